@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import ContextPool
+
+/// The reader of Media RSS fragments.
+struct FragmentReader {
+    private let events: XMLEventList
+    private var position = 0
+    private var facts = ResourceFacts(channel: "")
+
+    /// At most 8 KiB are read at all; these keep what is in them small.
+    private static let limits = XMLLimits(depth: 8, elements: 64, root: "rss", utf8Only: true)
+
+    private static let parsers = ContextPool<FragmentParser> { FragmentParser() }
+
+    /// Reads the fragment `text`, which is within the size limit, or finds that it is XML with another root.
+    static func read(_ text: String) throws(ResourceError) -> MediaResource.Storage {
+        guard text.isLegalXML else {
+            throw ResourceError(.invalidCharacter, "the fragment has a character that XML does not allow")
+        }
+        let (parser, slot) = parsers.take()
+        defer { parsers.giveBack(slot) }
+        switch parser.parse(text, limits: limits) {
+        case .success(let events):
+            var reader = FragmentReader(events: events)
+            try reader.rss()
+            return MediaResource.Storage(text: text, kind: .fragment, facts: reader.facts)
+        case .failure(.otherRoot): return MediaResource.Storage(opaque: text)
+        case .failure(let failure): throw ResourceError(failure)
+        }
+    }
+
+    private init(events: XMLEventList) { self.events = events }
+
+    // MARK: Elements
+
+    private mutating func rss() throws(ResourceError) {
+        let rss = events[position]
+        guard rss.namespace.isEmpty else {
+            throw ResourceError(.missingChannel, "the element rss is in a namespace", line: rss.line)
+        }
+        position += 1
+        facts.extras.rssAttributes = attributes(without: "version")
+        var hasChannel = false
+        while let child = try nextChild() {
+            if isPlain(child, "channel") {
+                guard !hasChannel else { throw repeated("channel", child) }
+                hasChannel = true
+                try channel()
+            } else {
+                try extra(child, into: \.inRSS)
+            }
+        }
+        guard hasChannel else { throw ResourceError(.missingChannel, "the fragment has no channel") }
+    }
+
+    private mutating func channel() throws(ResourceError) {
+        facts.extras.channelAttributes = attributes()
+        var title: String?
+        var hasItem = false
+        while let child = try nextChild() {
+            if isPlain(child, "title") {
+                guard title == nil else { throw repeated("title", child) }
+                let attributes = attributes()
+                guard let text = try leaf() else {
+                    throw ResourceError(.missingChannel, "the title of the channel is empty", line: child.line)
+                }
+                title = text
+                facts.extras.channelTitleAttributes = attributes
+            } else if isPlain(child, "item") {
+                guard !hasItem else { throw repeated("item", child) }
+                hasItem = true
+                try item()
+            } else {
+                try extra(child, into: \.inChannel)
+            }
+        }
+        guard let title else { throw ResourceError(.missingChannel, "the channel has no title") }
+        facts.channel = title
+    }
+
+    private mutating func item() throws(ResourceError) {
+        facts.extras.itemAttributes = attributes()
+        var hasTitle = false
+        var hasGUID = false
+        var ratings: [Rating] = []
+        while let child = try nextChild() {
+            if isPlain(child, "title") {
+                guard !hasTitle else { throw repeated("title", child) }
+                hasTitle = true
+                (facts.itemTitle, facts.extras.itemTitleAttributes) = try optionalLeaf()
+            } else if isPlain(child, "guid") {
+                guard !hasGUID else { throw repeated("guid", child) }
+                hasGUID = true
+                (facts.guid, facts.extras.guidAttributes) = try optionalLeaf()
+            } else if events.equals(child.name, "rating"), isMedia(child) {
+                if let rating = try rating(child) { ratings.append(rating) }
+            } else {
+                try extra(child, into: \.inItem)
+            }
+        }
+        facts.ratings = ratings.canonicalOrder()
+    }
+
+    /// Reads a rating; nil where it is empty, or is kept as an extra because it says more than scheme and value.
+    private mutating func rating(_ element: XMLEvent) throws(ResourceError) -> Rating? {
+        let start = position
+        var scheme = ""
+        while position < events.indices.upperBound, events[position].kind == .attribute {
+            let attribute = events[position]
+            guard attribute.namespace.isEmpty, events.equals(attribute.name, "scheme") else {
+                position = start
+                try extra(element, into: \.inItem)
+                return nil
+            }
+            scheme = events.string(attribute.value)
+            position += 1
+        }
+        return try leaf().map { Rating(scheme: scheme, value: $0) }
+    }
+
+    // MARK: Events
+
+    /// The next child element, or nil after the end of the parent, with the position behind it.
+    private mutating func nextChild() throws(ResourceError) -> XMLEvent? {
+        while true {
+            let event = events[position]
+            position += 1
+            switch event.kind {
+            case .start: return event
+            case .end: return nil
+            case .attribute: continue
+            case .text:
+                guard events.text(event.value).allSatisfy(\.isXMLSpace) else {
+                    throw ResourceError(.mixedContent, "text beside elements", line: event.line)
+                }
+            }
+        }
+    }
+
+    /// The trimmed text of an element without children, or nil where it is empty.
+    private mutating func leaf() throws(ResourceError) -> String? {
+        var text: Range<Int>?
+        while true {
+            let event = events[position]
+            position += 1
+            switch event.kind {
+            // Pieces of one text follow each other in the list's bytes too.
+            case .text: text = (text?.lowerBound ?? event.value.lowerBound)..<event.value.upperBound
+            case .attribute: continue
+            case .start: throw ResourceError(.mixedContent, "an element where text belongs", line: event.line)
+            case .end:
+                guard let text else { return nil }
+                let trimmed = events.text(text).trimmingXMLSpace()
+                return trimmed.isEmpty ? nil : String(decoding: trimmed, as: UTF8.self)
+            }
+        }
+    }
+
+    /// A leaf with its attributes, which do not count where it is empty.
+    private mutating func optionalLeaf() throws(ResourceError) -> (String?, [UInt8]) {
+        let attributes = attributes()
+        guard let text = try leaf() else { return (nil, []) }
+        return (text, attributes)
+    }
+
+    private func isPlain(_ element: XMLEvent, _ name: StaticString) -> Bool {
+        element.namespace.isEmpty && events.equals(element.name, name)
+    }
+
+    /// Whether `element` is in the Media RSS namespace, in one of its three spellings.
+    private mutating func isMedia(_ element: XMLEvent) -> Bool {
+        guard let spelling = MediaNamespace(element.namespace, in: events) else { return false }
+        if spelling == .video { facts.usesVideoNamespace = true }
+        return true
+    }
+
+    private func repeated(_ name: String, _ element: XMLEvent) -> ResourceError {
+        ResourceError(.repeatedElement, "a second \(name)", line: element.line)
+    }
+
+    // MARK: Everything else
+
+    /// Takes the element whose start tag was read last, and all in it, into the extras in canonical XML.
+    private mutating func extra(
+        _ element: XMLEvent,
+        into field: WritableKeyPath<ResourceFacts.Extras, [UInt8]>
+    ) throws(ResourceError) {
+        var xml: [UInt8] = []
+        var open: [(name: Range<Int>, hasChildren: Bool)] = []
+        var text: Range<Int>?
+        var next = element
+        repeat {
+            switch next.kind {
+            case .start:
+                try text.map { (range) throws(ResourceError) in try refuseMixed(range, next) }
+                text = nil
+                if let parent = open.indices.last { open[parent].hasChildren = true }
+                open.append((next.name, false))
+                openTag(next, &xml)
+            case .attribute: break
+            case .text:
+                text = (text?.lowerBound ?? next.value.lowerBound)..<next.value.upperBound
+            case .end:
+                let closed = open.removeLast()
+                if let range = text {
+                    if closed.hasChildren { try refuseMixed(range, next) }
+                    xml.appendXMLText(events.text(range).trimmingXMLSpace())
+                }
+                text = nil
+                xml += "</".utf8
+                xml += events.text(closed.name)
+                xml += ">".utf8
+            }
+            if open.isEmpty { break }
+            next = events[position]
+            position += 1
+        } while true
+        facts.extras[keyPath: field] += xml
+    }
+
+    private func refuseMixed(_ text: Range<Int>, _ event: XMLEvent) throws(ResourceError) {
+        guard events.text(text).allSatisfy(\.isXMLSpace) else {
+            throw ResourceError(.mixedContent, "text beside elements", line: event.line)
+        }
+    }
+
+    private mutating func openTag(_ element: XMLEvent, _ xml: inout [UInt8]) {
+        xml += "<".utf8
+        xml += events.text(element.name)
+        xml += " xmlns=\"".utf8
+        if isMedia(element) {
+            xml += MediaNamespace.canonical.utf8
+        } else {
+            xml.appendXMLAttributeValue(events.text(element.namespace))
+        }
+        xml += "\"".utf8
+        xml += attributes()
+        xml += ">".utf8
+    }
+
+    /// The attributes at the position in canonical XML, sorted by namespace and name.
+    private mutating func attributes(without ignored: StaticString? = nil) -> [UInt8] {
+        var found: [XMLEvent] = []
+        while position < events.indices.upperBound, events[position].kind == .attribute {
+            let attribute = events[position]
+            position += 1
+            if let ignored, attribute.namespace.isEmpty, events.equals(attribute.name, ignored) { continue }
+            found.append(attribute)
+        }
+        guard !found.isEmpty else { return [] }
+        found.sort { left, right in
+            let namespaces = (events.text(left.namespace), events.text(right.namespace))
+            return namespaces.0.elementsEqual(namespaces.1)
+                ? events.text(left.name).lexicographicallyPrecedes(events.text(right.name))
+                : namespaces.0.lexicographicallyPrecedes(namespaces.1)
+        }
+        var xml: [UInt8] = []
+        for (index, attribute) in found.enumerated() {
+            xml += " ".utf8
+            if events.equals(attribute.namespace, "http://www.w3.org/XML/1998/namespace") {
+                xml += "xml:".utf8
+            } else if !attribute.namespace.isEmpty {
+                xml += "xmlns:n\(index)=\"".utf8
+                xml.appendXMLAttributeValue(events.text(attribute.namespace))
+                xml += "\" n\(index):".utf8
+            }
+            xml += events.text(attribute.name)
+            xml += "=\"".utf8
+            xml.appendXMLAttributeValue(events.text(attribute.value))
+            xml += "\"".utf8
+        }
+        return xml
+    }
+}
+
+extension [Rating] {
+    /// These ratings in the order of their bytes, each once.
+    func canonicalOrder() -> [Rating] {
+        guard count > 1 else { return self }
+        var unique: [Rating] = []
+        for rating in sorted() where unique.last != rating { unique.append(rating) }
+        return unique
+    }
+}
+
+/// A spelling of the namespace of Media RSS.
+enum MediaNamespace {
+    case search
+    case video
+
+    static let canonical = "http://search.yahoo.com/mrss/"
+
+    init?(_ uri: Range<Int>, in events: borrowing XMLEventList) {
+        if events.equals(uri, "http://search.yahoo.com/mrss/") || events.equals(uri, "http://search.yahoo.com/mrss") {
+            self = .search
+        } else if events.equals(uri, "http://video.search.yahoo.com/mrss/")
+            || events.equals(uri, "http://video.search.yahoo.com/mrss")
+        {
+            self = .video
+        } else {
+            return nil
+        }
+    }
+}
+
+/// A parser of fragments that lives in a pool, and is replaced when it has seen too many names.
+private final class FragmentParser: @unchecked Sendable {  // Used by one thread at a time, through its pool.
+    private var parser: XMLEventParser?
+
+    func parse(_ text: String, limits: XMLLimits) -> Result<XMLEventList, XMLFailure> {
+        if parser?.hasOutgrown ?? true {
+            parser = XMLEventParser(limits: limits)
+        } else {
+            parser?.reset()
+        }
+        parser?.read(text.utf8.span, isLast: true)
+        guard let events = parser?.events else { return .failure(.outOfMemory) }
+        if let failure = parser?.failure { return .failure(failure) }
+        return .success(events)
+    }
+}
+
+extension ResourceError {
+    fileprivate init(_ failure: XMLFailure) {
+        switch failure {
+        case .doctype: self.init(.doctype, "a document type declaration is not allowed")
+        case .tooDeep: self.init(.tooDeep, "elements are nested more than 8 deep")
+        case .tooManyElements: self.init(.tooManyElements, "more than 64 elements")
+        case .unsupportedEncoding(let name):
+            self.init(.unsupportedEncoding, "the declared encoding is \(name.printable(limit: 40)), not UTF-8")
+        case .otherRoot: self.init(.missingChannel, "the root element is not rss")
+        case .syntax(let message, let line, let column):
+            self.init(.malformedXML, message, line: line, column: column)
+        case .outOfMemory: self.init(.internalFailure, "libxml2 could not get memory")
+        }
+    }
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import CLibXML2
+
+/// The owner of a libxml2 push parser, which turns the bytes of a document into a list of events.
+///
+/// SAX2 and no tree: what is not needed is never built, and a document of any size takes the memory of one chunk.
+/// No document type, no entity but the predefined and numeric ones, no network, no file: the handlers that libxml2
+/// would need for these are absent, and a document type declaration stops the parser before its content is read.
+///
+/// Not thread-safe, and sendable all the same: it has one owner at a time, with a context and a sink that only it uses.
+@safe
+struct XMLEventParser: ~Copyable, @unchecked Sendable {
+    private let context: xmlParserCtxtPtr
+    private let sink: XMLEventSink
+
+    /// Makes a parser; nil when libxml2 cannot get memory.
+    init?(limits: XMLLimits) {
+        _ = libxml2IsInitialised
+        let sink = XMLEventSink(limits: limits)
+        var handlers = unsafe XMLEventSink.handlers
+        let user = unsafe Unmanaged.passUnretained(sink).toOpaque()
+        guard let context = unsafe xmlCreatePushParserCtxt(&handlers, user, nil, 0, nil) else { return nil }
+        unsafe xmlCtxtUseOptions(context, Int32(XML_PARSE_NONET.rawValue))
+        unsafe sink.context = context
+        unsafe self.context = context
+        self.sink = sink
+    }
+
+    deinit { unsafe xmlFreeParserCtxt(context) }
+
+    /// What was read since `removeEvents()`.
+    var events: XMLEventList { _read { yield sink.events } }
+
+    /// Why reading stopped, or nil.
+    var failure: XMLFailure? { sink.failure }
+
+    mutating func removeEvents() { sink.events.removeAll() }
+
+    /// Forgets the last document.
+    mutating func reset() {
+        unsafe xmlCtxtResetPush(context, nil, 0, nil, nil)
+        sink.reset()
+    }
+
+    /// Reads the next bytes of the document; the last ones with `isLast`.
+    mutating func read(_ chunk: Span<UInt8>, isLast: Bool) {
+        guard sink.failure == nil else { return }
+        _ = unsafe chunk.withUnsafeBytes { bytes in
+            unsafe xmlParseChunk(
+                context,
+                bytes.baseAddress?.assumingMemoryBound(to: CChar.self),
+                Int32(bytes.count),
+                isLast ? 1 : 0
+            )
+        }
+        if sink.failure == nil, unsafe context.pointee.wellFormed == 0, unsafe context.pointee.errNo != 0 {
+            sink.failure = .syntax(message: "not well-formed", line: 0, column: 0)
+        }
+    }
+
+    /// Whether the dictionary of names is so large that the parser should be thrown away.
+    ///
+    /// libxml2 keeps every name that it ever saw, and fails for good at 10 MB: names are the sender's choice.
+    var hasOutgrown: Bool { unsafe xmlDictGetUsage(context.pointee.dict) > 64 * 1024 }
+}
+
+/// libxml2's global state, set up once before its first use, as its threads demand.
+private let libxml2IsInitialised: Bool = {
+    xmlInitParser()
+    return true
+}()
+
+/// The receiver of libxml2's callbacks.
+@safe
+private final class XMLEventSink {
+    var events = XMLEventList()
+    var failure: XMLFailure?
+    var context: xmlParserCtxtPtr?
+    private let limits: XMLLimits
+    private var depth = 0
+    private var elements = 0
+
+    init(limits: XMLLimits) { self.limits = limits }
+
+    func reset() {
+        events.removeAll()
+        failure = nil
+        depth = 0
+        elements = 0
+    }
+
+    private func stop(_ why: XMLFailure) {
+        if failure == nil { failure = why }
+        unsafe xmlStopParser(context)
+    }
+
+    private var line: Int {
+        guard let input = unsafe context?.pointee.input else { return 0 }
+        return Int(unsafe input.pointee.line)
+    }
+
+    private func store(_ text: UnsafePointer<xmlChar>?) -> Range<Int> {
+        guard let text = unsafe text else { return 0..<0 }
+        return unsafe events.store(UnsafeBufferPointer(start: text, count: Int(xmlStrlen(text))))
+    }
+
+    // MARK: Callbacks
+
+    static var handlers: xmlSAXHandler {
+        var handlers = unsafe xmlSAXHandler()
+        unsafe handlers.initialized = clibxml2_sax2_magic()
+        unsafe handlers.internalSubset = { sink, _, _, _ in unsafe XMLEventSink.from(sink)?.stop(.doctype) }
+        unsafe handlers.startElementNs = { sink, name, _, uri, _, _, attributeCount, _, attributes in
+            unsafe XMLEventSink.from(sink)?.start(name, uri, attributes, Int(attributeCount))
+        }
+        unsafe handlers.endElementNs = { sink, _, _, _ in unsafe XMLEventSink.from(sink)?.end() }
+        unsafe handlers.characters = { sink, text, count in unsafe XMLEventSink.from(sink)?.text(text, count) }
+        unsafe handlers.cdataBlock = { sink, text, count in unsafe XMLEventSink.from(sink)?.text(text, count) }
+        unsafe handlers.ignorableWhitespace = { sink, text, count in unsafe XMLEventSink.from(sink)?.text(text, count) }
+        unsafe handlers.serror = { sink, error in unsafe XMLEventSink.from(sink)?.error(error) }
+        return unsafe handlers
+    }
+
+    private static func from(_ pointer: UnsafeMutableRawPointer?) -> XMLEventSink? {
+        guard let pointer = unsafe pointer else { return nil }
+        return unsafe Unmanaged<XMLEventSink>.fromOpaque(pointer).takeUnretainedValue()
+    }
+
+    private func start(
+        _ name: UnsafePointer<xmlChar>?,
+        _ namespace: UnsafePointer<xmlChar>?,
+        _ attributes: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?,
+        _ attributeCount: Int
+    ) {
+        guard failure == nil else { return }
+        depth += 1
+        elements += 1
+        if depth == 1, let refusal = unsafe refusalOfRoot(name) { return stop(refusal) }
+        guard depth <= limits.depth else { return stop(.tooDeep) }
+        guard elements <= limits.elements else { return stop(.tooManyElements) }
+        let line = line
+        unsafe events.append(
+            XMLEvent(kind: .start, namespace: store(namespace), name: store(name), value: 0..<0, line: line)
+        )
+        guard let attributes = unsafe attributes else { return }
+        for index in 0..<attributeCount {
+            // Five pointers each: local name, prefix, namespace, value, end of value.
+            let attribute = unsafe attributes + 5 * index
+            guard let value = unsafe attribute[3], let end = unsafe attribute[4] else { continue }
+            unsafe events.append(
+                XMLEvent(
+                    kind: .attribute,
+                    namespace: store(attribute[2]),
+                    name: store(attribute[0]),
+                    value: events.store(UnsafeBufferPointer(start: value, count: end - value)),
+                    line: line
+                )
+            )
+        }
+    }
+
+    private func refusalOfRoot(_ name: UnsafePointer<xmlChar>?) -> XMLFailure? {
+        if let root = limits.root {
+            let isWanted = root.withUTF8Buffer { wanted in
+                unsafe xmlStrlen(name) == Int32(wanted.count)
+                    && xmlStrncmp(name, wanted.baseAddress, Int32(wanted.count)) == 0
+            }
+            guard isWanted else { return .otherRoot }
+        }
+        guard limits.utf8Only, let encoding = declaredEncoding else { return nil }
+        switch encoding.lowercased() {
+        case "utf-8", "utf8", "us-ascii", "ascii": return nil
+        default: return .unsupportedEncoding(encoding)
+        }
+    }
+
+    private var declaredEncoding: String? {
+        guard let context = unsafe context else { return nil }
+        guard let name = unsafe context.pointee.encoding ?? context.pointee.input?.pointee.encoding else { return nil }
+        return unsafe String(decoding: UnsafeBufferPointer(start: name, count: Int(xmlStrlen(name))), as: UTF8.self)
+    }
+
+    private func end() {
+        guard failure == nil else { return }
+        depth -= 1
+        events.append(XMLEvent(kind: .end, namespace: 0..<0, name: 0..<0, value: 0..<0, line: line))
+    }
+
+    private func text(_ text: UnsafePointer<xmlChar>?, _ count: Int32) {
+        guard failure == nil, let text = unsafe text, count > 0 else { return }
+        let value = unsafe events.store(UnsafeBufferPointer(start: text, count: Int(count)))
+        events.append(XMLEvent(kind: .text, namespace: 0..<0, name: 0..<0, value: value, line: line))
+    }
+
+    private func error(_ error: UnsafeMutablePointer<xmlError>?) {
+        guard failure == nil, let error = unsafe error?.pointee else { return }
+        guard unsafe error.level == XML_ERR_ERROR || error.level == XML_ERR_FATAL else { return }
+        guard unsafe error.code != Int32(XML_ERR_NO_MEMORY.rawValue) else { return stop(.outOfMemory) }
+        let message = unsafe error.message.map { unsafe String(cString: $0) } ?? "not well-formed"
+        stop(
+            .syntax(
+                message: message.printable(limit: 200),
+                line: Int(unsafe error.line),
+                column: Int(unsafe error.int2)
+            )
+        )
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+extension MediaResource {
+    /// Builds the fragment for a channel, or for an asset of a channel.
+    ///
+    /// The text is the canonical form, so the same facts always give the same bytes: what is asked of an authorization
+    /// call equals what the catalogue expects later. White space at either end of a fact does not count.
+    ///
+    /// - Parameters:
+    ///   - channel: The channel or network; not empty.
+    ///   - itemTitle: The title of the asset; nil or empty where there is none.
+    ///   - guid: The identifier of the asset; nil or empty where there is none.
+    ///   - ratings: The ratings of the asset in any order; those with an empty value do not count.
+    /// - Throws: ``ResourceError`` with code ``ResourceError/Code/empty`` without a channel,
+    ///   ``ResourceError/Code/invalidCharacter`` or ``ResourceError/Code/tooLarge``.
+    public init(
+        channel: String,
+        itemTitle: String? = nil,
+        guid: String? = nil,
+        ratings: [Rating] = []
+    ) throws(ResourceError) {
+        var facts = ResourceFacts(channel: channel.trimmed)
+        guard !facts.channel.isEmpty else { throw ResourceError(.empty, "the channel is empty") }
+        facts.itemTitle = itemTitle?.trimmed.nonEmpty
+        facts.guid = guid?.trimmed.nonEmpty
+        facts.ratings = ratings.compactMap { rating in
+            rating.value.trimmed.nonEmpty.map { Rating(scheme: rating.scheme, value: $0) }
+        }.canonicalOrder()
+        let texts = [channel, itemTitle ?? "", guid ?? ""] + ratings.map(\.scheme) + ratings.map(\.value)
+        guard texts.allSatisfy(\.isLegalXML) else {
+            throw ResourceError(.invalidCharacter, "a fact has a character that XML does not allow")
+        }
+        let canonical = facts.canonicalForm()
+        guard canonical.count <= Self.maximumSize else { throw .tooLarge }
+        guard facts.ratings.count <= 59 else {
+            // rss, channel, item and two or three leaves: with more ratings the fragment could not be read back.
+            throw ResourceError(.tooManyElements, "more than 59 ratings")
+        }
+        self.init(Storage(text: String(decoding: canonical, as: UTF8.self), canonical: canonical, facts: facts))
+    }
+}
+
+extension String {
+    /// This text without XML white space at either end.
+    package var trimmed: String { String(Substring(utf8.trimmingXMLSpace())) }
+
+    fileprivate var nonEmpty: String? { isEmpty ? nil : self }
+}

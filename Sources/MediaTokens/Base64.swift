@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// Base64 as tokens travel in it (RFC 4648 §4 and §5): either alphabet, padded or not, and nothing else.
+///
+/// White space, partial padding and bits that do not count are refused, so a text has one reading or none.
+enum Base64 {
+    /// The most bytes that `count` characters stand for.
+    static func decodedCapacity(_ count: Int) -> Int { count / 4 * 3 + 3 }
+
+    /// Decodes `text` into the front of `output`, which has at least `decodedCapacity` bytes.
+    ///
+    /// Returns the number of bytes, or nil for anything that is not Base64.
+    static func decode(_ text: Span<UInt8>, into output: inout MutableSpan<UInt8>) -> Int? {
+        guard output.count >= decodedCapacity(text.count) else { return nil }
+        return unsafe text.withUnsafeBufferPointer { text in
+            unsafe output.withUnsafeMutableBytes { output in unsafe decode(text, output) }
+        }
+    }
+
+    /// The loop, without bounds checks: they are half of its time, and it is the largest part of a verification that is
+    /// not OpenSSL's. It reads within `text`, and writes at most one byte behind what it
+    /// decoded: within the capacity.
+    @unsafe
+    private static func decode(_ text: UnsafeBufferPointer<UInt8>, _ output: UnsafeMutableRawBufferPointer) -> Int? {
+        guard let input = text.baseAddress, let start = output.baseAddress else { return 0 }
+        var end = text.count
+        if end % 4 == 0, unsafe end >= 4 && input[end - 1] == padding {
+            end -= unsafe input[end - 2] == padding ? 2 : 1
+        }
+        let tail = end % 4
+        let whole = end - tail
+        var union: UInt32 = 0
+        var read = 0
+        var written = 0
+        unsafe tables.withUnsafeBufferPointer { tables in
+            guard let table = tables.baseAddress else { return }
+            while read < whole {
+                let group = unsafe group(
+                    UInt32(littleEndian: UnsafeRawPointer(input + read).loadUnaligned(as: UInt32.self)),
+                    table
+                )
+                union |= group
+                // Three bytes, and one that the next group overwrites.
+                unsafe (start + written).storeBytes(of: group.littleEndian, as: UInt32.self)
+                read &+= 4
+                written &+= 3
+            }
+        }
+        switch tail {
+        case 0: break
+        case 1: return nil
+        default:
+            let third = unsafe tail == 3 ? input[read + 2] : UInt8(ascii: "A")
+            let group = unsafe tables[Int(input[read])] | tables[256 + Int(input[read + 1])] | tables[512 + Int(third)]
+            union |= group
+            // Bits that stand for no byte must be zero, or one token would have several texts.
+            guard group & (tail == 3 ? 0xFF_0000 : 0xFF_FF00) == 0 else { return nil }
+            for index in 0..<tail - 1 {
+                unsafe start.storeBytes(
+                    of: UInt8(truncatingIfNeeded: group >> (8 * UInt32(index))),
+                    toByteOffset: written,
+                    as: UInt8.self
+                )
+                written += 1
+            }
+        }
+        return union & invalid == 0 ? written : nil
+    }
+
+    /// What four characters stand for, first byte lowest.
+    @unsafe
+    @inline(__always)
+    private static func group(_ text: UInt32, _ table: UnsafePointer<UInt32>) -> UInt32 {
+        unsafe table[Int(text & 0xFF)] | table[256 &+ Int(text &>> 8 & 0xFF)]
+            | table[512 &+ Int(text &>> 16 & 0xFF)] | table[768 &+ Int(text &>> 24)]
+    }
+
+    /// Encodes `bytes` in the standard alphabet, padded.
+    static func encode(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity((bytes.count + 2) / 3 * 4)
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let count = min(3, bytes.count - start)
+            var group: UInt32 = 0
+            for offset in 0..<3 { group = group << 8 | (offset < count ? UInt32(bytes[start + offset]) : 0) }
+            for place in 0..<4 {
+                text.append(place <= count ? alphabet[Int(group >> (18 - 6 * UInt32(place)) & 63)] : padding)
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static let padding = UInt8(ascii: "=")
+
+    private static let alphabet = [UInt8]("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+    /// What no group of three bytes has set.
+    private static let invalid: UInt32 = 0x8000_0000
+
+    /// What a character gives to a group of three bytes, first byte lowest: 256 entries for each of its four places.
+    private static let tables: [UInt32] = {
+        var tables = [UInt32](repeating: invalid, count: 1024)
+        func set(_ character: UInt8, _ value: UInt32) {
+            for place in 0..<4 {
+                let group = value << (18 - 6 * UInt32(place))
+                tables[256 * place + Int(character)] = group >> 16 | group & 0xFF00 | (group & 0xFF) << 16
+            }
+        }
+        for (value, character) in alphabet.enumerated() { set(character, UInt32(value)) }
+        set(UInt8(ascii: "-"), 62)
+        set(UInt8(ascii: "_"), 63)
+        return tables
+    }()
+}

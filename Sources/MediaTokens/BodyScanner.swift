@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import MediaResources
+
+/// A strict scanner of what stands between the start tag and the end tag of a token's element.
+///
+/// A small part of XML, read as libxml2 reads it and with everything else refused: elements that hold text (written as
+/// it is, with predefined and numeric references, or in CDATA sections), white space between them, and any elements of
+/// other names, which are skipped. No comments, processing instructions or declarations; no attributes on fields. It
+/// works in one pass over bytes that are already known to be signed, without recursion.
+struct BodyScanner: ~Copyable, ~Escapable {
+    private let bytes: Span<UInt8>
+    private var position = 0
+    private var scratch: [UInt8]
+    /// Whether all text stands for itself: printable ASCII without `&` and `]`, as in nearly every token.
+    private var isPlain = false
+
+    /// How deep elements may stand in an element that is skipped, itself included.
+    private static let maximumDepth = 16
+    /// How many attributes one start tag may have.
+    private static let maximumAttributes = 16
+
+    /// The text of an element: a range of the body, or of the scratch bytes where it had to be put together.
+    struct Text {
+        private let start: Int32
+        private let end: Int32
+        private let isInScratch: Bool
+
+        /// No element of that name.
+        static let missing = Text(start: -1, end: -1, isInScratch: false)
+
+        var isMissing: Bool { start < 0 }
+
+        /// The range; a token is much smaller than the numbers allow.
+        init(_ range: Range<Int>, isInScratch: Bool) {
+            self.init(
+                start: Int32(truncatingIfNeeded: range.lowerBound),
+                end: Int32(truncatingIfNeeded: range.upperBound),
+                isInScratch: isInScratch
+            )
+        }
+
+        private init(start: Int32, end: Int32, isInScratch: Bool) {
+            self.start = start
+            self.end = end
+            self.isInScratch = isInScratch
+        }
+
+        @_lifetime(copy body, copy scratch)
+        func span(_ body: Span<UInt8>, _ scratch: Span<UInt8>) -> Span<UInt8> {
+            (isInScratch ? scratch : body).extracting(Int(start)..<Int(end))
+        }
+    }
+
+    typealias Texts = [7 of Text]
+
+    @_lifetime(copy bytes)
+    init(_ bytes: Span<UInt8>, scratch: consuming [UInt8]) {
+        self.bytes = bytes
+        self.scratch = scratch
+    }
+
+    /// The bytes that ``Text`` ranges with `isInScratch` point to.
+    consuming func takeScratch() -> [UInt8] { scratch }
+
+    /// Reads all elements and returns the text of each field that is there, by ``TokenFields/Name``.
+    @_lifetime(self: copy self)
+    mutating func scan() throws(RefusalReason) -> Texts {
+        try checkCharacters()
+        var texts = Texts(repeating: .missing)
+        var expected = TokenFields.Name.sessionGUID
+        while true {
+            if let text = plainField(expected) {
+                guard texts[expected.rawValue].isMissing else { throw .repeatedField }
+                texts[expected.rawValue] = text
+                expected = expected.next
+                continue
+            }
+            skipSpace()
+            if position == bytes.count { return texts }
+            let name = try startTagName()
+            guard let field = field(name) else {
+                try skipElement(name)
+                continue
+            }
+            guard texts[field.rawValue].isMissing else { throw .repeatedField }
+            texts[field.rawValue] = try fieldText(name)
+            expected = field.next
+        }
+    }
+
+    /// Reads the field `expected` if it stands here just as in real tokens, where there is nothing to put together:
+    /// the same answer as the long way, in three comparisons.
+    @_lifetime(self: copy self)
+    private mutating func plainField(_ expected: TokenFields.Name) -> Text? {
+        guard isPlain, bytes.starts(with: expected.startTag, at: position) else { return nil }
+        let start = position + expected.startTag.utf8CodeUnitCount
+        guard let end = bytes.firstIndex(of: UInt8(ascii: "<"), from: start),
+            bytes.starts(with: expected.endTag, at: end)
+        else { return nil }
+        position = end + expected.endTag.utf8CodeUnitCount
+        return Text(start..<end, isInScratch: false)
+    }
+
+    private func field(_ name: Range<Int>) -> TokenFields.Name? {
+        // The length of the name and the start tag but for its bracket, which need not follow at once.
+        TokenFields.Name.allCases.first { field in
+            name.count == field.startTag.utf8CodeUnitCount - 2
+                && bytes.starts(with: field.startTag, length: name.count + 1, at: name.lowerBound - 1)
+        }
+    }
+
+    /// Refuses what no XML document may hold: bytes that are not UTF-8, control characters, U+FFFE and U+FFFF.
+    @_lifetime(self: copy self)
+    private mutating func checkCharacters() throws(RefusalReason) {
+        let kinds = bytes.kinds
+        isPlain = !kinds.hasNonASCII && !kinds.hasControls && !kinds.hasSpecials
+        if kinds.hasControls {
+            for index in bytes.indices where bytes[index] < 0x20 && !bytes[index].isXMLSpace { throw .malformedBody }
+        }
+        guard kinds.hasNonASCII else { return }
+        guard (try? UTF8Span(validating: bytes)) != nil else { throw .malformedBody }
+        for index in bytes.indices.dropLast(2) where bytes[index] == 0xEF && bytes[index + 1] == 0xBF {
+            if bytes[index + 2] >= 0xBE { throw .malformedBody }
+        }
+    }
+
+    // MARK: Tags
+
+    /// The range of the name of a start tag that stands at the position, which moves behind the name.
+    @_lifetime(self: copy self)
+    private mutating func startTagName() throws(RefusalReason) -> Range<Int> {
+        guard take(UInt8(ascii: "<")) else { throw .malformedBody }
+        return try name()
+    }
+
+    @_lifetime(self: copy self)
+    private mutating func name() throws(RefusalReason) -> Range<Int> {
+        let start = position
+        while position < bytes.count, bytes[position].isNameByte { position += 1 }
+        guard start < position, bytes[start].isNameStart else { throw .malformedBody }
+        return start..<position
+    }
+
+    /// Reads an end tag of `name` whose `</` was read.
+    @_lifetime(self: copy self)
+    private mutating func endTag(_ name: Range<Int>) throws(RefusalReason) {
+        guard bytes.repeats(name, at: position) else { throw .malformedBody }
+        position += name.count
+        if take(UInt8(ascii: ">")) { return }
+        skipSpace()
+        guard take(UInt8(ascii: ">")) else { throw .malformedBody }
+    }
+
+    // MARK: Fields
+
+    /// The text of the field whose start tag was read up to the end of its name.
+    @_lifetime(self: copy self)
+    private mutating func fieldText(_ name: Range<Int>) throws(RefusalReason) -> Text {
+        skipSpace()
+        if take(UInt8(ascii: "/")) {
+            guard take(UInt8(ascii: ">")) else { throw .malformedBody }
+            return Text(position..<position, isInScratch: false)
+        }
+        guard take(UInt8(ascii: ">")) else { throw .malformedBody }
+        var plain = try plainText()
+        if plain == nil { plain = try singleSection() }
+        if let range = plain {
+            try endTag(name)
+            return Text(range, isInScratch: false)
+        }
+        let start = scratch.count
+        try mixedText()
+        let range = start..<scratch.count
+        try endTag(name)
+        return Text(range, isInScratch: true)
+    }
+
+    /// Text that stands for itself up to an end tag, whose `</` is read too; otherwise nil and nothing is read.
+    @_lifetime(self: copy self)
+    private mutating func plainText() throws(RefusalReason) -> Range<Int>? {
+        var index = position
+        while index < bytes.count {
+            switch bytes[index] {
+            case UInt8(ascii: "<"):
+                guard index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "/") else { return nil }
+                let range = position..<index
+                position = index + 2
+                return range
+            case UInt8(ascii: "&"), 0xD: return nil
+            case UInt8(ascii: ">"): try refuseSectionEnd(at: index, textStart: position)
+            default: break
+            }
+            index += 1
+        }
+        throw .malformedBody
+    }
+
+    /// The content of one CDATA section and nothing else up to an end tag, whose `</` is read too; otherwise nil and
+    /// nothing is read.
+    @_lifetime(self: copy self)
+    private mutating func singleSection() throws(RefusalReason) -> Range<Int>? {
+        guard bytes.starts(with: Self.sectionStart, at: position) else { return nil }
+        let start = position + Self.sectionStart.utf8CodeUnitCount
+        let end = try sectionEnd(from: start)
+        guard bytes.starts(with: "</", at: end + 3) else { return nil }
+        for index in start..<end where bytes[index] == 0xD { return nil }
+        position = end + 5
+        return start..<end
+    }
+
+    /// Appends to the scratch bytes what text, references and CDATA sections up to an end tag mean, and reads its `</`.
+    @_lifetime(self: copy self)
+    private mutating func mixedText() throws(RefusalReason) {
+        var textStart = position
+        while position < bytes.count {
+            let byte = bytes[position]
+            switch byte {
+            case UInt8(ascii: "<"):
+                if bytes.starts(with: "</", at: position) {
+                    position += 2
+                    return
+                }
+                guard bytes.starts(with: Self.sectionStart, at: position) else { throw .malformedBody }
+                position += Self.sectionStart.utf8CodeUnitCount
+                let end = try sectionEnd(from: position)
+                while position < end { appendNormalised() }
+                position = end + 3
+                textStart = position
+            case UInt8(ascii: "&"):
+                try reference()
+                textStart = position
+            default:
+                if byte == UInt8(ascii: ">") { try refuseSectionEnd(at: position, textStart: textStart) }
+                appendNormalised()
+            }
+        }
+        throw .malformedBody
+    }
+
+    private static let sectionStart: StaticString = "<![CDATA["
+
+    /// The place of the `]]>` that ends a CDATA section.
+    private func sectionEnd(from start: Int) throws(RefusalReason) -> Int {
+        var index = start
+        while index + 2 < bytes.count {
+            if bytes[index] == UInt8(ascii: "]"), bytes.starts(with: "]]>", at: index) { return index }
+            index += 1
+        }
+        throw .malformedBody
+    }
+
+    /// Refuses a `]]>` in text, which may not stand there (XML 1.0 §2.4).
+    private func refuseSectionEnd(at index: Int, textStart: Int) throws(RefusalReason) {
+        if index - 2 >= textStart, bytes[index - 1] == UInt8(ascii: "]"), bytes[index - 2] == UInt8(ascii: "]") {
+            throw .malformedBody
+        }
+    }
+
+    /// Appends the byte at the position with line ends as line feeds (XML 1.0 §2.11).
+    @_lifetime(self: copy self)
+    private mutating func appendNormalised() {
+        let byte = bytes[position]
+        position += 1
+        guard byte == 0xD else { return scratch.append(byte) }
+        scratch.append(0xA)
+        if position < bytes.count, bytes[position] == 0xA { position += 1 }
+    }
+
+    /// Reads a predefined or numeric reference and appends the character that it stands for.
+    @_lifetime(self: copy self)
+    private mutating func reference() throws(RefusalReason) {
+        for index in Self.predefined.indices where bytes.starts(with: Self.predefined[index].0, at: position) {
+            position += Self.predefined[index].0.utf8CodeUnitCount
+            scratch.append(Self.predefined[index].1)
+            return
+        }
+        guard bytes.starts(with: "&#", at: position) else { throw .malformedBody }
+        position += 2
+        let radix: UInt32 = take(UInt8(ascii: "x")) ? 16 : 10
+        var value: UInt32 = 0
+        let start = position
+        while position < bytes.count, let digit = bytes[position].digit(radix: radix) {
+            value = value * radix + digit
+            guard value <= 0x10FFFF else { throw .malformedBody }
+            position += 1
+        }
+        guard position > start, take(UInt8(ascii: ";")), let scalar = Unicode.Scalar(value),
+            String(Character(scalar)).isLegalXML
+        else { throw .malformedBody }
+        scratch.append(contentsOf: String(Character(scalar)).utf8)
+    }
+
+    private static let predefined: [5 of (StaticString, UInt8)] = [
+        ("&amp;", UInt8(ascii: "&")), ("&lt;", UInt8(ascii: "<")), ("&gt;", UInt8(ascii: ">")),
+        ("&quot;", UInt8(ascii: "\"")), ("&apos;", UInt8(ascii: "'")),
+    ]
+
+    // MARK: Other elements
+
+    /// Skips an element, whose start tag was read up to the end of its name, and all in it.
+    @_lifetime(self: copy self)
+    private mutating func skipElement(_ name: Range<Int>) throws(RefusalReason) {
+        var open = [16 of Range<Int>](repeating: 0..<0)
+        var depth = 0
+        var name = name
+        while true {
+            if try !restOfStartTag() {
+                guard depth < Self.maximumDepth else { throw .malformedBody }
+                open[depth] = name
+                depth += 1
+            }
+            // Up to the next start tag, closing what ends before it.
+            while depth > 0 {
+                try skipText()
+                guard bytes.starts(with: "</", at: position) else { break }
+                position += 2
+                depth -= 1
+                try endTag(open[depth])
+            }
+            if depth == 0 { return }
+            name = try startTagName()
+        }
+    }
+
+    /// Reads the attributes and the end of a start tag; true where the element ends with it.
+    @_lifetime(self: copy self)
+    private mutating func restOfStartTag() throws(RefusalReason) -> Bool {
+        var names = [16 of Range<Int>](repeating: 0..<0)
+        var count = 0
+        while true {
+            let hadSpace = skipSpace()
+            if take(UInt8(ascii: ">")) { return false }
+            if take(UInt8(ascii: "/")) {
+                guard take(UInt8(ascii: ">")) else { throw .malformedBody }
+                return true
+            }
+            guard hadSpace, count < Self.maximumAttributes else { throw .malformedBody }
+            let name = try name()
+            for index in 0..<count
+            where names[index].count == name.count && bytes.repeats(names[index], at: name.lowerBound) {
+                throw .malformedBody
+            }
+            names[count] = name
+            count += 1
+            skipSpace()
+            guard take(UInt8(ascii: "=")) else { throw .malformedBody }
+            skipSpace()
+            try skipAttributeValue()
+        }
+    }
+
+    @_lifetime(self: copy self)
+    private mutating func skipAttributeValue() throws(RefusalReason) {
+        guard position < bytes.count else { throw .malformedBody }
+        let quote = bytes[position]
+        guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { throw .malformedBody }
+        position += 1
+        let kept = scratch.count
+        while position < bytes.count {
+            let byte = bytes[position]
+            if byte == quote {
+                position += 1
+                return
+            }
+            switch byte {
+            case UInt8(ascii: "<"): throw .malformedBody
+            case UInt8(ascii: "&"): try reference()
+            default: position += 1
+            }
+            scratch.removeSubrange(kept...)
+        }
+        throw .malformedBody
+    }
+
+    /// Skips text, references and CDATA sections up to a tag.
+    @_lifetime(self: copy self)
+    private mutating func skipText() throws(RefusalReason) {
+        let kept = scratch.count
+        var textStart = position
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "<"):
+                guard bytes.starts(with: Self.sectionStart, at: position) else { return }
+                position = try sectionEnd(from: position + Self.sectionStart.utf8CodeUnitCount) + 3
+                textStart = position
+            case UInt8(ascii: "&"):
+                try reference()
+                scratch.removeSubrange(kept...)
+                textStart = position
+            case UInt8(ascii: ">"):
+                try refuseSectionEnd(at: position, textStart: textStart)
+                position += 1
+            default: position += 1
+            }
+        }
+        throw .malformedBody
+    }
+
+    // MARK: Bytes
+
+    @_lifetime(self: copy self)
+    private mutating func take(_ byte: UInt8) -> Bool {
+        guard position < bytes.count, bytes[position] == byte else { return false }
+        position += 1
+        return true
+    }
+
+    @_lifetime(self: copy self)
+    @discardableResult
+    private mutating func skipSpace() -> Bool {
+        let start = position
+        while position < bytes.count, bytes[position].isXMLSpace { position += 1 }
+        return position > start
+    }
+}
+
+extension UInt8 {
+    /// Whether an ASCII name may begin with this byte. Names of other scripts are not read.
+    fileprivate var isNameStart: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "_"), UInt8(ascii: ":"): true
+        default: false
+        }
+    }
+
+    fileprivate var isNameByte: Bool {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."): true
+        default: isNameStart
+        }
+    }
+
+    fileprivate func digit(radix: UInt32) -> UInt32? {
+        let value: UInt8
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): value = self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): value = self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): value = self - UInt8(ascii: "A") + 10
+        default: return nil
+        }
+        return UInt32(value) < radix ? UInt32(value) : nil
+    }
+}

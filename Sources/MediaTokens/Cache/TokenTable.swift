@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Synchronization
+
+/// A bounded table from the bytes of tokens to values with a life, for many threads.
+///
+/// Set-associative like a processor's cache: the hash of a token chooses a shard and a set of eight places in it, and
+/// the place that was used longest ago makes way. No list to maintain, no rehashing, a bounded time for everything.
+final class TokenTable<Value: Sendable>: Sendable {
+    private let shards: [Shard]
+    private let setsPerShard: Int
+    private let seed: UInt64
+
+    /// How many tokens a set holds.
+    private static var ways: Int { 8 }
+
+    /// Makes a table of at most `capacity` tokens, rounded down to full sets, of which there is at least one.
+    init(capacity: Int) {
+        let sets = max(1, capacity / Self.ways)
+        let shardCount = sets >= 128 ? 32 : 1
+        setsPerShard = sets / shardCount
+        let places = setsPerShard * Self.ways
+        shards = (0..<shardCount).map { _ in Shard(places: places) }
+        seed = UInt64.random(in: .min ... .max)
+    }
+
+    private struct Entry {
+        let token: [UInt8]
+        let generation: UInt64
+        let life: ClosedRange<Timestamp>
+        let value: Value
+        var lastUse: UInt64
+    }
+
+    /// Counts since the table was made, and the number of tokens in it.
+    struct Counters {
+        var hits = 0
+        var misses = 0
+        var count = 0
+    }
+
+    private struct State {
+        var hashes: [UInt64]
+        var entries: [Entry?]
+        var clock: UInt64 = 0
+        var counters = Counters()
+
+        func leastRecentlyUsed(_ places: Range<Int>) -> Int {
+            places.min { entries[$0]?.lastUse ?? 0 < entries[$1]?.lastUse ?? 0 } ?? places.lowerBound
+        }
+
+        mutating func remove(at place: Int) {
+            guard entries[place] != nil else { return }
+            entries[place] = nil
+            hashes[place] = 0
+            counters.count -= 1
+        }
+    }
+
+    private final class Shard: Sendable {
+        let state: Mutex<State>
+
+        init(places: Int) {
+            state = Mutex(
+                State(hashes: Array(repeating: 0, count: places), entries: Array(repeating: nil, count: places))
+            )
+        }
+    }
+
+    /// The value for `token`, put in under the same generation, if `now` is in its life.
+    func lookUp(_ token: Span<UInt8>, generation: UInt64, at now: Timestamp) -> Value? {
+        let hash = TokenBytes.hash(token, seed: seed)
+        let places = places(hash)
+        return shard(hash).state.withLock { state in
+            for place in places where state.hashes[place] == hash {
+                guard let entry = state.entries[place], TokenBytes.areEqual(entry.token, token) else { continue }
+                guard entry.generation == generation, entry.life.contains(now) else {
+                    state.remove(at: place)
+                    break
+                }
+                state.clock += 1
+                state.entries[place]?.lastUse = state.clock
+                state.counters.hits += 1
+                return entry.value
+            }
+            state.counters.misses += 1
+            return nil
+        }
+    }
+
+    /// Puts `value` in for `token`, in place of what was there for it or of what was used longest ago.
+    func insert(_ token: Span<UInt8>, _ value: Value, generation: UInt64, life: ClosedRange<Timestamp>) {
+        let hash = TokenBytes.hash(token, seed: seed)
+        let places = places(hash)
+        let copy = [UInt8](capacity: token.count) { output in
+            for index in token.indices { output.append(token[index]) }
+        }
+        shard(hash).state.withLock { state in
+            let known = places.first { state.hashes[$0] == hash && state.entries[$0]?.token == copy }
+            let free = places.first { state.entries[$0] == nil }
+            let place = known ?? free ?? state.leastRecentlyUsed(places)
+            state.remove(at: place)
+            state.clock += 1
+            state.hashes[place] = hash
+            state.entries[place] = Entry(
+                token: copy,
+                generation: generation,
+                life: life,
+                value: value,
+                lastUse: state.clock
+            )
+            state.counters.count += 1
+        }
+    }
+
+    func removeAll() { remove { _ in true } }
+
+    func removeExpired(at now: Timestamp) { remove { $0.life.upperBound < now } }
+
+    var counters: Counters {
+        shards.reduce(into: Counters()) { sum, shard in
+            let counters = shard.state.withLock { $0.counters }
+            sum.hits += counters.hits
+            sum.misses += counters.misses
+            sum.count += counters.count
+        }
+    }
+
+    private func remove(where isOver: (Entry) -> Bool) {
+        for shard in shards {
+            shard.state.withLock { state in
+                for place in state.entries.indices where state.entries[place].map(isOver) ?? false {
+                    state.remove(at: place)
+                }
+            }
+        }
+    }
+
+    private func shard(_ hash: UInt64) -> Shard { shards[Int(hash >> 59) & (shards.count - 1)] }
+
+    private func places(_ hash: UInt64) -> Range<Int> {
+        let set = Int((hash & 0xFFFF_FFFF) * UInt64(setsPerShard) >> 32)
+        return set * Self.ways..<(set + 1) * Self.ways
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import MediaResources
+
+/// A private RSA key that signs media tokens.
+///
+/// It never prints: neither its description nor reflection shows anything of it.
+public struct SigningKey: Sendable {
+    let key: RSAPrivateKey
+
+    /// Reads an unencrypted private key from PEM text (PKCS #8 or PKCS #1).
+    ///
+    /// - Parameters:
+    ///   - text: PEM with one private key.
+    ///   - name: What errors call the text.
+    /// - Throws: ``TrustError`` with code ``TrustError/Code/noKey``, ``TrustError/Code/malformedPEM``,
+    ///   ``TrustError/Code/unsupportedKey``, ``TrustError/Code/keyTooSmall`` (fewer than 1024 bits) or
+    ///   ``TrustError/Code/keyTooLarge``.
+    public init(pem text: String, name: String = "key") throws(TrustError) {
+        try self.init(pem: [UInt8](text.utf8), name: name)
+    }
+
+    /// Reads an unencrypted private key from a PEM file.
+    ///
+    /// - Parameter path: A file of at most 1 MiB.
+    /// - Throws: ``TrustError`` as ``init(pem:name:)``, and with code ``TrustError/Code/fileUnreadable``.
+    public init(file path: String) throws(TrustError) {
+        switch PEM.readFile(path, limit: 1 << 20) {
+        case .success(let text): try self.init(pem: text, name: path)
+        case .failure(let fault): throw TrustError(.fileUnreadable, path, "cannot be read: \(fault.reason)")
+        }
+    }
+
+    private init(pem text: [UInt8], name: String) throws(TrustError) {
+        let blocks: [PEM.Block]
+        do { blocks = try PEM.blocks(text) } catch {
+            throw TrustError(.malformedPEM, name, "a PEM block is damaged: \(error.text)")
+        }
+        guard let block = blocks.first(where: { $0.label.hasSuffix("PRIVATE KEY") }) else {
+            throw TrustError(.noKey, name, "there is no private key (-----BEGIN PRIVATE KEY-----) in it")
+        }
+        guard !block.isEncrypted, block.label != "ENCRYPTED PRIVATE KEY" else {
+            throw TrustError(
+                .unsupportedKey,
+                name,
+                "the private key is encrypted; decrypt it first (openssl pkey -in FILE -out FILE)"
+            )
+        }
+        do throws(KeyFault) { key = try RSAPrivateKey(der: block.der) } catch { throw TrustError(error, name) }
+    }
+
+    init(_ key: RSAPrivateKey) { self.key = key }
+
+    func sign(_ bytes: [UInt8]) throws(OpenSSLError) -> [UInt8] { try key.sign(bytes) }
+}
+
+extension SigningKey: CustomStringConvertible, CustomReflectable {
+    public var description: String { "<private key>" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import MediaResources
+
+#if canImport(Darwin)
+    internal import Darwin
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Glibc
+#endif
+
+// Searching and comparing in bulk. Every position is checked against the span before a pointer is used.
+
+extension Span<UInt8> {
+    /// Whether `literal` stands at `position`.
+    func starts(with literal: StaticString, at position: Int) -> Bool {
+        starts(with: literal, length: literal.utf8CodeUnitCount, at: position)
+    }
+
+    /// Whether the first `length` bytes of `literal`, or all if it has fewer, stand at `position`.
+    func starts(with literal: StaticString, length: Int, at position: Int) -> Bool {
+        let length = Swift.min(length, literal.utf8CodeUnitCount)
+        guard position >= 0, length <= count, position <= count - length else { return false }
+        return unsafe withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return length == 0 }
+            return unsafe memcmp(base + position, literal.utf8Start, length) == 0
+        }
+    }
+
+    /// Whether the bytes of `range` stand at `position` too.
+    func repeats(_ range: Range<Int>, at position: Int) -> Bool {
+        guard position >= 0, range.count <= count, position <= count - range.count,
+            range.lowerBound >= 0, range.upperBound <= count
+        else { return false }
+        return unsafe withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return range.isEmpty }
+            return unsafe memcmp(base + position, base + range.lowerBound, range.count) == 0
+        }
+    }
+
+    /// The first place of `byte` from `start` on.
+    func firstIndex(of byte: UInt8, from start: Int) -> Int? {
+        guard start >= 0, start < count else { return nil }
+        return unsafe withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress, let found = unsafe memchr(base + start, Int32(byte), count - start)
+            else {
+                return nil
+            }
+            return unsafe UnsafeRawPointer(found) - base
+        }
+    }
+
+    /// Whether there is nothing but white space of XML.
+    var isXMLSpace: Bool {
+        for index in indices where !self[index].isXMLSpace { return false }
+        return true
+    }
+
+    /// Whether both are the same bytes.
+    func hasSameBytes(as other: Span<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        return unsafe withUnsafeBytes { left in
+            unsafe other.withUnsafeBytes { right in
+                guard let first = left.baseAddress, let second = right.baseAddress else { return true }
+                return unsafe memcmp(first, second, left.count) == 0
+            }
+        }
+    }
+
+    /// Which kinds of bytes there are, found eight at a time.
+    var kinds: ByteKinds {
+        unsafe withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return ByteKinds() }
+            var kinds = ByteKinds()
+            var position = 0
+            while position &+ 8 <= bytes.count {
+                kinds.add(unsafe (base + position).loadUnaligned(as: UInt64.self))
+                position &+= 8
+            }
+            var rest = ByteKinds.ones &* 0x20
+            while position < bytes.count {
+                rest = rest &<< 8 | UInt64(self[position])
+                position &+= 1
+            }
+            kinds.add(rest)
+            kinds.hasSpecials =
+                firstIndex(of: UInt8(ascii: "&"), from: 0) != nil
+                || firstIndex(of: UInt8(ascii: "]"), from: 0) != nil
+            return kinds
+        }
+    }
+}
+
+extension OutputSpan<UInt8> {
+    /// Appends all bytes of `source`; there must be room.
+    @_lifetime(self: copy self)
+    mutating func append(_ source: Span<UInt8>) {
+        precondition(source.count <= freeCapacity)
+        unsafe withUnsafeMutableBufferPointer { buffer, count in
+            unsafe source.withUnsafeBufferPointer { source in
+                guard let target = buffer.baseAddress, let start = source.baseAddress else { return }
+                unsafe (target + count).initialize(from: start, count: source.count)
+                count += source.count
+            }
+        }
+    }
+}
+
+/// The kinds of bytes in a text that make reading it as XML more than looking for the next tag.
+struct ByteKinds {
+    static let ones: UInt64 = 0x0101_0101_0101_0101
+
+    private var union: UInt64 = 0
+    /// The highest bit of a byte is set where a byte below 0x20 was.
+    private var low: UInt64 = 0
+    /// Whether there is an `&` or a `]`.
+    fileprivate(set) var hasSpecials = false
+
+    /// Whether there is a byte that is not ASCII.
+    var hasNonASCII: Bool { union & (Self.ones &* 0x80) != 0 }
+    /// Whether there is a control character, white space among them.
+    var hasControls: Bool { low & (Self.ones &* 0x80) != 0 }
+
+    /// Subtracting 0x20 sets the highest bit of a byte just where the byte is smaller, or where its neighbour is.
+    fileprivate mutating func add(_ bytes: UInt64) {
+        union |= bytes
+        low |= (bytes &- Self.ones &* 0x20) & ~bytes
+    }
+}

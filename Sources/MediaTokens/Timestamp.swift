@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+#if canImport(Darwin)
+    internal import Darwin
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Glibc
+#endif
+
+/// A point in time by the wall clock, in UTC, to the millisecond.
+public struct Timestamp: Hashable, Comparable, Sendable {
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    public let millisecondsSince1970: Int64
+
+    /// Makes a timestamp from milliseconds since 1970-01-01T00:00:00Z.
+    public init(millisecondsSince1970: Int64) { self.millisecondsSince1970 = millisecondsSince1970 }
+
+    /// Makes a timestamp from seconds since 1970-01-01T00:00:00Z; the furthest one there is, where that is too far.
+    public init(secondsSince1970: Int64) {
+        let (milliseconds, overflow) = secondsSince1970.multipliedReportingOverflow(by: 1000)
+        self.init(millisecondsSince1970: overflow ? (secondsSince1970 < 0 ? .min : .max) : milliseconds)
+    }
+
+    /// The time that the system's clock shows.
+    public static func now() -> Timestamp {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(millisecondsSince1970: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    public static func < (left: Timestamp, right: Timestamp) -> Bool {
+        left.millisecondsSince1970 < right.millisecondsSince1970
+    }
+
+    /// The time `milliseconds` later; the furthest one there is, where that is too far.
+    func advanced(byMilliseconds milliseconds: Int64) -> Timestamp {
+        let (sum, overflow) = millisecondsSince1970.addingReportingOverflow(milliseconds)
+        return Timestamp(millisecondsSince1970: overflow ? (milliseconds < 0 ? .min : .max) : sum)
+    }
+}
+
+extension Timestamp {
+    /// Reads an ISO 8601 date and time with a zone (`2031-01-02T10:04:05Z`, `2031-01-02T03:04:05.250-07:00`).
+    ///
+    /// Returns nil for any other text.
+    public init?(iso8601 text: String) {
+        guard text.utf8.count > 10, text.utf8[text.utf8.index(text.utf8.startIndex, offsetBy: 10)] == UInt8(ascii: "T"),
+            let time = IssueTime.parse(text.utf8.span)
+        else { return nil }
+        self = time
+    }
+
+    /// This time in ISO 8601 in UTC, with milliseconds only where there are any: `2031-01-02T10:04:05Z`.
+    public var iso8601: String {
+        let date = CivilTime(self, offsetMinutes: 0)
+        let fraction = date.millisecond == 0 ? "" : "." + date.millisecond.digits(3)
+        return "\(date.dateText)T\(date.timeText)\(fraction)Z"
+    }
+}
+
+extension Timestamp: CustomStringConvertible {
+    public var description: String { iso8601 }
+}
+
+/// A date and time of day by the proleptic Gregorian calendar, at some offset from UTC.
+struct CivilTime {
+    var year: Int
+    var month: Int
+    var day: Int
+    var hour: Int
+    var minute: Int
+    var second: Int
+    var millisecond: Int
+
+    /// Splits `time` as clocks show it `offsetMinutes` east of UTC.
+    init(_ time: Timestamp, offsetMinutes: Int) {
+        let local = time.advanced(byMilliseconds: Int64(offsetMinutes) * 60_000).millisecondsSince1970
+        let days = local.floorDivided(by: 86_400_000)
+        let rest = Int(local - days * 86_400_000)
+        // Days from civil and back: H. Hinnant, "chrono-compatible low-level date algorithms"; years begin in March.
+        let shifted = Int(days) + 719_468
+        let era = shifted.floorDivided(by: 146_097)
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        hour = rest / 3_600_000
+        minute = rest / 60_000 % 60
+        second = rest / 1000 % 60
+        millisecond = rest % 1000
+    }
+
+    /// The days from 1970-01-01 to a date.
+    static func days(year: Int, month: Int, day: Int) -> Int {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = shifted.floorDivided(by: 400)
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 719_468
+    }
+
+    /// The number of days in a month from 1 to 12.
+    static func daysInMonth(_ month: Int, year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    var dateText: String { "\(year.digits(4))-\(month.digits(2))-\(day.digits(2))" }
+    var timeText: String { "\(hour.digits(2)):\(minute.digits(2)):\(second.digits(2))" }
+}
+
+extension BinaryInteger {
+    fileprivate func floorDivided(by divisor: Self) -> Self {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+}
+
+extension Int {
+    /// This number in at least `width` decimal digits.
+    func digits(_ width: Int) -> String {
+        let text = String(magnitude)
+        let zeros = String(repeating: "0", count: Swift.max(0, width - text.utf8.count))
+        return (self < 0 ? "-" : "") + zeros + text
+    }
+}

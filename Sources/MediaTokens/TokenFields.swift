@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import MediaResources
+
+/// What the element of a token says, before anyone judges it.
+///
+/// The texts stand one behind the other in one array: a verification makes one allocation for all of them, and a
+/// comparison with what is expected none. Strings are made when somebody asks for them.
+struct TokenFields: Sendable {
+    let timeIssued: Timestamp
+    let timeToLiveMilliseconds: Int64
+    /// UTF-8, checked.
+    private let texts: [UInt8]
+    /// Where each text of ``TextField`` ends; a token is much smaller than the number allows.
+    private let ends: [5 of UInt16]
+
+    /// The fields that are texts, in the order of ``texts``.
+    enum TextField: Int {
+        case requestorID
+        case resourceID
+        case userSessionGUID
+        case mvpdID
+        case proxyMVPDID
+    }
+
+    /// Whether a text is not there; only that of the proxied provider can be.
+    func isMissing(_ field: TextField) -> Bool { range(field).isEmpty }
+
+    /// Whether a text is, byte for byte, `expected`.
+    func equals(_ field: TextField, _ expected: String) -> Bool {
+        expected.hasSameBytes(as: texts.span.extracting(range(field)))
+    }
+
+    func string(_ field: TextField) -> String { String(decoding: texts[range(field)], as: UTF8.self) }
+
+    private func range(_ field: TextField) -> Range<Int> {
+        (field.rawValue == 0 ? 0 : Int(ends[field.rawValue - 1]))..<Int(ends[field.rawValue])
+    }
+}
+
+extension TokenFields {
+    /// The elements that a token has, each once, in the order of real tokens. All are mandatory but the proxied provider,
+    /// which real tokens leave out where there is none.
+    enum Name: Int, CaseIterable {
+        case sessionGUID
+        case requestorID
+        case resourceID
+        case ttl
+        case issueTime
+        case mvpdID
+        case proxyMVPDID
+
+        var startTag: StaticString {
+            switch self {
+            case .sessionGUID: "<sessionGUID>"
+            case .requestorID: "<requestorID>"
+            case .resourceID: "<resourceID>"
+            case .ttl: "<ttl>"
+            case .issueTime: "<issueTime>"
+            case .mvpdID: "<mvpdId>"
+            case .proxyMVPDID: "<proxyMvpdId>"
+            }
+        }
+
+        var endTag: StaticString {
+            switch self {
+            case .sessionGUID: "</sessionGUID>"
+            case .requestorID: "</requestorID>"
+            case .resourceID: "</resourceID>"
+            case .ttl: "</ttl>"
+            case .issueTime: "</issueTime>"
+            case .mvpdID: "</mvpdId>"
+            case .proxyMVPDID: "</proxyMvpdId>"
+            }
+        }
+
+        /// The field that follows in real tokens.
+        var next: Name { Name(rawValue: rawValue + 1) ?? .sessionGUID }
+    }
+
+    /// Reads the fields from `content`, the bytes of `raw` between the element's start tag and its end tag.
+    ///
+    /// - Parameter scratch: Storage for text that does not stand in the token as it is; its content is replaced.
+    static func read(
+        _ raw: Span<UInt8>,
+        content: Range<Int>,
+        scratch: inout [UInt8]
+    ) throws(RefusalReason) -> TokenFields {
+        scratch.removeAll(keepingCapacity: true)
+        // Moved, not copied: a second reference would make the scanner's first write copy the storage.
+        var storage: [UInt8] = []
+        swap(&storage, &scratch)
+        var scanner = BodyScanner(raw.extracting(content), scratch: storage)
+        let texts = try scanner.scan()
+        scratch = scanner.takeScratch()
+        let bytes = raw.extracting(content)
+        // Missing fields first, then empty ones, in the order of real tokens.
+        for place in 0..<Name.proxyMVPDID.rawValue where texts[place].isMissing { throw .missingField }
+        for place in 0..<Name.proxyMVPDID.rawValue where texts[place].span(bytes, scratch.span).isXMLSpace {
+            throw .emptyField
+        }
+        guard let ttl = parseTTL(texts[Name.ttl.rawValue].span(bytes, scratch.span)) else { throw .invalidTTL }
+        guard let time = IssueTime.parse(texts[Name.issueTime.rawValue].span(bytes, scratch.span)) else {
+            throw .invalidIssueTime
+        }
+        var ends = [5 of UInt16](repeating: 0)
+        let order: [5 of Name] = [.requestorID, .resourceID, .sessionGUID, .mvpdID, .proxyMVPDID]
+        let stored = [UInt8](capacity: content.count + scratch.count) { output in
+            for place in order.indices {
+                let text = texts[order[place].rawValue]
+                // A proxied provider that is there but empty is none.
+                if !text.isMissing, place < 4 || !text.span(bytes, scratch.span).isXMLSpace {
+                    output.append(text.span(bytes, scratch.span))
+                }
+                ends[place] = UInt16(output.count)
+            }
+        }
+        return TokenFields(timeIssued: time, timeToLiveMilliseconds: ttl, texts: stored, ends: ends)
+    }
+
+    /// A whole number of milliseconds of at most 18 digits, with an optional minus sign (judged later, with the time).
+    private static func parseTTL(_ text: Span<UInt8>) -> Int64? {
+        let isNegative = !text.isEmpty && text[0] == UInt8(ascii: "-")
+        let start = isNegative ? 1 : 0
+        guard 1...18 ~= text.count - start else { return nil }
+        var value: Int64 = 0
+        for index in start..<text.count {
+            let digit = text[index] &- UInt8(ascii: "0")
+            guard digit < 10 else { return nil }
+            value = value * 10 + Int64(digit)
+        }
+        return isNegative ? -value : value
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// The SHA-256 of a token's signed bytes.
+@safe
+public struct TokenFingerprint: Hashable, Sendable {
+    /// The 32 bytes as they stand in memory.
+    private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+
+    /// The size of a fingerprint in bytes.
+    static let size = 32
+
+    /// Makes a fingerprint whose bytes `write` writes; nil where it returns false.
+    @unsafe
+    init?(_ write: (UnsafeMutablePointer<UInt8>) -> Bool) {
+        let isWritten = unsafe withUnsafeMutableBytes(of: &words) { words in
+            guard let start = unsafe words.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return false }
+            return unsafe write(start)
+        }
+        guard isWritten else { return nil }
+    }
+
+    /// Runs `body` with a pointer to the 32 bytes.
+    @unsafe
+    func withUnsafeBytes<Result>(_ body: (UnsafePointer<UInt8>?) -> Result) -> Result {
+        unsafe Swift.withUnsafeBytes(of: words) { unsafe body($0.baseAddress?.assumingMemoryBound(to: UInt8.self)) }
+    }
+
+    /// The 32 bytes.
+    public var bytes: [UInt8] { unsafe Swift.withUnsafeBytes(of: words) { unsafe Array($0) } }
+
+    /// 64 lower-case hexadecimal digits.
+    public var hexadecimal: String {
+        bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+    }
+
+    /// Equality in a time that does not depend on the values.
+    public static func == (left: TokenFingerprint, right: TokenFingerprint) -> Bool {
+        let difference =
+            (left.words.0 ^ right.words.0) | (left.words.1 ^ right.words.1)
+            | (left.words.2 ^ right.words.2) | (left.words.3 ^ right.words.3)
+        return difference == 0
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import ContextPool
+internal import MediaResources
+
+/// The set of keys whose signatures are believed. Immutable: new keys make a new store.
+///
+/// A token does not say which key signed it, and several keys are trusted at a time while keys are rotated. A store
+/// keeps the prepared OpenSSL contexts of its keys, so make it once and share it.
+public final class TrustStore: Sendable {
+    /// The trusted keys, in the order of their sources.
+    public let keys: [TrustedKey]
+
+    let groups: [KeyGroup]
+    let contexts: ContextPool<VerificationContext>
+
+    /// How many different public keys a store may have.
+    public static let maximumKeys = 8
+
+    /// Loads trusted keys.
+    ///
+    /// - Parameters:
+    ///   - sources: Certificates and public keys; at least one, at most ``maximumKeys`` different keys.
+    ///   - anchors: Certificates that every trusted certificate must be derived from. Without any, the certificates in
+    ///     `sources` are trusted as they are. With anchors, a certificate authority in `sources` is a link of a chain
+    ///     and not a key of its own, and a bare public key is refused.
+    ///   - minimumKeySize: The smallest RSA modulus that is taken.
+    ///   - now: The time at which everything must be valid.
+    /// - Throws: ``TrustError``, with every code that it has.
+    public init(
+        _ sources: [TrustSource],
+        anchors: [TrustSource] = [],
+        minimumKeySize: MinimumRSAKeySize = .standard,
+        at now: Timestamp
+    ) throws(TrustError) {
+        let loader = TrustLoader(
+            anchors: try anchors.flatMapTyped { (anchor) throws(TrustError) in try TrustLoader.anchors(anchor) },
+            minimumKeySize: minimumKeySize,
+            now: now
+        )
+        let loaded = try sources.flatMapTyped { (source) throws(TrustError) in try loader.keys(source) }
+        guard !loaded.isEmpty else {
+            throw TrustError(.noKey, sources.first?.label ?? "", "there is no key to trust")
+        }
+        var order: [[UInt8]] = []
+        var grants: [[UInt8]: [TrustedKey]] = [:]
+        for (key, der) in loaded {
+            if grants[der] == nil { order.append(der) }
+            grants[der, default: []].append(key)
+        }
+        guard order.count <= Self.maximumKeys else {
+            throw TrustError(
+                .tooManyKeys,
+                "",
+                "\(order.count) different keys, more than \(Self.maximumKeys); remove those not in use"
+            )
+        }
+        var groups: [KeyGroup] = []
+        for der in order {
+            do throws(KeyFault) {
+                let key = try PublicKeyReader.key(subjectPublicKeyInfo: der, minimumBits: minimumKeySize.bits)
+                groups.append(KeyGroup(key: key, grants: grants[der] ?? []))
+            } catch {
+                throw TrustError(error, grants[der]?.first?.source ?? "")
+            }
+        }
+        let (keys, count) = (loaded.map(\.0), groups.count)
+        self.keys = keys
+        self.groups = groups
+        self.contexts = ContextPool { VerificationContext(keyCount: count) }
+    }
+
+    /// Loads trusted keys from files, for every requestor.
+    ///
+    /// - Parameters:
+    ///   - paths: PEM files with certificates or public keys.
+    ///   - now: The time at which everything must be valid.
+    /// - Throws: ``TrustError``, with every code that it has.
+    public convenience init(files paths: [String], at now: Timestamp) throws(TrustError) {
+        try self.init(paths.map { .file($0) }, at: now)
+    }
+}
+
+/// The reader of trust sources.
+private struct TrustLoader {
+    let anchors: [Certificate]
+    let minimumKeySize: MinimumRSAKeySize
+    let now: Timestamp
+
+    /// The certificates of a source of anchors.
+    static func anchors(_ source: TrustSource) throws(TrustError) -> [Certificate] {
+        try source.blocks().mapTyped { (block) throws(TrustError) in
+            guard block.isCertificate else {
+                throw TrustError(.unsupportedKey, source.label, "an anchor must be a certificate, not \(block.label)")
+            }
+            return try certificate(block, source)
+        }
+    }
+
+    /// The keys of a source, each with the DER form of its public key.
+    func keys(_ source: TrustSource) throws(TrustError) -> [(TrustedKey, [UInt8])] {
+        if case .only(let ids) = source.requestors, ids.isEmpty {
+            throw TrustError(
+                .emptyScope,
+                source.label,
+                "the requestor scope is empty: name a requestor, or leave it out"
+            )
+        }
+        let blocks = try source.blocks()
+        let chain =
+            anchors.isEmpty
+            ? []
+            : try blocks.filter(\.isCertificate).mapTyped { (block) throws(TrustError) in
+                try Self.certificate(block, source)
+            }
+        var found: [(TrustedKey, [UInt8])] = []
+        for block in blocks {
+            let name = found.isEmpty ? source.name : "\(source.name)#\(found.count + 1)"
+            if let key = try key(block, of: source, name: name, chain: chain) { found.append(key) }
+        }
+        guard !found.isEmpty else {
+            throw TrustError(.noKey, source.label, "there are only certificate authorities in it, and no signing key")
+        }
+        return found
+    }
+
+    /// The key in a block; nil for a certificate authority that is but a link to an anchor.
+    private func key(
+        _ block: PEM.Block,
+        of source: TrustSource,
+        name: String,
+        chain: [Certificate]
+    ) throws(TrustError) -> (TrustedKey, [UInt8])? {
+        func trusted(
+            _ form: TrustedKey.Form,
+            _ key: borrowing RSAPublicKey,
+            _ validity: ClosedRange<Timestamp>?
+        ) throws(TrustError) -> (TrustedKey, [UInt8]) {
+            try checkValidity(validity, source)
+            let trusted = TrustedKey(
+                name: name,
+                source: source.label,
+                form: form,
+                bits: key.bits,
+                requestors: source.requestors,
+                validity: validity
+            )
+            return (trusted, key.der)
+        }
+        if block.isCertificate {
+            let certificate = try Self.certificate(block, source)
+            if !anchors.isEmpty {
+                if certificate.isAuthority { return nil }
+                try checkChain(certificate, chain, source)
+            }
+            let key = try source.naming { () throws(KeyFault) in
+                try certificate.publicKey(minimumBits: minimumKeySize.bits)
+            }
+            return try trusted(.certificate, key, try intersection(certificate, source))
+        }
+        let key = try publicKey(block, source)
+        guard anchors.isEmpty else {
+            throw TrustError(.untrustedChain, source.label, "a bare public key has no chain to an anchor")
+        }
+        return try trusted(.publicKey, key, source.validity)
+    }
+
+    private func publicKey(_ block: PEM.Block, _ source: TrustSource) throws(TrustError) -> RSAPublicKey {
+        switch block.label {
+        case "PUBLIC KEY":
+            return try source.naming { () throws(KeyFault) in
+                try PublicKeyReader.key(subjectPublicKeyInfo: block.der, minimumBits: minimumKeySize.bits)
+            }
+        case "RSA PUBLIC KEY":
+            return try source.naming { () throws(KeyFault) in
+                try PublicKeyReader.key(pkcs1: block.der, minimumBits: minimumKeySize.bits)
+            }
+        case let label where label.hasSuffix("PRIVATE KEY"):
+            throw TrustError(
+                .privateKeyPresent,
+                source.label,
+                "there is a private key in it; trust takes public keys only, and the private one belongs with the issuer"
+            )
+        default:
+            throw TrustError(
+                .unsupportedKey,
+                source.label,
+                "a block \(block.label.printable(limit: 40)) is neither a certificate nor a public key"
+            )
+        }
+    }
+
+    private static func certificate(_ block: PEM.Block, _ source: TrustSource) throws(TrustError) -> Certificate {
+        guard let certificate = Certificate(der: block.der) else {
+            throw TrustError(
+                .malformedPEM,
+                source.label,
+                "a certificate cannot be read: \(OpenSSLError.drained().text)"
+            )
+        }
+        return certificate
+    }
+
+    private func checkChain(
+        _ certificate: Certificate,
+        _ chain: [Certificate],
+        _ source: TrustSource
+    ) throws(TrustError) {
+        // Expiry has its own code, so it is not left to OpenSSL's chain.
+        try checkValidity(certificate.validity, source)
+        if let why = certificate.refusalOfChain(anchors: anchors, intermediates: chain, at: now) {
+            throw TrustError(.untrustedChain, source.label, "no chain of certificates leads to an anchor: \(why)")
+        }
+    }
+
+    /// When both the certificate is valid and the source may be used.
+    private func intersection(
+        _ certificate: Certificate,
+        _ source: TrustSource
+    ) throws(TrustError) -> ClosedRange<Timestamp> {
+        guard let own = certificate.validity else {
+            throw TrustError(.malformedPEM, source.label, "the certificate's validity cannot be read")
+        }
+        guard let given = source.validity else { return own }
+        guard own.overlaps(given) else {
+            throw TrustError(.noLongerValid, source.label, "the certificate is not valid while the key may be used")
+        }
+        return own.clamped(to: given)
+    }
+
+    private func checkValidity(_ validity: ClosedRange<Timestamp>?, _ source: TrustSource) throws(TrustError) {
+        guard let validity else { return }
+        if now < validity.lowerBound {
+            throw TrustError(.notYetValid, source.label, "not valid before \(validity.lowerBound)")
+        }
+        if now > validity.upperBound {
+            throw TrustError(.noLongerValid, source.label, "not valid after \(validity.upperBound)")
+        }
+    }
+}
+
+extension TrustSource {
+    /// Runs `body`, whose faults are this source's.
+    fileprivate func naming(
+        _ body: () throws(KeyFault) -> RSAPublicKey
+    ) throws(TrustError) -> RSAPublicKey {
+        do throws(KeyFault) { return try body() } catch { throw TrustError(error, label) }
+    }
+}
+
+extension PEM.Block {
+    fileprivate var isCertificate: Bool { label == "CERTIFICATE" || label == "X509 CERTIFICATE" }
+}
+
+extension Array {
+    /// `map` with the closure's own error type.
+    fileprivate func mapTyped<Result, Failure: Error>(
+        _ transform: (Element) throws(Failure) -> Result
+    ) throws(Failure) -> [Result] {
+        var results: [Result] = []
+        for element in self { results.append(try transform(element)) }
+        return results
+    }
+
+    /// `flatMap` with the closure's own error type.
+    fileprivate func flatMapTyped<Result, Failure: Error>(
+        _ transform: (Element) throws(Failure) -> [Result]
+    ) throws(Failure) -> [Result] {
+        var results: [Result] = []
+        for element in self { results += try transform(element) }
+        return results
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// A key whose signatures are believed, with the limits of that belief.
+public struct TrustedKey: Hashable, Sendable {
+    /// Where a key comes from.
+    public enum Form: String, Sendable {
+        /// A certificate, with its own validity.
+        case certificate
+        /// A bare public key.
+        case publicKey
+    }
+
+    /// The name of the key in answers and logs.
+    public let name: String
+    /// The file or name that the key was loaded from.
+    public let source: String
+    /// Whether the key was a certificate or a bare public key.
+    public let form: Form
+    /// The size of the modulus in bits.
+    public let bits: Int
+    /// The requestors whose tokens the key may sign.
+    public let requestors: RequestorScope
+    /// When the key may be used, both ends included; nil for always.
+    public let validity: ClosedRange<Timestamp>?
+
+    /// Whether the key may be used at `now`.
+    public func isValid(at now: Timestamp) -> Bool { validity?.contains(now) ?? true }
+}
+
+/// A public key and everything that is believed of it: one key may come in two certificates, as at a renewal.
+final class KeyGroup: Sendable {
+    let key: RSAPublicKey
+    let grants: [Grant]
+
+    init(key: consuming RSAPublicKey, grants: [TrustedKey]) {
+        self.key = key
+        self.grants = grants.map { Grant($0) }
+    }
+}
+
+/// What a verification needs to know of a trusted key.
+struct Grant: Sendable {
+    let name: String
+    let requestors: RequestorScope
+    private let start: Timestamp
+    private let end: Timestamp
+
+    init(_ key: TrustedKey) {
+        name = key.name
+        requestors = key.requestors
+        start = key.validity?.lowerBound ?? Timestamp(millisecondsSince1970: .min)
+        end = key.validity?.upperBound ?? Timestamp(millisecondsSince1970: .max)
+    }
+
+    func isValid(at now: Timestamp) -> Bool { start <= now && now <= end }
+
+    /// Whether the key may sign a token of this requestor.
+    func maySign(_ token: MediaToken) -> Bool {
+        guard case .only(let ids) = requestors else { return true }
+        return ids.contains { token.fields.equals(.requestorID, $0) }
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// What a text that looks like a token says, **whoever wrote it**. For looking at tokens, and never for deciding.
+package struct UnverifiedToken: Sendable {
+    /// The name of the element.
+    package let root: String
+    /// The raw token's signed bytes.
+    package let signedBytes: [UInt8]
+    /// The signature as it stands in the token.
+    package let signature: [UInt8]
+    /// What the element says; the fingerprint is that of the signed bytes.
+    package let content: MediaToken
+
+    /// Reads a token without looking at its signature.
+    ///
+    /// - Throws: The reason why it cannot be read, as verification would find it.
+    package init(reading text: String) throws(RefusalReason) {
+        let token = [UInt8](text.utf8)
+        guard !token.isEmpty else { throw .tokenEmpty }
+        guard token.count <= Verifier.maximumEncodedSize else { throw .tokenTooLarge }
+        let raw = Envelope.isRaw(token.span) ? token : try Self.decode(token, or: .invalidBase64)
+        let envelope = try Envelope.split(raw.span).get()
+        root = envelope.root.rawValue
+        let signed = Array(raw[envelope.signed])
+        signedBytes = signed
+        guard !envelope.signature.isEmpty else { throw .invalidSignatureEncoding }
+        signature = try Self.decode(Array(raw[envelope.signature]), or: .invalidSignatureEncoding)
+        var scratch: [UInt8] = []
+        let fields = try TokenFields.read(raw.span, content: envelope.content, scratch: &scratch)
+        guard let digest = SHA256Context()?.hash(signed.span) else { throw .internalFailure }
+        content = MediaToken(fields: fields, fingerprint: digest)
+    }
+
+    private static func decode(_ text: [UInt8], or reason: RefusalReason) throws(RefusalReason) -> [UInt8] {
+        var output = [UInt8](repeating: 0, count: Base64.decodedCapacity(text.count))
+        var span = output.mutableSpan
+        guard let count = Base64.decode(text.span, into: &span) else { throw reason }
+        output.removeLast(output.count - count)
+        return output
+    }
+}

@@ -1,0 +1,24 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+// A package of its own, so that nothing of it reaches users of the library, and so that it sees what they see.
+let package = Package(
+    name: "bench",
+    platforms: [.macOS(.v26)],
+    dependencies: [.package(name: "playgate", path: "..")],
+    targets: [
+        .target(
+            name: "CLimits",
+            cSettings: [.unsafeFlags(["-O2", "-I/usr/include/libxml2"])],
+            linkerSettings: [.linkedLibrary("crypto"), .linkedLibrary("xml2")]
+        ),
+        .executableTarget(
+            name: "hot-path",
+            dependencies: [
+                "CLimits",
+                .product(name: "MediaTokens", package: "playgate"),
+                .product(name: "MediaResources", package: "playgate"),
+            ]
+        ),
+    ]
+)

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+// What the hot path is measured against: the C libraries alone, and a count of heap allocations.
+
+#ifndef PLAYGATE_CLIMITS_H
+#define PLAYGATE_CLIMITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// The number of heap allocations of this process so far (glibc only).
+uint64_t limits_allocations(void);
+
+/// Nanoseconds of a clock that does not jump.
+uint64_t limits_now(void);
+
+/// A public key, and contexts that are set up once.
+typedef struct limits_rsa limits_rsa;
+limits_rsa *limits_rsa_new(const char *pem);
+
+/// SHA-256 on a reused context and `EVP_PKEY_verify` on a reused, initialised context, `count` times. Returns the
+/// number of good signatures.
+int limits_rsa_reused(limits_rsa *rsa, const uint8_t *body, size_t body_size, const uint8_t *signature,
+                      size_t signature_size, int count);
+
+/// `EVP_DigestVerify` with a new context each time, as most code does.
+int limits_rsa_naive(limits_rsa *rsa, const uint8_t *body, size_t body_size, const uint8_t *signature,
+                     size_t signature_size, int count);
+
+/// A reused `xmlTextReader` over a document, `count` times. Returns the number of nodes read.
+int limits_xml_reader(const char *document, size_t size, int count);
+
+#endif
