@@ -39,7 +39,7 @@ let package = Package(
         .executableTarget(
             name: "playgate",
             dependencies: [
-                "MediaResources", "MediaTokens",
+                "ContextPool", "MediaResources", "MediaTokens",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -54,7 +54,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PlaygateCommandTests",
-            dependencies: ["MediaTokens", "playgate"],
+            dependencies: ["MediaResources", "MediaTokens", "playgate"],
             swiftSettings: settings
         ),
     ]

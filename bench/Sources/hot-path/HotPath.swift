@@ -8,7 +8,8 @@ import MediaTokens
 /// Measures the hot path against its limits: rounds of each in turn, so that a slow moment of the machine hits all,
 /// and the median of the ratios of the rounds.
 ///
-/// Usage: `hot-path [ROUNDS]`, 41 by default; `hot-path 1 ROW` measures the rows that contain ROW, as for callgrind with
+/// Usage: `hot-path [ROUNDS]`, 41 by default; `hot-path --gate` fails where a limit is passed (with room for the noise of
+/// a shared machine, but for allocations, which are exact); `hot-path 1 ROW` measures the rows that contain ROW, as for callgrind with
 /// `--toggle-collect='*measured*'`.
 @main
 struct HotPath {

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import ArgumentParser
+import MediaResources
+import MediaTokens
+
+/// The options that make a verifier.
+struct TrustOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("A PEM file with certificates or public keys to trust; may be repeated.", valueName: "file"))
+    var trust: [String]
+
+    @Option(
+        help: ArgumentHelp("A PEM file with certificates that the trusted ones must be derived from; may be repeated.", valueName: "file"))
+    var anchor: [String] = []
+
+    @Option(help: ArgumentHelp("The requestor that tokens must be for; may be repeated.", valueName: "id"))
+    var requestor: [String]
+
+    @Option(help: ArgumentHelp("Judge at this time, \(TimeArgument.help); now by default.", valueName: "time"))
+    var at: TimeArgument?
+
+    @Option(help: ArgumentHelp("By how much a token may come from the future, 0s to 120s.", valueName: "duration"))
+    var earlyLeeway = DurationArgument(milliseconds: 60_000)
+
+    @Option(help: ArgumentHelp("By how much a token may outlive its life, 0s to 120s.", valueName: "duration"))
+    var lateLeeway = DurationArgument(milliseconds: 0)
+
+    @Option(help: ArgumentHelp("The longest life that is taken, up to 24h.", valueName: "duration"))
+    var maxTTL = DurationArgument(milliseconds: 900_000)
+
+    @Option(
+        name: .customLong("minimum-rsa-bits"),
+        help: ArgumentHelp("The smallest RSA key that is taken: 2048 or more, or 1024 for old issuers.", valueName: "bits"))
+    var minimumRSABits = 2048
+
+    @OptionGroup(title: "Matching")
+    var matching: MatchingOptions
+
+    func validate() throws {
+        guard minimumRSABits == 1024 || 2048...8192 ~= minimumRSABits else {
+            throw ValidationError("--minimum-rsa-bits takes 1024, or a number from 2048 to 8192")
+        }
+        do throws(PolicyError) { _ = try policy() } catch { throw ValidationError("\(error)") }
+    }
+
+    var now: Timestamp { at?.time ?? .now() }
+
+    private var keySize: MinimumRSAKeySize { minimumRSABits == 1024 ? .legacy1024 : .atLeast(minimumRSABits) }
+
+    private func policy() throws(PolicyError) -> VerificationPolicy {
+        try VerificationPolicy(
+            requestors: requestor, earlyLeeway: earlyLeeway.duration, lateLeeway: lateLeeway.duration,
+            maximumTimeToLive: maxTTL.duration, minimumKeySize: keySize, matchOptions: matching.options)
+    }
+
+    /// The verifier that the options describe.
+    func verifier(at now: Timestamp) throws(CommandFailure) -> Verifier {
+        let trusted: TrustStore
+        do throws(TrustError) {
+            trusted = try TrustStore(
+                trust.map { .file($0) }, anchors: anchor.map { .file($0) }, minimumKeySize: keySize, at: now)
+        } catch { throw CommandFailure(error.description + error.hint) }
+        do throws(PolicyError) { return Verifier(trust: trusted, policy: try policy()) } catch {
+            throw CommandFailure("\(error)")
+        }
+    }
+}
+
+extension TrustError {
+    /// What to do about it, where that is not plain from the reason.
+    fileprivate var hint: String {
+        switch code {
+        case .keyTooSmall: "\nIf the issuer still signs with a key of 1024 bits, say --minimum-rsa-bits 1024."
+        case .noLongerValid: "\nAsk the issuer for the certificate that follows it, or judge at another time with --at."
+        default: ""
+        }
+    }
+}
+
+/// What may differ between resources.
+struct MatchingOptions: ParsableArguments {
+    @Flag(help: "Compare resources byte for byte and nothing else.")
+    var exactOnly = false
+    @Flag(help: "Let a token for a channel play every asset of the channel.")
+    var channelCoversAssets = false
+    @Flag(help: "Let ratings differ.")
+    var ignoreRating = false
+    @Flag(help: "Take the schemes urn:v-chip and urn:vchip for one.")
+    var schemeAliases = false
+    @Flag(help: "Ignore the case of ASCII letters in channel, title and guid.")
+    var ignoreCase = false
+    @Flag(help: "Take any run of white space for one space in channel, title and guid.")
+    var collapseWhitespace = false
+    @Flag(
+        inversion: .prefixedNo, help: "Take http://video.search.yahoo.com/mrss/ for the namespace of Media RSS too.")
+    var videoNamespaceAlias = true
+
+    var options: MediaResource.MatchOptions {
+        var options = MediaResource.MatchOptions()
+        options.exactOnly = exactOnly
+        options.channelCoversAssets = channelCoversAssets
+        options.ignoreRating = ignoreRating
+        options.schemeAliases = schemeAliases
+        options.ignoreCase = ignoreCase
+        options.collapseWhitespace = collapseWhitespace
+        options.videoNamespaceAlias = videoNamespaceAlias
+        return options
+    }
+}
+
+/// Where a token comes from.
+struct TokenArgument: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "The token, or - for standard input, which is the default too.",
+            discussion: """
+                Other users of the machine can see a token on the command line in the list of processes: prefer \
+                standard input or --token-file for real ones.
+                """, valueName: "token"))
+    var token: String?
+
+    @Option(help: ArgumentHelp("A file with the token.", valueName: "file"))
+    var tokenFile: String?
+
+    func validate() throws {
+        if token != nil, tokenFile != nil { throw ValidationError("a token and --token-file exclude each other") }
+    }
+
+    func read() throws(CommandFailure) -> String {
+        if let tokenFile { return try InputFile.text(tokenFile) }
+        guard let token, token != "-" else { return try InputFile.text("-") }
+        return token
+    }
+}

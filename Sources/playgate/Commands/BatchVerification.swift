@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import ContextPool
+import MediaResources
+import MediaTokens
+
+/// The verification of a file of tokens, a line each, with all cores and in constant memory.
+///
+/// Blocks of lines are verified side by side and written in the order of the file.
+struct BatchVerification: Sendable {
+    let verifier: Verifier
+    /// The resource of lines that name none.
+    let resource: MediaResource?
+    /// Whether lines without a resource are checked for authenticity alone.
+    let authenticityOnly: Bool
+    /// The time to judge at; the time at which a block is verified by default.
+    let fixedTime: Timestamp?
+
+    /// Verifies the file at `path`, or standard input for `-`. True where every token is valid.
+    func run(_ path: String, jobs: Int?) async throws -> Bool {
+        let file = try InputFile(path)
+        defer { file.close() }
+        var lines = LineBlocks(file: file)
+        var progress = ProgressBar(total: file.size)
+        var counts: [String: Int] = [:]
+        var (next, written) = (0, 0)
+        var finished: [Int: Block] = [:]
+        try await withThrowingTaskGroup(of: (Int, Block).self) { group in
+            var running = 0
+            while true {
+                while running < jobs ?? onlineCores(), let text = try lines.next() {
+                    let index = next
+                    group.addTask { (index, verify(text)) }
+                    next += 1
+                    running += 1
+                }
+                guard let (index, block) = try await group.next() else { break }
+                running -= 1
+                finished[index] = block
+                // A slow block holds back those behind it, of which there are few: they were started together.
+                while let block = finished.removeValue(forKey: written) {
+                    Terminal.output.write(block.output)
+                    counts.merge(block.counts, uniquingKeysWith: +)
+                    written += 1
+                }
+                progress.show(lines.bytesRead, "\(counts.values.reduce(0, +)) tokens")
+            }
+        }
+        progress.clear()
+        Terminal.error.write(Self.summary(counts))
+        return counts.keys.allSatisfy { $0 == VerificationStatus.validToken.rawValue }
+    }
+
+    /// What a block of lines gives.
+    private struct Block: Sendable {
+        var output: [UInt8] = []
+        var counts: [String: Int] = [:]
+    }
+
+    private func verify(_ text: [UInt8]) -> Block {
+        let now = fixedTime ?? .now()
+        var block = Block()
+        block.output.reserveCapacity(text.count)
+        var known: (text: ArraySlice<UInt8>, resource: Result<MediaResource, ResourceError>)?
+        for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
+            let (status, object) = answer(line, now, &known)
+            object.write(to: &block.output)
+            block.output.append(UInt8(ascii: "\n"))
+            block.counts[status.rawValue, default: 0] += 1
+        }
+        return block
+    }
+
+    private func answer(
+        _ line: ArraySlice<UInt8>,
+        _ now: Timestamp,
+        _ known: inout (text: ArraySlice<UInt8>, resource: Result<MediaResource, ResourceError>)?
+    ) -> (VerificationStatus, JSONText) {
+        var line = line
+        if line.last == UInt8(ascii: "\r") { line.removeLast() }
+        let tab = line.firstIndex(of: UInt8(ascii: "\t"))
+        let token = line[..<(tab ?? line.endIndex)]
+        var wanted = resource
+        if let tab {
+            let text = line[(tab + 1)...]
+            // Neighbouring lines are often of one resource.
+            if known == nil || known?.text != text {
+                known = (text, Result { () throws(ResourceError) in try MediaResource(utf8: Array(text)) })
+            }
+            switch known?.resource {
+            case .success(let resource): wanted = resource
+            case .failure(let error): return Self.refused(.invalidResourceID, error.code.rawValue)
+            case nil: break
+            }
+        }
+        if let wanted {
+            let answer = verifier.verify(token.span, for: wanted, at: now)
+            return (answer.status, JSONText(answer))
+        }
+        guard authenticityOnly else { return Self.refused(.invalidResourceID, "resource_missing") }
+        let answer = verifier.authenticate(String(decoding: token, as: UTF8.self), at: now)
+        return (answer.status, JSONText(answer))
+    }
+
+    /// The answer for a line whose resource is at fault; the token is not looked at.
+    private static func refused(_ status: VerificationStatus, _ reason: String) -> (VerificationStatus, JSONText) {
+        (
+            status,
+            .object([
+                ("status", .string(status.rawValue)), ("reason", .string(reason)), ("token", .null), ("key", .null),
+            ])
+        )
+    }
+
+    private static func summary(_ counts: [String: Int]) -> String {
+        let rows = VerificationStatus.allCases.map(\.rawValue).compactMap { status in
+            counts[status].map { "  \(status)\(String(repeating: " ", count: 22 - status.count))\($0)\n" }
+        }
+        return "\(counts.values.reduce(0, +)) tokens\n" + rows.joined()
+    }
+}
+
+/// The lines of a file in blocks of whole lines, each line with a line feed behind it.
+///
+/// A line that is longer than any token with its resource is cut, and is too long still.
+private struct LineBlocks {
+    private let file: InputFile
+    private var rest: [UInt8] = []
+    private var isSkipping = false
+    private var isAtEnd = false
+    private(set) var bytesRead = 0
+
+    /// More than a token of 16 KiB, a tab and a resource of 8 KiB.
+    private static let longestLine = 32 * 1024
+    /// Some hundred tokens: some milliseconds of work.
+    private static let blockSize = 256 * 1024
+
+    init(file: InputFile) { self.file = file }
+
+    mutating func next() throws(CommandFailure) -> [UInt8]? {
+        while !isAtEnd {
+            var chunk = try file.read(upTo: Self.blockSize)[...]
+            bytesRead += chunk.count
+            if chunk.isEmpty {
+                isAtEnd = true
+                guard !rest.isEmpty else { return nil }
+                return take(rest + [UInt8(ascii: "\n")])
+            }
+            if isSkipping {
+                guard let end = chunk.firstIndex(of: UInt8(ascii: "\n")) else { continue }
+                chunk = chunk[end...]
+                isSkipping = false
+            }
+            guard let last = chunk.lastIndex(of: UInt8(ascii: "\n")) else {
+                rest += chunk
+                if rest.count > Self.longestLine {
+                    rest.removeLast(rest.count - Self.longestLine)
+                    isSkipping = true
+                }
+                continue
+            }
+            let block = rest + chunk[...last]
+            rest = Array(chunk[(last + 1)...])
+            return block
+        }
+        return nil
+    }
+
+    private mutating func take(_ block: [UInt8]) -> [UInt8] {
+        rest = []
+        return block
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import ArgumentParser
+import MediaTokens
+
+struct InspectCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "inspect",
+        abstract: "Show what a token says, whoever wrote it. NOT a verification.")
+
+    @OptionGroup var token: TokenArgument
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func run() throws {
+        let text = try token.read()
+        do throws(RefusalReason) {
+            let token = try UnverifiedToken(reading: text)
+            Terminal.output.write(json ? Self.json(token).line + "\n" : Self.text(token))
+        } catch {
+            let object = JSONText.object([
+                ("notice", .string("NOT VERIFIED")), ("verified", .bool(false)),
+                ("status", .string(error.status.rawValue)), ("reason", .string(error.rawValue)), ("token", .null),
+            ])
+            Terminal.output.write(
+                json ? object.line + "\n" : "NOT VERIFIED, and not readable: \(error.rawValue)\n  \(error.meaning)\n")
+            throw ExitCode.refused
+        }
+    }
+
+    private static func json(_ token: UnverifiedToken) -> JSONText {
+        .object([
+            ("notice", .string("NOT VERIFIED")), ("verified", .bool(false)), ("status", .null), ("reason", .null),
+            ("token", JSONText(token.content)), ("root", .string(token.root)),
+            ("signatureBits", .number(Int64(token.signature.count * 8))),
+            ("fingerprint", .string(token.content.fingerprint.hexadecimal)),
+        ])
+    }
+
+    private static func text(_ token: UnverifiedToken) -> String {
+        let title = Style.yellow("NOT VERIFIED") + ": this is what the token says; anybody can write one that says so.\n"
+        return title + token.content.table + """
+              root           \(token.root)
+              signature      \(token.signature.count * 8) bits, not checked
+              fingerprint    \(token.content.fingerprint.hexadecimal)
+
+            """
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import ArgumentParser
+import MediaTokens
+import SystemPackage
+
+struct KeysCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keys", abstract: "Make keys for development.", subcommands: [New.self])
+
+    struct New: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "new",
+            abstract: "Make a development CA, a signing certificate and its key.",
+            discussion: """
+                Writes ca.pem (the certificate of the CA, whose key is thrown away), signer.pem (to trust) and \
+                signer.key (to sign with, mode 0600). Overwrites nothing. Not for production: there, the issuer has \
+                the key and you have its certificate.
+                """)
+
+        @Option(help: ArgumentHelp("The folder to write to; made where it is missing.", valueName: "folder"))
+        var out: String
+
+        @Option(help: "The size of the RSA keys, from 1024 to 8192.")
+        var bits = 2048
+
+        func validate() throws {
+            guard 1024...8192 ~= bits else { throw ValidationError("--bits takes a number from 1024 to 8192") }
+        }
+
+        func run() throws {
+            let folder = try NewFolder(out)
+            let files = [("ca.pem", false), ("signer.pem", false), ("signer.key", true)]
+            for (name, _) in files where folder.contains(name) {
+                throw CommandFailure(
+                    "\(folder.path(name)): exists already, and keys are never overwritten; remove it or name another folder")
+            }
+            let keys: DevelopmentKeys
+            do throws(TrustError) { keys = try DevelopmentKeys(bits: bits, at: .now()) } catch {
+                throw CommandFailure("\(error)")
+            }
+            let contents = [keys.authorityCertificate, keys.signerCertificate, keys.signerKey]
+            for ((name, isSecret), content) in zip(files, contents) {
+                try folder.write(name, content, isSecret: isSecret)
+                Terminal.output.write("\(folder.path(name))\n")
+            }
+        }
+    }
+}
+
+/// A folder that new files are written to.
+private struct NewFolder {
+    private let folder: FilePath
+
+    init(_ path: String) throws(CommandFailure) {
+        folder = FilePath(path)
+        // Every part in turn; what is there already is left alone.
+        var part = FilePath(root: folder.root, [])
+        for component in folder.components {
+            part.append(component)
+            do { try part.makeFolder() } catch { throw CommandFailure("\(part): cannot be made: \(error)") }
+        }
+    }
+
+    func path(_ name: String) -> String { folder.appending(name).string }
+
+    func contains(_ name: String) -> Bool {
+        guard let file = try? FileDescriptor.open(folder.appending(name), .readOnly) else { return false }
+        try? file.close()
+        return true
+    }
+
+    func write(_ name: String, _ content: String, isSecret: Bool) throws(CommandFailure) {
+        do {
+            let file = try FileDescriptor.open(
+                folder.appending(name), .writeOnly, options: [.create, .exclusiveCreate],
+                permissions: isSecret ? .ownerReadWrite : [.ownerReadWrite, .groupRead, .otherRead])
+            try file.closeAfter { _ = try file.writeAll(content.utf8) }
+        } catch { throw CommandFailure("\(path(name)): cannot be written: \(error)") }
+    }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import ArgumentParser
+import MediaTokens
+
+struct MintCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mint",
+        abstract: "Issue a media token for tests and staging.",
+        discussion: "Prints the token in Base64, as entitlement services hand it out, or as it is with --raw.")
+
+    @Option(help: ArgumentHelp("A PEM file with the private key to sign with.", valueName: "file"))
+    var key: String
+
+    @Option(help: ArgumentHelp("The requestor that the token is for.", valueName: "id"))
+    var requestor: String
+
+    @Option(help: ArgumentHelp("The resource that the token is good for; @FILE reads it from a file.", valueName: "resource"))
+    var resource: String
+
+    @Option(help: ArgumentHelp("The TV provider.", valueName: "id"))
+    var mvpd = "SandboxMVPD"
+
+    @Option(help: ArgumentHelp("The provider behind a proxy provider; none by default.", valueName: "id"))
+    var proxyMVPD: String?
+
+    @Option(help: ArgumentHelp("The viewer's session; a random one by default.", valueName: "guid"))
+    var sessionGUID: String?
+
+    @Option(help: ArgumentHelp("For how long the token may start a playback.", valueName: "duration"))
+    var ttl = DurationArgument(milliseconds: 420_000)
+
+    @Option(help: ArgumentHelp("The time of issue, \(TimeArgument.help); now by default.", valueName: "time"))
+    var issuedAt: TimeArgument?
+
+    @Option(help: ArgumentHelp("The name of the element.", valueName: "name"))
+    var root = RootArgument.authToken
+
+    @Flag(help: "Print the token as it is, not in Base64.")
+    var raw = false
+
+    func run() throws {
+        let issuer: Issuer
+        do throws(TrustError) { issuer = Issuer(key: try SigningKey(file: key), root: root.root) } catch {
+            throw CommandFailure("\(error)")
+        }
+        let claims = TokenClaims(
+            requestorID: requestor, resourceID: try InputFile.argument(resource), mvpdID: mvpd,
+            proxyMVPDID: proxyMVPD, userSessionGUID: sessionGUID ?? Self.randomGUID(),
+            timeToLiveMilliseconds: ttl.milliseconds)
+        do throws(IssueError) {
+            let token = try issuer.issue(claims, at: issuedAt?.time ?? .now())
+            Terminal.output.write((raw ? token.raw : token.serialized) + "\n")
+        } catch { throw CommandFailure("\(error)") }
+    }
+
+    /// 32 hexadecimal digits, as real tokens have.
+    private static func randomGUID() -> String {
+        let digits = Array("0123456789abcdef")
+        return String((0..<32).map { _ in digits[Int.random(in: 0..<16)] })
+    }
+}
+
+/// The name of a token's element on the command line.
+enum RootArgument: String, ExpressibleByArgument, CaseIterable {
+    case authToken
+    case shortAuthorizationToken
+
+    var root: Issuer.Root {
+        switch self {
+        case .authToken: .authToken
+        case .shortAuthorizationToken: .shortAuthorizationToken
+        }
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import ArgumentParser
+import MediaResources
+import MediaTokens
+
+struct VerifyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Verify a media token, or a file of them.",
+        discussion: """
+            Takes a token from standard input, --token-file or the command line, where other users of the machine can \
+            see it in the list of processes. With --batch FILE, verifies a token a line, each with an optional tab and \
+            its resource, and prints a JSON object a line.
+
+            A check for playback needs --resource. Authenticity alone is never a reason to play.
+            """)
+
+    @OptionGroup var token: TokenArgument
+
+    @Option(
+        help: ArgumentHelp(
+            "What is to be played: an identifier or a Media RSS fragment; @FILE reads it from a file.",
+            valueName: "resource"))
+    var resource: String?
+
+    @Flag(help: "Check signature, requestor and time alone, for diagnosis.")
+    var authenticityOnly = false
+
+    @OptionGroup var trust: TrustOptions
+
+    @Option(help: ArgumentHelp("Verify a token a line from this file; - is standard input.", valueName: "file"))
+    var batch: String?
+
+    @Option(help: ArgumentHelp("How many lines are verified at once with --batch; all cores by default.", valueName: "number"))
+    var jobs: Int?
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func validate() throws {
+        if resource != nil, authenticityOnly { throw ValidationError("--resource and --authenticity-only exclude each other") }
+        if batch == nil, resource == nil, !authenticityOnly {
+            throw ValidationError("what is to be played? Say --resource, or --authenticity-only for diagnosis")
+        }
+        if batch != nil, token.token != nil || token.tokenFile != nil {
+            throw ValidationError("--batch and a token exclude each other")
+        }
+        if let jobs, jobs < 1 { throw ValidationError("--jobs takes a number from 1") }
+        if jobs != nil, batch == nil { throw ValidationError("--jobs goes with --batch") }
+    }
+
+    func run() async throws {
+        let now = trust.now
+        let verifier = try trust.verifier(at: now)
+        let wanted = try resource.map { argument throws(CommandFailure) in try Self.resource(argument) }
+        if let batch {
+            let job = BatchVerification(
+                verifier: verifier, resource: wanted, authenticityOnly: authenticityOnly, fixedTime: trust.at?.time)
+            guard try await job.run(batch, jobs: jobs) else { throw ExitCode.refused }
+            return
+        }
+        let text = try token.read()
+        let answer: Verification
+        if let wanted {
+            answer = verifier.verify(text, for: wanted, at: now)
+        } else {
+            answer = verifier.authenticate(text, at: now)
+        }
+        Terminal.output.write(json ? JSONText(answer).line + "\n" : report(answer, wanted, now))
+        guard answer.isValid else { throw answer.reason == .internalFailure ? ExitCode(2) : .refused }
+    }
+
+    private static func resource(_ argument: String) throws(CommandFailure) -> MediaResource {
+        let text = try InputFile.argument(argument)
+        do throws(ResourceError) { return try MediaResource(text) } catch {
+            throw CommandFailure("--resource is not a resource: \(error)")
+        }
+    }
+
+    // MARK: For people
+
+    private func report(_ answer: Verification, _ wanted: MediaResource?, _ now: Timestamp) -> String {
+        var text = ""
+        let failed = answer.reason?.step.flatMap { VerificationStep.allCases.firstIndex(of: $0) }
+        for (index, step) in VerificationStep.allCases.enumerated() {
+            let name = step.rawValue + String(repeating: " ", count: 11 - step.rawValue.count)
+            if answer.reason == .internalFailure || failed.map({ index > $0 }) ?? false {
+                text += Style.faint("  · \(name)not checked") + "\n"
+            } else if index == failed {
+                text += Style.red("  ✘ \(name)\(answer.reason?.meaning ?? "")") + "\n"
+            } else if step == .resource, wanted == nil {
+                text += Style.yellow("  – \(name)not asked for: this is no reason to play") + "\n"
+            } else {
+                text += Style.green("  ✔ ") + name + detail(step, answer, wanted) + "\n"
+            }
+        }
+        if let token = answer.token { text += "\n" + token.table }
+        let verdict = answer.isValid ? Style.green(answer.status.rawValue) : Style.red(answer.status.rawValue)
+        text += "\n" + Style.bold(verdict) + (answer.reason.map { " (\($0.rawValue)) at \(now)" } ?? " at \(now)") + "\n"
+        if let reason = answer.reason { text += reason.advice + "\n" }
+        return text
+    }
+
+    private func detail(_ step: VerificationStep, _ answer: Verification, _ wanted: MediaResource?) -> String {
+        switch step {
+        case .envelope: "a media token"
+        case .signature: "made by the trusted key \((answer.key ?? "").printable(limit: 100))"
+        case .fields: "complete"
+        case .requestor: (answer.token?.requestorID ?? "").printable(limit: 100)
+        case .time: answer.token.map { "until \($0.expires)" } ?? ""
+        case .resource: (wanted?.text ?? "").printable(limit: 200)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import ArgumentParser
+
+/// The command line.
+@main
+struct Playgate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "playgate",
+        abstract: "May this viewer play this resource now?",
+        discussion: """
+            Verifies the short-lived, signed media tokens of TV providers' entitlement services, and matches the \
+            resources that they are good for.
+
+            Exit codes: 0 yes, 1 refused, 2 could not run, 64 wrong usage.
+            """,
+        version: "playgate 0.1.0",
+        subcommands: [
+            VerifyCommand.self, InspectCommand.self, MintCommand.self, KeysCommand.self, ResourceCommand.self,
+        ]
+    )
+
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch let failure as CommandFailure {
+            Terminal.error.write("playgate: \(failure.message)\n")
+            Self.exit(withError: ExitCode(2))
+        } catch {
+            Self.exit(withError: error)
+        }
+    }
+}
+
+/// What keeps a command from running: exit code 2. The message says what to do.
+struct CommandFailure: Error {
+    let message: String
+
+    init(_ message: String) { self.message = message }
+}
+
+extension ExitCode {
+    /// The answer is no.
+    static let refused = ExitCode(1)
+}

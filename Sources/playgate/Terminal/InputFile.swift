@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import SystemPackage
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A file that is read from front to back; `-` is standard input.
+struct InputFile {
+    private let descriptor: FileDescriptor
+    private let name: String
+
+    /// - Parameter path: The path of a file, or `-`.
+    /// - Throws: ``CommandFailure`` where it cannot be opened.
+    init(_ path: String) throws(CommandFailure) {
+        name = path == "-" ? "standard input" : path
+        guard path != "-" else {
+            descriptor = .standardInput
+            return
+        }
+        do { descriptor = try FileDescriptor.open(FilePath(path), .readOnly) } catch {
+            throw CommandFailure("\(path): cannot be opened: \(error)")
+        }
+    }
+
+    /// The size in bytes, or nil where it is not a file that has one.
+    var size: Int? {
+        guard let end = try? descriptor.seek(offset: 0, from: .end), end > 0 else { return nil }
+        _ = try? descriptor.seek(offset: 0, from: .start)
+        return Int(end)
+    }
+
+    /// Reads up to `count` bytes; none at the end.
+    func read(upTo count: Int) throws(CommandFailure) -> [UInt8] {
+        do {
+            return try unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, read in
+                read = try unsafe descriptor.read(into: UnsafeMutableRawBufferPointer(buffer))
+            }
+        } catch { throw CommandFailure("\(name): cannot be read: \(error)") }
+    }
+
+    /// Reads all there is, which is at most `limit` bytes, as text.
+    func text(limit: Int) throws(CommandFailure) -> String {
+        var content: [UInt8] = []
+        while true {
+            let chunk = try read(upTo: 64 * 1024)
+            if chunk.isEmpty { break }
+            content += chunk
+            guard content.count <= limit else { throw CommandFailure("\(name): larger than \(limit) bytes") }
+        }
+        guard let text = String(validating: content, as: UTF8.self) else {
+            throw CommandFailure("\(name): not UTF-8 text")
+        }
+        return text
+    }
+
+    func close() {
+        if descriptor.rawValue > 2 { try? descriptor.close() }
+    }
+
+    /// The text of the file at `path`, or of standard input for `-`, without the line end that editors and shells put
+    /// behind it. What is too large for a token or a resource is for these to refuse.
+    static func text(_ path: String) throws(CommandFailure) -> String {
+        let file = try InputFile(path)
+        defer { file.close() }
+        var text = try file.text(limit: 1 << 20)[...]
+        while let last = text.utf8.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") {
+            text = Substring(text.unicodeScalars.dropLast())
+        }
+        return String(text)
+    }
+
+    /// The text of an argument that may be `@FILE` or `-`.
+    static func argument(_ argument: String) throws(CommandFailure) -> String {
+        if argument == "-" { return try text("-") }
+        return argument.hasPrefix("@") ? try text(String(argument.dropFirst())) : argument
+    }
+}

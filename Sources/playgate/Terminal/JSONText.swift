@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// A JSON value that keeps the order of its members, as the documentation shows them.
+enum JSONText {
+    case null
+    case bool(Bool)
+    case number(Int64)
+    case string(String)
+    case array([JSONText])
+    case object([(String, JSONText)])
+
+    /// A string, or null for nil.
+    static func optional(_ text: String?) -> JSONText { text.map { .string($0) } ?? .null }
+
+    /// This value in one line.
+    var line: String {
+        var bytes: [UInt8] = []
+        write(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    func write(to bytes: inout [UInt8]) {
+        switch self {
+        case .null: bytes += "null".utf8
+        case .bool(let value): bytes += (value ? "true" : "false").utf8
+        case .number(let value): bytes += String(value).utf8
+        case .string(let text): Self.write(text, to: &bytes)
+        case .array(let values):
+            Self.write(values, "[", "]", to: &bytes) { value, bytes in value.write(to: &bytes) }
+        case .object(let members):
+            Self.write(members, "{", "}", to: &bytes) { member, bytes in
+                Self.write(member.0, to: &bytes)
+                bytes += ":".utf8
+                member.1.write(to: &bytes)
+            }
+        }
+    }
+
+    private static func write<Element>(
+        _ elements: [Element],
+        _ open: String,
+        _ close: String,
+        to bytes: inout [UInt8],
+        _ writeElement: (Element, inout [UInt8]) -> Void
+    ) {
+        bytes += open.utf8
+        for (index, element) in elements.enumerated() {
+            if index > 0 { bytes += ",".utf8 }
+            writeElement(element, &bytes)
+        }
+        bytes += close.utf8
+    }
+
+    /// RFC 8259 §7. DEL and the separators of lines are escaped too, so that a line stays one on every terminal.
+    private static func write(_ text: String, to bytes: inout [UInt8]) {
+        bytes += "\"".utf8
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": bytes += "\\\"".utf8
+            case "\\": bytes += "\\\\".utf8
+            case "\n": bytes += "\\n".utf8
+            case "\r": bytes += "\\r".utf8
+            case "\t": bytes += "\\t".utf8
+            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
+                let digits = String(scalar.value, radix: 16)
+                bytes += "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8
+            default: bytes += String(scalar).utf8
+            }
+        }
+        bytes += "\"".utf8
+    }
+}

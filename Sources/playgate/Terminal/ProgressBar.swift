@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// A bar on standard error that shows how much of a file has been read, for a person and nobody else.
+struct ProgressBar {
+    private let total: Int?
+    private let isShown: Bool
+    private let clock = ContinuousClock()
+    private var next: ContinuousClock.Instant
+
+    /// - Parameter total: The size of the file in bytes; nil where it is not known.
+    init(total: Int?) {
+        self.total = total
+        isShown = Terminal.error.isInteractive
+        next = clock.now
+    }
+
+    /// Shows that `done` bytes have been read, and `note`. At most ten times a second.
+    mutating func show(_ done: Int, _ note: String) {
+        guard isShown, clock.now >= next else { return }
+        next = clock.now + .milliseconds(100)
+        Terminal.error.write("\r\u{1B}[K" + line(done, note))
+    }
+
+    /// Removes the bar.
+    func clear() {
+        if isShown { Terminal.error.write("\r\u{1B}[K") }
+    }
+
+    private func line(_ done: Int, _ note: String) -> String {
+        guard let total, total > 0 else { return "\(done / 1_048_576) MiB  \(note)" }
+        let share = min(1, Double(done) / Double(total))
+        let filled = Int(share * 30)
+        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: 30 - filled)
+        return "\(bar) \(Int(share * 100)) %  \(note)"
+    }
+}
