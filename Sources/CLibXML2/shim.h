@@ -6,6 +6,11 @@
 #ifndef PLAYGATE_CLIBXML2_SHIM_H
 #define PLAYGATE_CLIBXML2_SHIM_H
 
+// Where libxml2 was built with ICU, its headers show ICU's, which Foundation has too, in another version: nobody could
+// import both. ICU shows at the end of one structure that nothing here uses.
+#include <libxml/xmlversion.h>
+#undef LIBXML_ICU_ENABLED
+
 #include <libxml/SAX2.h>
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import Testing
+
+@Suite struct `Verification of a file of tokens` {
+    private let keys: Keys
+    private let token: String
+
+    init() throws {
+        keys = try Keys.shared.get()
+        token = try keys.token()
+    }
+
+    private func run(_ text: String, _ options: [String] = ["--resource", "TNT"]) throws -> CommandRun {
+        try CommandRun(keys.verify(["--batch", "-"] + options), input: text)
+    }
+
+    @Test func `answers each line in the order of the file`() throws {
+        let long = String(repeating: "A", count: 100_000)
+        let lines: [(String, String)] = [
+            (token, "VALID_TOKEN null"), ("garbage", "INVALID_TOKEN_FORMAT invalid_base64"),
+            ("\(token)\tTBS", "INVALID_RESOURCE_ID resource_mismatch"),
+            ("\(token)\t<rss><channel><title>TNT</title></channel></rss>", "VALID_TOKEN null"),
+            ("\(token)\t<rss><channel>", "INVALID_RESOURCE_ID resource_malformed_xml"),
+            ("\(token)\t", "INVALID_RESOURCE_ID resource_empty"), ("", "INVALID_TOKEN_FORMAT token_empty"),
+            (token + "\r", "VALID_TOKEN null"), (long, "INVALID_TOKEN_FORMAT token_too_large"),
+            (token + "\t" + long, "INVALID_RESOURCE_ID resource_too_large"), (token, "VALID_TOKEN null"),
+        ]
+        for ending in ["", "\n"] {
+            let run = try run(lines.map(\.0).joined(separator: "\n") + ending)
+            #expect(run.status == 1)
+            #expect(run.verdicts == lines.map(\.1))
+            #expect(run.error.contains("11 tokens") && run.error.contains("VALID_TOKEN           4"), "\(run.error)")
+        }
+    }
+
+    @Test func `needs a resource from the line or the command`() throws {
+        #expect(try run(token + "\n", []).verdicts == ["INVALID_RESOURCE_ID resource_missing"])
+        #expect(try run("\(token)\tTNT\n", []).verdicts == ["VALID_TOKEN null"])
+        #expect(try run(token + "\n", ["--authenticity-only"]).verdicts == ["VALID_TOKEN null"])
+        #expect(
+            try run("\(token)\tTBS\n", ["--authenticity-only"]).verdicts == ["INVALID_RESOURCE_ID resource_mismatch"],
+            "a resource that is named is checked"
+        )
+    }
+
+    @Test(arguments: ["1", "2", "7"])
+    func `gives the same answers with any number of jobs`(jobs: String) throws {
+        let line = [token, "x", "\(token)\tTBS"]
+        let text = (0..<5000).map { line[$0 % 3] }.joined(separator: "\n")
+        let run = try run(text, ["--resource", "TNT", "--jobs", jobs])
+        let wanted = [
+            "VALID_TOKEN null", "INVALID_TOKEN_FORMAT invalid_base64", "INVALID_RESOURCE_ID resource_mismatch",
+        ]
+        #expect(run.verdicts == (0..<5000).map { wanted[$0 % 3] })
+    }
+
+    @Test func `exits with 0 where all are valid, and with 2 where the file is missing`() throws {
+        #expect(try run("\(token)\n\(token)\n").status == 0)
+        #expect(try run("").status == 0)
+        let missing = try CommandRun(keys.verify(["--batch", "/nowhere/tokens", "--resource", "TNT"]))
+        #expect(missing.status == 2)
+        #expect(missing.error.contains("/nowhere/tokens"))
+    }
+}
+
+extension CommandRun {
+    /// The status and reason of each line of output.
+    fileprivate var verdicts: [String] {
+        output.split(separator: "\n").map { line in
+            let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            return "\(object?["status"] ?? "?") \(object?["reason"] as? String ?? "null")"
+        }
+    }
+}

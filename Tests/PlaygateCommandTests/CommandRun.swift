@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import Testing
+
+/// A run of the built command line, as a person or a script runs it.
+struct CommandRun {
+    let status: Int32
+    let output: String
+    let error: String
+
+    /// Runs `playgate` with `arguments` and `input` on standard input.
+    init(_ arguments: [String], input: String = "") throws {
+        try self.init(program: Self.playgate, arguments, input: Data(input.utf8))
+    }
+
+    init(program: URL, _ arguments: [String], input: Data = Data()) throws {
+        let process = Process()
+        process.executableURL = program
+        process.arguments = arguments
+        let (stdin, stdout, stderr) = (Pipe(), Pipe(), Pipe())
+        process.standardInput = stdin
+        process.standardOutput = stdout
+        process.standardError = stderr
+        try process.run()
+        // Read both outputs while writing, so that no full pipe stops the other end.
+        let readers = [stdout, stderr].map { pipe in Reader(pipe.fileHandleForReading) }
+        try? stdin.fileHandleForWriting.write(contentsOf: input)
+        try? stdin.fileHandleForWriting.close()
+        process.waitUntilExit()
+        status = process.terminationStatus
+        output = readers[0].text
+        error = readers[1].text
+    }
+
+    /// The executable that was built beside the tests.
+    private static var playgate: URL {
+        URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent("playgate")
+    }
+
+    private final class Reader: @unchecked Sendable {
+        private let done = DispatchSemaphore(value: 0)
+        private var data = Data()
+
+        init(_ handle: FileHandle) {
+            Thread.detachNewThread { [self] in
+                data = handle.readDataToEndOfFile()
+                done.signal()
+            }
+        }
+
+        var text: String {
+            done.wait()
+            return String(decoding: data, as: UTF8.self)
+        }
+    }
+}
+
+/// A folder for a test that goes with it.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("playgate-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        path = folder.path
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func file(_ name: String) -> String { path + "/" + name }
+
+    func write(_ name: String, _ text: String) throws -> String {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file(name)))
+        return file(name)
+    }
+}
+
+/// Keys that all tests of commands share, and tokens made with them.
+struct Keys: Sendable {
+    let folder: TemporaryFolder
+
+    static let shared = Result { try Keys() }
+
+    private init() throws {
+        folder = try TemporaryFolder()
+        let run = try CommandRun(["keys", "new", "--out", folder.file("keys")])
+        try #require(run.status == 0, "\(run.error)")
+    }
+
+    var signer: String { folder.file("keys/signer.pem") }
+    var authority: String { folder.file("keys/ca.pem") }
+    var key: String { folder.file("keys/signer.key") }
+
+    /// When tokens of tests are issued: an hour after the keys' certificates begin, whenever that is.
+    static let issued = Int64(Date().timeIntervalSince1970) + 3600
+
+    /// A token issued at ``issued``.
+    func token(_ options: [String] = [], requestor: String = "REF30", resource: String = "TNT") throws -> String {
+        let arguments = [
+            "mint", "--key", key, "--requestor", requestor, "--resource", resource, "--session-guid", "guid-1",
+            "--issued-at", String(Self.issued),
+        ]
+        let run = try CommandRun(arguments + options)
+        try #require(run.status == 0, "\(run.error)")
+        return String(run.output.dropLast())
+    }
+
+    /// The arguments of a verification by these keys, a second after the tokens were issued.
+    func verify(_ more: [String], at time: Int64 = issued + 1) -> [String] {
+        ["verify", "--trust", signer, "--requestor", "REF30", "--at", String(time)] + more
+    }
+}
