@@ -8,11 +8,16 @@ import MediaTokens
 /// The options that make a verifier.
 struct TrustOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("A PEM file with certificates or public keys to trust; may be repeated.", valueName: "file"))
+        help: ArgumentHelp("A PEM file with certificates or public keys to trust; may be repeated.", valueName: "file")
+    )
     var trust: [String]
 
     @Option(
-        help: ArgumentHelp("A PEM file with certificates that the trusted ones must be derived from; may be repeated.", valueName: "file"))
+        help: ArgumentHelp(
+            "A PEM file with certificates that the trusted ones must be derived from; may be repeated.",
+            valueName: "file"
+        )
+    )
     var anchor: [String] = []
 
     @Option(help: ArgumentHelp("The requestor that tokens must be for; may be repeated.", valueName: "id"))
@@ -32,7 +37,11 @@ struct TrustOptions: ParsableArguments {
 
     @Option(
         name: .customLong("minimum-rsa-bits"),
-        help: ArgumentHelp("The smallest RSA key that is taken: 2048 or more, or 1024 for old issuers.", valueName: "bits"))
+        help: ArgumentHelp(
+            "The smallest RSA key that is taken: 2048 or more, or 1024 for old issuers.",
+            valueName: "bits"
+        )
+    )
     var minimumRSABits = 2048
 
     @OptionGroup(title: "Matching")
@@ -51,8 +60,13 @@ struct TrustOptions: ParsableArguments {
 
     private func policy() throws(PolicyError) -> VerificationPolicy {
         try VerificationPolicy(
-            requestors: requestor, earlyLeeway: earlyLeeway.duration, lateLeeway: lateLeeway.duration,
-            maximumTimeToLive: maxTTL.duration, minimumKeySize: keySize, matchOptions: matching.options)
+            requestors: requestor,
+            earlyLeeway: earlyLeeway.duration,
+            lateLeeway: lateLeeway.duration,
+            maximumTimeToLive: maxTTL.duration,
+            minimumKeySize: keySize,
+            matchOptions: matching.options
+        )
     }
 
     /// The verifier that the options describe.
@@ -60,7 +74,11 @@ struct TrustOptions: ParsableArguments {
         let trusted: TrustStore
         do throws(TrustError) {
             trusted = try TrustStore(
-                trust.map { .file($0) }, anchors: anchor.map { .file($0) }, minimumKeySize: keySize, at: now)
+                trust.map { .file($0) },
+                anchors: anchor.map { .file($0) },
+                minimumKeySize: keySize,
+                at: now
+            )
         } catch { throw CommandFailure(error.description + error.hint) }
         do throws(PolicyError) { return Verifier(trust: trusted, policy: try policy()) } catch {
             throw CommandFailure("\(error)")
@@ -94,7 +112,9 @@ struct MatchingOptions: ParsableArguments {
     @Flag(help: "Take any run of white space for one space in channel, title and guid.")
     var collapseWhitespace = false
     @Flag(
-        inversion: .prefixedNo, help: "Take http://video.search.yahoo.com/mrss/ for the namespace of Media RSS too.")
+        inversion: .prefixedNo,
+        help: "Take http://video.search.yahoo.com/mrss/ for the namespace of Media RSS too."
+    )
     var videoNamespaceAlias = true
 
     var options: MediaResource.MatchOptions {
@@ -118,7 +138,10 @@ struct TokenArgument: ParsableArguments {
             discussion: """
                 Other users of the machine can see a token on the command line in the list of processes: prefer \
                 standard input or --token-file for real ones.
-                """, valueName: "token"))
+                """,
+            valueName: "token"
+        )
+    )
     var token: String?
 
     @Option(help: ArgumentHelp("A file with the token.", valueName: "file"))

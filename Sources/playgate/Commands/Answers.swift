@@ -48,7 +48,8 @@ extension RefusalReason {
         case .tokenEmpty: "There is no token."
         case .tokenTooLarge: "The token is larger than \(Verifier.maximumEncodedSize) bytes."
         case .invalidBase64: "The text is neither a raw token nor Base64 in one piece."
-        case .invalidEnvelope: "The parts <signatureInfo>, signature, <signatureInfo> and element are not there in this order."
+        case .invalidEnvelope:
+            "The parts <signatureInfo>, signature, <signatureInfo> and element are not there in this order."
         case .invalidSignatureEncoding: "The signature is not Base64."
         case .unsupportedRoot: "The element is not a media token; long-lived tokens never open a stream."
         case .malformedBody: "The element is not well-formed, or holds more than fields of text."
@@ -82,7 +83,8 @@ extension RefusalReason {
         case .signature:
             "Check that --trust has the issuer's present key for this environment (staging and production differ)."
         case .fields: "Tell the issuer: it signed something that is not a media token by its documentation."
-        case .requestor: "Ask for the token with the requestor of this service, or verify with --requestor of the token."
+        case .requestor:
+            "Ask for the token with the requestor of this service, or verify with --requestor of the token."
         case .time where self == .issuedInFuture: "Check this machine's clock and the issuer's."
         case .time where self == .expired: "Authorize again for a new token; tokens are for one start within minutes."
         case .time: "Check the life that the issuer is configured for, or --max-ttl."

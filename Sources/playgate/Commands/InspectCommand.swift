@@ -7,7 +7,8 @@ import MediaTokens
 struct InspectCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect",
-        abstract: "Show what a token says, whoever wrote it. NOT a verification.")
+        abstract: "Show what a token says, whoever wrote it. NOT a verification."
+    )
 
     @OptionGroup var token: TokenArgument
 
@@ -25,7 +26,8 @@ struct InspectCommand: ParsableCommand {
                 ("status", .string(error.status.rawValue)), ("reason", .string(error.rawValue)), ("token", .null),
             ])
             Terminal.output.write(
-                json ? object.line + "\n" : "NOT VERIFIED, and not readable: \(error.rawValue)\n  \(error.meaning)\n")
+                json ? object.line + "\n" : "NOT VERIFIED, and not readable: \(error.rawValue)\n  \(error.meaning)\n"
+            )
             throw ExitCode.refused
         }
     }
@@ -40,7 +42,8 @@ struct InspectCommand: ParsableCommand {
     }
 
     private static func text(_ token: UnverifiedToken) -> String {
-        let title = Style.yellow("NOT VERIFIED") + ": this is what the token says; anybody can write one that says so.\n"
+        let title =
+            Style.yellow("NOT VERIFIED") + ": this is what the token says; anybody can write one that says so.\n"
         return title + token.content.table + """
               root           \(token.root)
               signature      \(token.signature.count * 8) bits, not checked

@@ -7,7 +7,10 @@ import SystemPackage
 
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keys", abstract: "Make keys for development.", subcommands: [New.self])
+        commandName: "keys",
+        abstract: "Make keys for development.",
+        subcommands: [New.self]
+    )
 
     struct New: ParsableCommand {
         static let configuration = CommandConfiguration(
@@ -17,7 +20,8 @@ struct KeysCommand: ParsableCommand {
                 Writes ca.pem (the certificate of the CA, whose key is thrown away), signer.pem (to trust) and \
                 signer.key (to sign with, mode 0600). Overwrites nothing. Not for production: there, the issuer has \
                 the key and you have its certificate.
-                """)
+                """
+        )
 
         @Option(help: ArgumentHelp("The folder to write to; made where it is missing.", valueName: "folder"))
         var out: String
@@ -34,7 +38,8 @@ struct KeysCommand: ParsableCommand {
             let files = [("ca.pem", false), ("signer.pem", false), ("signer.key", true)]
             for (name, _) in files where folder.contains(name) {
                 throw CommandFailure(
-                    "\(folder.path(name)): exists already, and keys are never overwritten; remove it or name another folder")
+                    "\(folder.path(name)): exists already, and keys are never overwritten; remove it or name another folder"
+                )
             }
             let keys: DevelopmentKeys
             do throws(TrustError) { keys = try DevelopmentKeys(bits: bits, at: .now()) } catch {
@@ -74,8 +79,11 @@ private struct NewFolder {
     func write(_ name: String, _ content: String, isSecret: Bool) throws(CommandFailure) {
         do {
             let file = try FileDescriptor.open(
-                folder.appending(name), .writeOnly, options: [.create, .exclusiveCreate],
-                permissions: isSecret ? .ownerReadWrite : [.ownerReadWrite, .groupRead, .otherRead])
+                folder.appending(name),
+                .writeOnly,
+                options: [.create, .exclusiveCreate],
+                permissions: isSecret ? .ownerReadWrite : [.ownerReadWrite, .groupRead, .otherRead]
+            )
             try file.closeAfter { _ = try file.writeAll(content.utf8) }
         } catch { throw CommandFailure("\(path(name)): cannot be written: \(error)") }
     }

@@ -8,7 +8,8 @@ struct MintCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mint",
         abstract: "Issue a media token for tests and staging.",
-        discussion: "Prints the token in Base64, as entitlement services hand it out, or as it is with --raw.")
+        discussion: "Prints the token in Base64, as entitlement services hand it out, or as it is with --raw."
+    )
 
     @Option(help: ArgumentHelp("A PEM file with the private key to sign with.", valueName: "file"))
     var key: String
@@ -16,7 +17,12 @@ struct MintCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The requestor that the token is for.", valueName: "id"))
     var requestor: String
 
-    @Option(help: ArgumentHelp("The resource that the token is good for; @FILE reads it from a file.", valueName: "resource"))
+    @Option(
+        help: ArgumentHelp(
+            "The resource that the token is good for; @FILE reads it from a file.",
+            valueName: "resource"
+        )
+    )
     var resource: String
 
     @Option(help: ArgumentHelp("The TV provider.", valueName: "id"))
@@ -46,9 +52,13 @@ struct MintCommand: ParsableCommand {
             throw CommandFailure("\(error)")
         }
         let claims = TokenClaims(
-            requestorID: requestor, resourceID: try InputFile.argument(resource), mvpdID: mvpd,
-            proxyMVPDID: proxyMVPD, userSessionGUID: sessionGUID ?? Self.randomGUID(),
-            timeToLiveMilliseconds: ttl.milliseconds)
+            requestorID: requestor,
+            resourceID: try InputFile.argument(resource),
+            mvpdID: mvpd,
+            proxyMVPDID: proxyMVPD,
+            userSessionGUID: sessionGUID ?? Self.randomGUID(),
+            timeToLiveMilliseconds: ttl.milliseconds
+        )
         do throws(IssueError) {
             let token = try issuer.issue(claims, at: issuedAt?.time ?? .now())
             Terminal.output.write((raw ? token.raw : token.serialized) + "\n")

@@ -8,12 +8,16 @@ struct ResourceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resource",
         abstract: "Show, match and build resources.",
-        discussion: "A resource is an identifier or a Media RSS fragment; @FILE reads it from a file, - from standard input.",
-        subcommands: [Show.self, Match.self, Build.self])
+        discussion:
+            "A resource is an identifier or a Media RSS fragment; @FILE reads it from a file, - from standard input.",
+        subcommands: [Show.self, Match.self, Build.self]
+    )
 
     struct Show: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "show", abstract: "Show what a resource is and what it says.")
+            commandName: "show",
+            abstract: "Show what a resource is and what it says."
+        )
 
         @Argument(help: ArgumentHelp("An identifier, a fragment, @FILE or -.", valueName: "resource"))
         var resource: String
@@ -63,7 +67,8 @@ struct ResourceCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "match",
             abstract: "Tell whether a token for one resource is good for another.",
-            discussion: "Exits with 0 where it is, with 1 where it is not, and says why not.")
+            discussion: "Exits with 0 where it is, with 1 where it is not, and says why not."
+        )
 
         @Argument(help: ArgumentHelp("The resource of the token.", valueName: "granted"))
         var granted: String
@@ -79,7 +84,10 @@ struct ResourceCommand: ParsableCommand {
         func run() throws {
             if granted == "-", wanted == "-" { throw ValidationError("only one of the two can be standard input") }
             let mismatch = Self.mismatch(
-                try InputFile.argument(granted), try InputFile.argument(wanted), matching.options)
+                try InputFile.argument(granted),
+                try InputFile.argument(wanted),
+                matching.options
+            )
             if json {
                 let object = JSONText.object([
                     ("match", .bool(mismatch == nil)), ("reason", .optional(mismatch?.rawValue)),
@@ -109,7 +117,8 @@ struct ResourceCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "build",
             abstract: "Build the Media RSS fragment for a channel or an asset.",
-            discussion: "The same facts always give the same bytes.")
+            discussion: "The same facts always give the same bytes."
+        )
 
         @Option(help: ArgumentHelp("The channel or network.", valueName: "title"))
         var channel: String
@@ -120,13 +129,22 @@ struct ResourceCommand: ParsableCommand {
         @Option(help: ArgumentHelp("The identifier of the asset.", valueName: "guid"))
         var guid: String?
 
-        @Option(help: ArgumentHelp("A rating of the asset, such as urn:v-chip=TV-PG; may be repeated.", valueName: "scheme=value"))
+        @Option(
+            help: ArgumentHelp(
+                "A rating of the asset, such as urn:v-chip=TV-PG; may be repeated.",
+                valueName: "scheme=value"
+            )
+        )
         var rating: [RatingArgument] = []
 
         func run() throws {
             do throws(ResourceError) {
                 let resource = try MediaResource(
-                    channel: channel, itemTitle: title, guid: guid, ratings: rating.map(\.rating))
+                    channel: channel,
+                    itemTitle: title,
+                    guid: guid,
+                    ratings: rating.map(\.rating)
+                )
                 Terminal.output.write(resource.text + "\n")
             } catch { throw CommandFailure("\(error)") }
         }

@@ -15,14 +15,17 @@ struct VerifyCommand: AsyncParsableCommand {
             its resource, and prints a JSON object a line.
 
             A check for playback needs --resource. Authenticity alone is never a reason to play.
-            """)
+            """
+    )
 
     @OptionGroup var token: TokenArgument
 
     @Option(
         help: ArgumentHelp(
             "What is to be played: an identifier or a Media RSS fragment; @FILE reads it from a file.",
-            valueName: "resource"))
+            valueName: "resource"
+        )
+    )
     var resource: String?
 
     @Flag(help: "Check signature, requestor and time alone, for diagnosis.")
@@ -33,14 +36,21 @@ struct VerifyCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Verify a token a line from this file; - is standard input.", valueName: "file"))
     var batch: String?
 
-    @Option(help: ArgumentHelp("How many lines are verified at once with --batch; all cores by default.", valueName: "number"))
+    @Option(
+        help: ArgumentHelp(
+            "How many lines are verified at once with --batch; all cores by default.",
+            valueName: "number"
+        )
+    )
     var jobs: Int?
 
     @Flag(help: "Print a JSON object.")
     var json = false
 
     func validate() throws {
-        if resource != nil, authenticityOnly { throw ValidationError("--resource and --authenticity-only exclude each other") }
+        if resource != nil, authenticityOnly {
+            throw ValidationError("--resource and --authenticity-only exclude each other")
+        }
         if batch == nil, resource == nil, !authenticityOnly {
             throw ValidationError("what is to be played? Say --resource, or --authenticity-only for diagnosis")
         }
@@ -57,7 +67,11 @@ struct VerifyCommand: AsyncParsableCommand {
         let wanted = try resource.map { argument throws(CommandFailure) in try Self.resource(argument) }
         if let batch {
             let job = BatchVerification(
-                verifier: verifier, resource: wanted, authenticityOnly: authenticityOnly, fixedTime: trust.at?.time)
+                verifier: verifier,
+                resource: wanted,
+                authenticityOnly: authenticityOnly,
+                fixedTime: trust.at?.time
+            )
             guard try await job.run(batch, jobs: jobs) else { throw ExitCode.refused }
             return
         }
@@ -98,7 +112,8 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         if let token = answer.token { text += "\n" + token.table }
         let verdict = answer.isValid ? Style.green(answer.status.rawValue) : Style.red(answer.status.rawValue)
-        text += "\n" + Style.bold(verdict) + (answer.reason.map { " (\($0.rawValue)) at \(now)" } ?? " at \(now)") + "\n"
+        text +=
+            "\n" + Style.bold(verdict) + (answer.reason.map { " (\($0.rawValue)) at \(now)" } ?? " at \(now)") + "\n"
         if let reason = answer.reason { text += reason.advice + "\n" }
         return text
     }
