@@ -41,7 +41,8 @@ extension MediaResource {
     ///   - wanted: The resource that is to be played.
     ///   - options: What may differ.
     public func covers(_ wanted: MediaResource, options: MatchOptions = MatchOptions()) -> Bool {
-        mismatch(with: wanted, options: options) == nil
+        if options.isDefault { return self == wanted || text.hasSameBytes(as: wanted.text) }
+        return mismatch(with: wanted, options: options) == nil
     }
 
     /// Why a token for this resource is not good for `wanted`, or nil where it is.
@@ -115,7 +116,7 @@ extension ResourceFacts {
         guard same(itemTitle, wanted.itemTitle, options) else { return .itemTitle }
         guard same(guid, wanted.guid, options) else { return .guid }
         guard options.ignoreRating || sameRatings(as: wanted, aliases: options.schemeAliases) else { return .rating }
-        guard extras == wanted.extras else { return .other }
+        guard extras.isSame(as: wanted.extras) else { return .other }
         guard options.videoNamespaceAlias || usesVideoNamespace == wanted.usesVideoNamespace else { return .namespace }
         return nil
     }

@@ -148,7 +148,7 @@ extension MediaResource: Hashable {
     /// Whether both are the same resource, in whatever spelling.
     public static func == (left: MediaResource, right: MediaResource) -> Bool {
         left.storage === right.storage
-            || ((left.kind == .opaque) == (right.kind == .opaque) && left.storage.canonical == right.storage.canonical)
+            || ((left.kind == .opaque) == (right.kind == .opaque) && left.storage.canonical.hasSameBytes(as: right.storage.canonical))
     }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(storage.canonical) }

