@@ -52,7 +52,9 @@ import Testing
     }
 
     /// The list of roots is a security check: these carry a valid signature of the same key.
-    @Test(arguments: ["simpleAuthenticationToken", "simpleAuthorizationToken", "authTokens", "authtoken", "x:authToken"])
+    @Test(arguments: [
+        "simpleAuthenticationToken", "simpleAuthorizationToken", "authTokens", "authtoken", "x:authToken",
+    ])
     func `keeps other tokens of the same issuer out`(root: String) throws {
         let body = Body().text.replacing("authToken", with: root)
         let token = try fixture.token(body: body)
@@ -114,7 +116,8 @@ import Testing
             ("QUJD", [0x41, 0x42, 0x43]), ("-_-_", [0xFB, 0xFF, 0xBF]), ("+/+/", [0xFB, 0xFF, 0xBF]),
             ("Q", nil), ("QQ=", nil), ("Q===", nil), ("QR==", nil), ("QUJ=", nil), ("QQ==QQ==", nil), ("=", nil),
             ("====", nil), ("QU JD", nil), ("QUJD\n", nil), ("QUJ\u{0}", nil), ("QUJ\u{E9}", nil), ("Q=JD", nil),
-        ] as [(String, [UInt8]?)])
+        ] as [(String, [UInt8]?)]
+    )
     func `has one reading or none`(text: String, bytes: [UInt8]?) {
         var output = [UInt8](repeating: 0xAA, count: Base64.decodedCapacity(text.utf8.count))
         var span = output.mutableSpan

@@ -32,7 +32,10 @@ import Testing
     /// Every reason that a token can be refused for, with a token that is.
     @Test func `has every reason`() throws {
         let good = try fixture.token()
-        let foreign = try Issuer(key: try SigningKey(pem: fixture.other.signerKey)).issue(Fixture.claims, at: Fixture.now)
+        let foreign = try Issuer(key: try SigningKey(pem: fixture.other.signerKey)).issue(
+            Fixture.claims,
+            at: Fixture.now
+        )
         let small = try Issuer(key: try SigningKey(pem: fixture.small.signerKey)).issue(Fixture.claims, at: Fixture.now)
         func body(_ name: String, _ element: String) throws -> String {
             try fixture.token(body: Body().replacing(name, with: element)).serialized
@@ -66,7 +69,9 @@ import Testing
         let later = Fixture.now.plus(399 * 86_400_000)
         #expect(try fixture.verify(good.serialized, at: later).reason == .noUsableKey)
         let scoped = try TrustStore(
-            [.pem(fixture.keys.signerCertificate, name: "k", requestors: .only(["REF30"]))], at: Fixture.now)
+            [.pem(fixture.keys.signerCertificate, name: "k", requestors: .only(["REF30"]))],
+            at: Fixture.now
+        )
         let both = Verifier(trust: scoped, policy: try VerificationPolicy(requestors: ["REF30", "OTHER"]))
         let other = try fixture.token { $0.requestorID = "OTHER" }.serialized
         #expect(both.verify(other, for: resource, at: Fixture.now).reason == .keyOutOfScope)
@@ -93,17 +98,24 @@ import Testing
         arguments: [
             (-60_001, .issuedInFuture), (-60_000, nil), (0, nil), (420_000, nil), (420_001, .expired),
             (.max, .noUsableKey), (.min, .noUsableKey),
-        ] as [(Int64, RefusalReason?)])
+        ] as [(Int64, RefusalReason?)]
+    )
     func `judges the time to the millisecond`(offset: Int64, reason: RefusalReason?) throws {
         #expect(try fixture.verify(fixture.token().serialized, at: Fixture.now.plus(offset)).reason == reason)
     }
 
     @Test func `obeys the leeways and the cap of its policy`() throws {
         let policy = try VerificationPolicy(
-            requestors: ["REF30"], earlyLeeway: .zero, lateLeeway: .seconds(120), maximumTimeToLive: .seconds(420))
+            requestors: ["REF30"],
+            earlyLeeway: .zero,
+            lateLeeway: .seconds(120),
+            maximumTimeToLive: .seconds(420)
+        )
         let verifier = try fixture.verifier(policy)
         let token = try fixture.token().serialized
-        for (offset, reason) in [(-1, .issuedInFuture), (540_000, nil), (540_001, .expired)] as [(Int64, RefusalReason?)] {
+        for (offset, reason) in [(-1, .issuedInFuture), (540_000, nil), (540_001, .expired)]
+            as [(Int64, RefusalReason?)]
+        {
             #expect(verifier.verify(token, for: resource, at: Fixture.now.plus(offset)).reason == reason)
         }
         let longer = try fixture.token { $0.timeToLiveMilliseconds = 420_001 }.serialized
@@ -115,13 +127,15 @@ import Testing
         let verifier = Verifier(trust: key, policy: try VerificationPolicy(requestor: "REF30"))
         for time in ["0", "999999999999999"] {
             let token = try fixture.token(
-                body: Body().replacing("issueTime", with: "<issueTime>\(time)</issueTime>")).serialized
+                body: Body().replacing("issueTime", with: "<issueTime>\(time)</issueTime>")
+            ).serialized
             for now in [Int64.min, -1, 0, .max] {
                 _ = verifier.verify(token, for: resource, at: Timestamp(millisecondsSince1970: now))
             }
         }
         let huge = try fixture.token(
-            body: Body().replacing("ttl", with: "<ttl>999999999999999999</ttl>")).serialized
+            body: Body().replacing("ttl", with: "<ttl>999999999999999999</ttl>")
+        ).serialized
         #expect(verifier.verify(huge, for: resource, at: Fixture.now).reason == .ttlTooLong)
     }
 
@@ -137,7 +151,8 @@ import Testing
         }
         let foreign = try fixture.token { $0.requestorID = "NOBODY" }.serialized
         #expect(
-            verifier.verify(foreign, for: resource, requestor: "NOBODY", at: Fixture.now).reason == .requestorMismatch)
+            verifier.verify(foreign, for: resource, requestor: "NOBODY", at: Fixture.now).reason == .requestorMismatch
+        )
     }
 
     @Test func `compares requestors by their bytes`() throws {

@@ -140,7 +140,7 @@ final class TokenTable<Value: Sendable>: Sendable {
     private func shard(_ hash: UInt64) -> Shard { shards[Int(hash >> 59) & (shards.count - 1)] }
 
     private func places(_ hash: UInt64) -> Range<Int> {
-        let set = Int((hash & 0xFFFF_FFFF) * UInt64(setsPerShard) >> 32)
+        let set = Int(((hash & 0xFFFF_FFFF) * UInt64(setsPerShard)) >> 32)
         return set * Self.ways..<(set + 1) * Self.ways
     }
 }

@@ -25,8 +25,11 @@ struct Fixture: Sendable {
     }
 
     static let claims = TokenClaims(
-        requestorID: "REF30", resourceID: "TNT", mvpdID: "SandboxMVPD",
-        userSessionGUID: "00112233445566778899aabbccddeeff")
+        requestorID: "REF30",
+        resourceID: "TNT",
+        mvpdID: "SandboxMVPD",
+        userSessionGUID: "00112233445566778899aabbccddeeff"
+    )
 
     func token(
         _ change: (inout TokenClaims) -> Void = { _ in },
