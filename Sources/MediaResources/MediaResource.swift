@@ -7,7 +7,8 @@
 ///
 /// ```xml
 /// <rss version="2.0" xmlns:media="http://search.yahoo.com/mrss/"><channel><title>TNT</title>
-/// <item><title>Part 1</title><guid>1234</guid><media:rating scheme="urn:v-chip">TV-PG</media:rating></item></channel></rss>
+/// <item><title>Part 1</title><guid>1234</guid><media:rating scheme="urn:v-chip">TV-PG</media:rating></item></channel>
+/// </rss>
 /// ```
 ///
 /// The plain identifier is the channel of the fragment that has nothing but a channel. A resource is read once; from
@@ -148,7 +149,8 @@ extension MediaResource: Hashable {
     /// Whether both are the same resource, in whatever spelling.
     public static func == (left: MediaResource, right: MediaResource) -> Bool {
         left.storage === right.storage
-            || ((left.kind == .opaque) == (right.kind == .opaque) && left.storage.canonical.hasSameBytes(as: right.storage.canonical))
+            || ((left.kind == .opaque) == (right.kind == .opaque)
+                && left.storage.canonical.hasSameBytes(as: right.storage.canonical))
     }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(storage.canonical) }

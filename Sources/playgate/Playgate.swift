@@ -18,6 +18,7 @@ struct Playgate: AsyncParsableCommand {
         version: "playgate 0.1.0",
         subcommands: [
             VerifyCommand.self, InspectCommand.self, MintCommand.self, KeysCommand.self, ResourceCommand.self,
+            CatalogueCommand.self,
         ]
     )
 

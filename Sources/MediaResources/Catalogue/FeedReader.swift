@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// The reader of a programmer's Media RSS feed, which makes a catalogue of it.
+///
+/// It is given the feed piece by piece and hands out an item for every `<item>`, in constant memory whatever the size of
+/// the feed: RSS 2.0 in any encoding that libxml2 knows, with elements of other namespaces skipped.
+///
+/// ```swift
+/// var reader = FeedReader()
+/// while let chunk = try file.read(upToCount: 65_536) {
+///     try reader.read(chunk.span) { item in add(item) }
+/// }
+/// try reader.finish { item in add(item) }
+/// ```
+///
+/// The resource of an item is built from the title of the channel, and the item's title, guid and ratings
+/// (`media:rating` of the item, its groups and contents; where there are none, those of the channel).
+public struct FeedReader: ~Copyable, Sendable {
+    private var parser: XMLEventParser?
+    private var scanner: FeedScanner
+    private var error: FeedError?
+
+    private static let limits = XMLLimits(depth: 64, elements: .max, root: "rss", utf8Only: false)
+
+    /// The most bytes that are parsed at once: what is found in them is held until it is handed out.
+    private static let largestPiece = 64 * 1024
+
+    /// Makes a reader.
+    ///
+    /// - Parameter channel: The channel of the resources, where the title of the feed's channel is not its name; the
+    ///   title by default.
+    public init(channel: String? = nil) {
+        parser = XMLEventParser(limits: Self.limits)
+        scanner = FeedScanner(channel: channel?.trimmed)
+    }
+
+    /// Reads the next bytes of the feed.
+    ///
+    /// - Parameters:
+    ///   - chunk: As many bytes as there are.
+    ///   - body: Is called for each item that ends in them.
+    /// - Throws: ``FeedError``, again on every further call.
+    public mutating func read(_ chunk: Span<UInt8>, _ body: (FeedItem) -> Void) throws(FeedError) {
+        var start = 0
+        while start < chunk.count {
+            let end = min(start + Self.largestPiece, chunk.count)
+            try parse(chunk.extracting(start..<end), isLast: false, body)
+            start = end
+        }
+    }
+
+    /// Ends the feed.
+    ///
+    /// - Parameter body: Is called for items that end only now.
+    /// - Throws: ``FeedError``; a feed that is cut short is malformed.
+    public mutating func finish(_ body: (FeedItem) -> Void) throws(FeedError) {
+        let nothing: [UInt8] = []
+        try parse(nothing.span, isLast: true, body)
+        guard scanner.isComplete else { throw fail(FeedError(.malformedXML, "the feed is cut short")) }
+    }
+
+    private mutating func parse(_ piece: Span<UInt8>, isLast: Bool, _ body: (FeedItem) -> Void) throws(FeedError) {
+        if let error { throw error }
+        guard parser != nil else { throw fail(FeedError(XMLFailure.outOfMemory)) }
+        parser?.read(piece, isLast: isLast)
+        let failure = parser?.failure
+        do {
+            if let events = parser?.events { try scanner.read(events, body) }
+        } catch {
+            throw fail(error)
+        }
+        parser?.removeEvents()
+        if let failure { throw fail(FeedError(failure)) }
+    }
+
+    private mutating func fail(_ error: FeedError) -> FeedError {
+        self.error = error
+        return error
+    }
+}

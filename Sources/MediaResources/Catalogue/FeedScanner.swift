@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// What a feed means: follows the elements of a feed and makes items of them.
+struct FeedScanner: Sendable {
+    private let isChannelGiven: Bool
+    private var channel: String?
+    private var channelRatings: [Rating] = []
+    private var hasChannel = false
+    private var hasChannelTitle = false
+    private var hasRoot = false
+    private var depth = 0
+    private var item: ItemUnderway?
+    private var text: TextUnderway?
+    /// What the attributes that come next belong to.
+    private var element = Element.other
+
+    /// The depth of the elements of RSS.
+    private enum Depth {
+        static let rss = 1
+        static let channel = 2
+        static let item = 3
+    }
+
+    /// An element whose attributes or text matter.
+    private enum Element: Equatable, Sendable {
+        case other
+        case stream
+        case channelTitle
+        case title
+        case guid
+        case rating(scheme: String)
+        case restriction(relationship: String, type: String)
+    }
+
+    /// An element whose text is being read.
+    private struct TextUnderway: Sendable {
+        let element: Element
+        let depth: Int
+        var bytes: [UInt8] = []
+        var fault: FeedRefusal.Reason?
+
+        static let longest = 64 * 1024
+    }
+
+    init(channel: String?) {
+        isChannelGiven = channel?.isEmpty == false
+        self.channel = isChannelGiven ? channel : nil
+    }
+
+    /// Whether the root was there and has ended.
+    var isComplete: Bool { hasRoot && depth == 0 }
+
+    mutating func read(_ events: XMLEventList, _ body: (FeedItem) -> Void) throws(FeedError) {
+        for index in events.indices {
+            let event = events[index]
+            switch event.kind {
+            case .start: try start(event, events)
+            case .attribute: attribute(event, events)
+            case .text: append(events.text(event.value))
+            case .end: try end(event, body)
+            }
+        }
+    }
+
+    // MARK: Elements
+
+    private mutating func start(_ event: XMLEvent, _ events: XMLEventList) throws(FeedError) {
+        depth += 1
+        element = .other
+        if depth == Depth.rss {
+            hasRoot = true
+            guard event.namespace.isEmpty else {
+                throw FeedError(.notRSS, "the element rss is in a namespace", line: event.line)
+            }
+        }
+        if text != nil {
+            text?.fault = .markupInText
+            return
+        }
+        let isPlain = event.namespace.isEmpty
+        let isMedia = MediaNamespace(event.namespace, in: events) != nil
+        if isPlain, events.equals(event.name, "item") {
+            startItem(event)
+        } else if item != nil {
+            startInItem(event, events, isPlain: isPlain, isMedia: isMedia)
+        } else {
+            try startInChannel(event, events, isPlain: isPlain, isMedia: isMedia)
+        }
+    }
+
+    private mutating func startItem(_ event: XMLEvent) {
+        if item != nil {
+            item?.fail(.misplaced)
+            return
+        }
+        item = ItemUnderway(line: event.line, depth: depth)
+        if depth != Depth.item || !hasChannel { item?.fail(.misplaced) }
+    }
+
+    private mutating func startInItem(_ event: XMLEvent, _ events: XMLEventList, isPlain: Bool, isMedia: Bool) {
+        let isChild = depth == (item?.depth ?? 0) + 1
+        if isPlain, isChild, events.equals(event.name, "title") {
+            startText(.title)
+        } else if isPlain, isChild, events.equals(event.name, "guid") {
+            startText(.guid)
+        } else if isMedia, events.equals(event.name, "rating") {
+            startText(.rating(scheme: ""))
+        } else if isMedia, events.equals(event.name, "restriction") {
+            startText(.restriction(relationship: "", type: ""))
+        } else if isMedia && events.equals(event.name, "content") || isPlain && events.equals(event.name, "enclosure") {
+            element = .stream
+        }
+    }
+
+    private mutating func startInChannel(
+        _ event: XMLEvent,
+        _ events: XMLEventList,
+        isPlain: Bool,
+        isMedia: Bool
+    ) throws(FeedError) {
+        if depth == Depth.channel, isPlain, events.equals(event.name, "channel") {
+            guard !hasChannel else { throw FeedError(.ambiguousChannel, "a second channel", line: event.line) }
+            hasChannel = true
+        } else if depth == Depth.item, hasChannel, isPlain, events.equals(event.name, "title") {
+            guard !hasChannelTitle else {
+                throw FeedError(.ambiguousChannel, "a second title of the channel", line: event.line)
+            }
+            hasChannelTitle = true
+            startText(.channelTitle)
+        } else if depth == Depth.item, hasChannel, isMedia, events.equals(event.name, "rating") {
+            startText(.rating(scheme: ""))
+        }
+    }
+
+    /// Begins to read a text; begins anew when an attribute says more about its element, as attributes come before text.
+    private mutating func startText(_ element: Element) {
+        self.element = element
+        text = TextUnderway(element: element, depth: depth)
+    }
+
+    private mutating func attribute(_ event: XMLEvent, _ events: XMLEventList) {
+        guard event.namespace.isEmpty else { return }
+        switch element {
+        case .stream:
+            if events.equals(event.name, "url") { item?.addStream(events.string(event.value).trimmed) }
+        case .rating:
+            if events.equals(event.name, "scheme") { startText(.rating(scheme: events.string(event.value))) }
+        case .restriction(let relationship, let type):
+            if events.equals(event.name, "relationship") {
+                startText(.restriction(relationship: events.string(event.value), type: type))
+            } else if events.equals(event.name, "type") {
+                startText(.restriction(relationship: relationship, type: events.string(event.value)))
+            }
+        case .other, .channelTitle, .title, .guid: break
+        }
+    }
+
+    private mutating func append(_ bytes: ArraySlice<UInt8>) {
+        guard let length = text?.bytes.count else { return }
+        if length + bytes.count > TextUnderway.longest {
+            text?.fault = .textTooLong
+        } else {
+            text?.bytes += bytes
+        }
+    }
+
+    private mutating func end(_ event: XMLEvent, _ body: (FeedItem) -> Void) throws(FeedError) {
+        if let text, text.depth == depth {
+            self.text = nil
+            try endText(text, event.line)
+        }
+        if let item, item.depth == depth {
+            self.item = nil
+            body(item.finish(channel: channel, channelRatings: channelRatings))
+        }
+        depth -= 1
+        element = .other
+    }
+
+    private mutating func endText(_ text: TextUnderway, _ line: Int) throws(FeedError) {
+        let value = String(decoding: text.bytes.trimmingXMLSpace(), as: UTF8.self)
+        if text.element == .channelTitle {
+            guard text.fault == nil || isChannelGiven else {
+                throw FeedError(.ambiguousChannel, "the title of the channel has elements or is too long", line: line)
+            }
+            if !isChannelGiven, !value.isEmpty { channel = value }
+            return
+        }
+        if let fault = text.fault { item?.fail(fault) }
+        switch text.element {
+        case .title: item?.set(\.title, value)
+        case .guid: item?.set(\.guid, value)
+        case .rating(let scheme):
+            guard !value.isEmpty else { return }
+            let rating = Rating(scheme: scheme, value: value)
+            if item == nil {
+                // A channel with more ratings than these makes resources too large, which are refused one by one.
+                if channelRatings.count < 64 { channelRatings.append(rating) }
+            } else {
+                item?.add(rating)
+            }
+        case .restriction(let relationship, let type):
+            item?.add(MediaRestriction(relationship: relationship, type: type, value: value))
+        case .other, .stream, .channelTitle: break
+        }
+    }
+}

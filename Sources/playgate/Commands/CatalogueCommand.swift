@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import ArgumentParser
+import MediaResources
+
+struct CatalogueCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "catalogue",
+        abstract: "Read the catalogue of what is protected.",
+        subcommands: [Read.self]
+    )
+
+    struct Read: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "read",
+            abstract: "Show what a Media RSS feed protects.",
+            discussion: """
+                A line an item, and the reason for each that cannot become a resource. Exits with 1 where there are \
+                such items, and with 2 where the feed cannot be read to its end.
+                """
+        )
+
+        @Argument(help: ArgumentHelp("The feed; - is standard input.", valueName: "feed"))
+        var feed: String
+
+        @Option(help: ArgumentHelp("The channel, where the title of the feed is not its name.", valueName: "title"))
+        var channel: String?
+
+        @Flag(help: "Print a JSON object a line.")
+        var json = false
+
+        func run() throws {
+            let file = try InputFile(feed)
+            defer { file.close() }
+            var listing = Listing(json: json)
+            var progress = ProgressBar(total: file.size)
+            var reader = FeedReader(channel: channel)
+            var bytesRead = 0
+            var fault: FeedError?
+            while fault == nil {
+                let chunk = try file.read(upTo: 64 * 1024)
+                bytesRead += chunk.count
+                do throws(FeedError) {
+                    if chunk.isEmpty {
+                        try reader.finish { listing.add($0) }
+                    } else {
+                        try reader.read(chunk.span) { listing.add($0) }
+                    }
+                } catch { fault = error }
+                listing.flush()
+                if chunk.isEmpty { break }
+                progress.show(bytesRead, "\(listing.found + listing.refused) items")
+            }
+            progress.clear()
+            Terminal.error.write("\(listing.found) items found, \(listing.refused) refused\n")
+            if let fault {
+                throw CommandFailure("\(feed): \(fault)\nThe feed is broken: do not use what was read of it.")
+            }
+            if listing.refused > 0 { throw ExitCode.refused }
+        }
+    }
+}
+
+/// The output, gathered for a chunk of the feed.
+private struct Listing {
+    let json: Bool
+    private(set) var found = 0
+    private(set) var refused = 0
+    private var output = ""
+
+    init(json: Bool) { self.json = json }
+
+    mutating func add(_ item: FeedItem) {
+        switch item {
+        case .entry(let entry):
+            found += 1
+            output += json ? Self.json(entry).line : Self.text(entry)
+        case .refused(let refusal):
+            refused += 1
+            output += json ? Self.json(refusal).line : Self.text(refusal)
+        }
+        output += "\n"
+    }
+
+    mutating func flush() {
+        Terminal.output.write(output)
+        output = ""
+    }
+
+    private static func json(_ entry: CatalogueEntry) -> JSONText {
+        .object([
+            ("line", .number(Int64(entry.line))), ("mediaID", .string(entry.mediaID)),
+            ("paths", .array(entry.streamPaths.map { .string($0) })),
+            ("urls", .array(entry.streamURLs.map { .string($0) })), ("resource", .string(entry.resource.text)),
+            ("ratings", .array(entry.ratings.map { JSONText($0) })),
+            (
+                "restrictions",
+                .array(
+                    entry.restrictions.map {
+                        .object([
+                            ("relationship", .string($0.relationship)), ("type", .string($0.type)),
+                            ("value", .string($0.value)),
+                        ])
+                    }
+                )
+            ), ("refused", .null),
+        ])
+    }
+
+    private static func json(_ refusal: FeedRefusal) -> JSONText {
+        .object([
+            ("line", .number(Int64(refusal.line))), ("mediaID", .null), ("name", .optional(refusal.name)),
+            ("refused", .string(refusal.reason.rawValue)), ("detail", .string(refusal.detail)),
+        ])
+    }
+
+    private static func text(_ entry: CatalogueEntry) -> String {
+        let title = entry.resource.itemTitle.map { "  " + $0.printable(limit: 60) } ?? ""
+        let paths =
+            entry.streamPaths.isEmpty ? "" : "  " + entry.streamPaths.joined(separator: " ").printable(limit: 200)
+        return Style.green("✔") + " line \(entry.line)  \(entry.mediaID.printable(limit: 100))\(title)\(paths)"
+    }
+
+    private static func text(_ refusal: FeedRefusal) -> String {
+        let name = refusal.name.map { "  \($0)" } ?? ""
+        return Style.red("✘") + " line \(refusal.line)\(name)  \(refusal.reason.rawValue)  \(refusal.detail)"
+    }
+}
