@@ -10,7 +10,7 @@ struct FragmentReader {
     private var facts = ResourceFacts(channel: "")
 
     /// At most 8 KiB are read at all; these keep what is in them small.
-    private static let limits = XMLLimits(depth: 8, elements: 64, root: "rss", utf8Only: true)
+    static let limits = XMLLimits(depth: 8, elements: 64, root: "rss", utf8Only: true)
 
     private static let parsers = ContextPool<FragmentParser> { FragmentParser() }
 

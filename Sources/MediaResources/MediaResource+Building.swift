@@ -13,7 +13,8 @@ extension MediaResource {
     ///   - guid: The identifier of the asset; nil or empty where there is none.
     ///   - ratings: The ratings of the asset in any order; those with an empty value do not count.
     /// - Throws: ``ResourceError`` with code ``ResourceError/Code/empty`` without a channel,
-    ///   ``ResourceError/Code/invalidCharacter`` or ``ResourceError/Code/tooLarge``.
+    ///   ``ResourceError/Code/invalidCharacter``, ``ResourceError/Code/tooLarge`` or
+    ///   ``ResourceError/Code/tooManyElements``.
     public init(
         channel: String,
         itemTitle: String? = nil,
@@ -33,9 +34,8 @@ extension MediaResource {
         }
         let canonical = facts.canonicalForm()
         guard canonical.count <= Self.maximumSize else { throw .tooLarge }
-        guard facts.ratings.count <= 59 else {
-            // rss, channel, item and two or three leaves: with more ratings the fragment could not be read back.
-            throw ResourceError(.tooManyElements, "more than 59 ratings")
+        guard facts.elementCount <= FragmentReader.limits.elements else {
+            throw ResourceError(.tooManyElements, "more than \(FragmentReader.limits.elements) elements")
         }
         self.init(Storage(text: String(decoding: canonical, as: UTF8.self), canonical: canonical, facts: facts))
     }

@@ -43,6 +43,12 @@ struct ResourceFacts: Sendable {
 
     var isChannel: Bool { !hasItem && extras.isEmpty }
 
+    /// How many elements the canonical form has, without those among the extras.
+    var elementCount: Int {
+        let inItem = (itemTitle == nil ? 0 : 1) + (guid == nil ? 0 : 1) + ratings.count
+        return 3 + (hasItem ? 1 + inItem : 0)  // rss, channel and its title
+    }
+
     /// The canonical fragment: one line, fixed order, fixed prefix, everything escaped, nothing that does not count.
     func canonicalForm() -> [UInt8] {
         var xml: [UInt8] = []

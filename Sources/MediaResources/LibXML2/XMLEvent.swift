@@ -61,4 +61,17 @@ struct XMLEventList {
         unsafe bytes.append(contentsOf: source)
         return start..<bytes.count
     }
+
+    /// Copies the value of an attribute. libxml2 hands out every `&` in it as `&#38;`, for a tree that would read it again.
+    mutating func storeAttributeValue(_ source: UnsafeBufferPointer<UInt8>) -> Range<Int> {
+        let start = bytes.count
+        var rest = unsafe source[...]
+        while let ampersand = unsafe rest.firstIndex(of: UInt8(ascii: "&")) {
+            unsafe bytes.append(contentsOf: rest[...ampersand])
+            unsafe rest = rest[(ampersand + 1)...]
+            if unsafe rest.starts(with: "#38;".utf8) { unsafe rest = rest.dropFirst(4) }
+        }
+        unsafe bytes.append(contentsOf: rest)
+        return start..<bytes.count
+    }
 }

@@ -154,7 +154,7 @@ private final class XMLEventSink {
                     kind: .attribute,
                     namespace: store(attribute[2]),
                     name: store(attribute[0]),
-                    value: events.store(UnsafeBufferPointer(start: value, count: end - value)),
+                    value: events.storeAttributeValue(UnsafeBufferPointer(start: value, count: end - value)),
                     line: line
                 )
             )

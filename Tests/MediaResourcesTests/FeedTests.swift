@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Testing
+
+@testable import MediaResources
+
+@Suite struct `A feed` {
+    private func read(_ feed: [UInt8], piece: Int = .max, channel: String? = nil) -> ([FeedItem], FeedError?) {
+        var reader = FeedReader(channel: channel)
+        var items: [FeedItem] = []
+        do {
+            for start in stride(from: 0, to: feed.count, by: min(piece, max(1, feed.count))) {
+                let chunk = Array(feed[start...].prefix(piece))
+                try reader.read(chunk.span) { items.append($0) }
+            }
+            try reader.finish { items.append($0) }
+            return (items, nil)
+        } catch { return (items, error) }
+    }
+
+    private func read(_ feed: String, channel: String? = nil) -> ([FeedItem], FeedError?) {
+        read(Array(feed.utf8), channel: channel)
+    }
+
+    private static let head = """
+        <?xml version="1.0"?>
+        <rss version="2.0" xmlns:media="http://search.yahoo.com/mrss/" xmlns:dc="http://purl.org/dc/elements/1.1/">
+        <channel><title> TNT </title><dc:title>other</dc:title><description>d</description><image><title>i</title></image>
+
+        """
+    private static let tail = "\n</channel></rss>"
+
+    private static let sloppy =
+        head + """
+            <item>
+              <title><![CDATA[Law & <i>Order</i>]]></title><dc:title>no</dc:title><media:title>no</media:title>
+              <guid isPermaLink="false"> 100 </guid><pubDate/>
+              <media:group>
+                <media:content url="https://cdn.example/a/1.m3u8?x=1&amp;y=&#38;amp;#f" type="t"><media:rating scheme="urn:mpaa">PG</media:rating></media:content>
+                <media:content url=" //cdn.example/b%20/2.mpd "/><media:content/>
+              </media:group>
+              <media:rating scheme="urn:v-chip">TV-PG</media:rating><media:rating/>
+              <media:restriction relationship="deny" type="country">us &amp; ca</media:restriction>
+            </item>
+            <item><title>No &lt;b&gt;guid</title><enclosure url="http://h/c.mp4" length="1"/></item>
+            <item><guid>only</guid><comments><item2/></comments></item>
+            """ + tail
+
+    @Test func `gives a catalogue, sloppy as it is`() throws {
+        let (items, error) = read(Self.sloppy)
+        #expect(error == nil)
+        try #require(items.count == 3)
+        let entries = items.compactMap { if case .entry(let entry) = $0 { entry } else { nil } }
+        try #require(entries.count == 3)
+        #expect(entries.map(\.mediaID) == ["100", "/c.mp4", "only"])
+        #expect(entries.map(\.line) == [4, 14, 15])
+        #expect(entries[0].streamPaths == ["/a/1.m3u8", "/b%20/2.mpd"])
+        #expect(entries[0].streamURLs[0] == "https://cdn.example/a/1.m3u8?x=1&y=&amp;#f")
+        #expect(entries[0].ratings.map(\.value) == ["PG", "TV-PG"])
+        #expect(entries[0].restrictions == [MediaRestriction(relationship: "deny", type: "country", value: "us & ca")])
+        let wanted = try MediaResource(
+            channel: "TNT",
+            itemTitle: "Law & <i>Order</i>",
+            guid: "100",
+            ratings: [Rating(scheme: "urn:v-chip", value: "TV-PG"), Rating(scheme: "urn:mpaa", value: "PG")]
+        )
+        #expect(entries[0].resource == wanted && entries[0].resource.text == wanted.text)
+        #expect(entries[1].resource == (try MediaResource(channel: "TNT", itemTitle: "No <b>guid")))
+    }
+
+    @Test(arguments: [1, 2, 7, 64, 1000])
+    func `may come in pieces of any size`(piece: Int) {
+        let whole = read(Array(Self.sloppy.utf8))
+        let parts = read(Array(Self.sloppy.utf8), piece: piece)
+        #expect("\(whole)" == "\(parts)")
+    }
+
+    @Test(
+        arguments: [
+            ("<title>t</title>", .noMediaID), ("", .nameless), ("<guid> </guid><title/>", .nameless),
+            ("<media:content url='/x'/>", .nameless),
+            ("<title>a</title><title>b</title><guid>1</guid>", .repeatedElement),
+            ("<guid/><guid>1</guid>", .repeatedElement), ("<title>a<b>c</b></title><guid>1</guid>", .markupInText),
+            ("<guid><x/>1</guid>", .markupInText), ("<guid>1</guid><media:rating>a<b/></media:rating>", .markupInText),
+            ("<guid>1</guid><title>\(String(repeating: "x", count: 70_000))</title>", .textTooLong),
+            ("<guid>\(String(repeating: "x", count: 9000))</guid>", .badResource),
+            ("<guid>1</guid>\(String(repeating: "<media:content url='/x'/>", count: 257))", .tooMuch),
+            ("<guid>1</guid>\(String(repeating: "<media:rating>x</media:rating>", count: 33))", .tooMuch),
+            ("<guid>1</guid>\(String(repeating: "<media:restriction>x</media:restriction>", count: 65))", .tooMuch),
+            ("<guid>1</guid><media:content url='x.mp4'/>", .badURL),
+            ("<guid>1</guid><media:content url='http:///x'/>", .badURL),
+            ("<guid>1</guid><media:content url='mailto:x'/>", .badURL),
+            ("<guid>1</guid><enclosure url='/a b'/>", .badURL),
+            ("<guid>1</guid><media:content url='https:\\\\h\\x'/>", .badURL),
+            ("<guid>1</guid><item><guid>2</guid></item>", .misplaced),
+        ] as [(String, FeedRefusal.Reason)]
+    )
+    func `reports each item that is no resource`(item: String, reason: FeedRefusal.Reason) throws {
+        let (items, error) = read(Self.head + "<item>\(item)</item>\n<item><guid>after</guid></item>" + Self.tail)
+        #expect(error == nil)
+        try #require(items.count == 2)
+        guard case .refused(let refusal) = items[0], case .entry(let next) = items[1] else {
+            Issue.record("\(items)")
+            return
+        }
+        #expect(refusal.reason == reason && refusal.line == 4)
+        #expect(next.mediaID == "after" && next.line == 5)
+    }
+
+    @Test func `needs its channel before its items, or from outside`() {
+        let late =
+            "<rss><channel><item><guid>1</guid></item><title>TNT</title><item><guid>2</guid></item></channel></rss>"
+        #expect(reasons(read(late).0) == [.channelUnknown, nil])
+        #expect(reasons(read(late, channel: "HBO").0) == [nil, nil])
+        #expect(
+            reasons(read("<rss><channel><title/><item><guid>1</guid></item></channel></rss>").0) == [.channelUnknown]
+        )
+        #expect(
+            reasons(read("<rss><item><guid>1</guid></item><channel><title>T</title></channel></rss>").0) == [.misplaced]
+        )
+        #expect(
+            reasons(read("<rss><channel><title>T</title><x><item><guid>1</guid></item></x></channel></rss>").0) == [
+                .misplaced
+            ]
+        )
+        guard case .entry(let entry) = read(Self.sloppy, channel: " HBO ").0[2] else { return #expect(Bool(false)) }
+        #expect(entry.resource.channel == "HBO")
+    }
+
+    private func reasons(_ items: [FeedItem]) -> [FeedRefusal.Reason?] {
+        items.map { if case .refused(let refusal) = $0 { refusal.reason } else { nil } }
+    }
+
+    @Test func `gives the rating of the channel to items without one`() throws {
+        let feed =
+            "<rss xmlns:m='http://search.yahoo.com/mrss'><channel><title>T</title><m:rating scheme='urn:v-chip'>TV-G</m:rating>"
+            + "<item><guid>1</guid></item><item><guid>2</guid><m:rating scheme='urn:v-chip'>TV-MA</m:rating></item></channel></rss>"
+        let ratings: [[String]] = read(feed).0.map {
+            if case .entry(let entry) = $0 { entry.ratings.map(\.value) } else { [] }
+        }
+        #expect(ratings == [["TV-G"], ["TV-MA"]])
+    }
+
+    @Test(
+        arguments: [
+            ("", .malformedXML), ("junk", .malformedXML), ("<feed/>", .notRSS), ("<rss xmlns='u'/>", .notRSS),
+            ("<!DOCTYPE rss [<!ENTITY a 'b'>]><rss/>", .doctype), ("<rss><channel><title>T</title>", .malformedXML),
+            ("<rss><channel><title>T</title><title>U</title></channel></rss>", .ambiguousChannel),
+            ("<rss><channel/><channel/></rss>", .ambiguousChannel),
+            ("<rss><channel><title>T<b/></title></channel></rss>", .ambiguousChannel),
+            ("<rss><channel>&nbsp;</channel></rss>", .malformedXML), ("<rss></rss><x/>", .malformedXML),
+            ("<rss>" + String(repeating: "<x>", count: 64) + String(repeating: "</x>", count: 64) + "</rss>", .tooDeep),
+            ("<rss><channel><x:y/></channel></rss>", .malformedXML),
+        ] as [(String, FeedError.Code)]
+    )
+    func `that is broken is an error, again and again`(feed: String, code: FeedError.Code) {
+        #expect(read(feed).1?.code == code, "\(String(describing: read(feed).1))")
+        var reader = FeedReader()
+        try? reader.read(Array(feed.utf8).span) { _ in }
+        try? reader.finish { _ in }
+        for _ in 0..<2 {
+            do throws(FeedError) {
+                try reader.read(Array("<rss/>".utf8).span) { _ in }
+                Issue.record("a broken feed was read on")
+            } catch { #expect(error.code == code) }
+        }
+    }
+
+    @Test func `is broken where it is cut, at every length`() {
+        let bytes = Array(Self.sloppy.utf8)
+        for length in 0..<(bytes.count - 1) { #expect(read(Array(bytes.prefix(length))).1 != nil) }
+        #expect(read("<rss>\n<channel>\n<x></y>").1?.line == 3)
+    }
+
+    @Test func `may be in another encoding that it declares`() throws {
+        let latin =
+            Array("<?xml version='1.0' encoding='ISO-8859-1'?><rss><channel><title>caf".utf8) + [0xE9]
+            + Array("</title><item><guid>1</guid></item></channel></rss>".utf8)
+        let text =
+            "<?xml version='1.0' encoding='UTF-16'?><rss><channel><title>café</title><item><guid>1</guid></item></channel></rss>"
+        var wide: [UInt8] = [0xFF, 0xFE]
+        for unit in text.utf16 { wide += [UInt8(truncatingIfNeeded: unit), UInt8(unit >> 8)] }
+        for feed in [latin, wide] {
+            let (items, error) = read(feed)
+            #expect(error == nil)
+            guard case .entry(let entry)? = items.first else {
+                Issue.record("\(items)")
+                continue
+            }
+            #expect(entry.resource.channel == "café")
+        }
+    }
+
+    @Test func `has exact lines, however long it is, and every item once`() {
+        var reader = FeedReader()
+        var lines: [Int] = []
+        func feed(_ text: String) throws(FeedError) {
+            try reader.read(Array(text.utf8).span) { item in
+                if case .entry(let entry) = item { lines.append(entry.line) }
+            }
+        }
+        #expect(throws: Never.self) {
+            try feed("<rss><channel><title>T</title>\n")
+            for index in 0..<35_000 { try feed("<item>\n<guid>\(index)</guid></item>\n") }
+            try feed("</channel></rss>")
+            try reader.finish { _ in }
+        }
+        #expect(lines == (0..<35_000).map { 2 + 2 * $0 })
+    }
+}
