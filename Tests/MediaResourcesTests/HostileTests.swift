@@ -65,11 +65,15 @@ import Testing
         #expect((error?.reason.utf8.count ?? 0) < 400)
     }
 
-    @Test(arguments: [
-        nested(8), elements(64), String(repeating: "a", count: 8192),
-        fragment("T", "<x a='\(String(repeating: "y", count: 8000))'/>"),
-    ])
-    func `are read up to the limits`(text: String) { #expect(throws: Never.self) { try MediaResource(text) } }
+    @Test func `are read up to the limits`() {
+        let attribute = String(repeating: "y", count: 8000)
+        for text in [
+            Self.nested(8), Self.elements(64), String(repeating: "a", count: 8192),
+            fragment("T", "<x a='\(attribute)'/>"),
+        ] {
+            #expect(throws: Never.self) { try MediaResource(text) }
+        }
+    }
 
     @Test(
         arguments: [
