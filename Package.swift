@@ -25,13 +25,13 @@ let package = Package(
             pkgConfig: "libxml-2.0",
             providers: [.apt(["libxml2-dev"]), .brew(["libxml2"])]
         ),
-        .target(name: "ContextPool", swiftSettings: settings),
+        .target(name: "SlotPool", swiftSettings: settings),
 
         // Floor 1: the domain, without I/O but for trust files.
-        .target(name: "MediaResources", dependencies: ["CLibXML2", "ContextPool"], swiftSettings: settings),
+        .target(name: "MediaResources", dependencies: ["CLibXML2", "SlotPool"], swiftSettings: settings),
         .target(
             name: "MediaTokens",
-            dependencies: ["COpenSSL", "ContextPool", "MediaResources"],
+            dependencies: ["COpenSSL", "SlotPool", "MediaResources"],
             swiftSettings: settings
         ),
 
@@ -39,7 +39,7 @@ let package = Package(
         .executableTarget(
             name: "playgate",
             dependencies: [
-                "ContextPool", "MediaResources", "MediaTokens",
+                "SlotPool", "MediaResources", "MediaTokens",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import ContextPool
+internal import SlotPool
 
 /// The reader of Media RSS fragments.
 struct FragmentReader {
@@ -12,15 +12,17 @@ struct FragmentReader {
     /// At most 8 KiB are read at all; these keep what is in them small.
     static let limits = XMLLimits(depth: 8, elements: 64, root: "rss", utf8Only: true)
 
-    private static let parsers = ContextPool<FragmentParser> { FragmentParser() }
+    private static let slots = SlotPool()
+    private static let parsers = (0..<slots.count).map { _ in FragmentParser() }
 
     /// Reads the fragment `text`, which is within the size limit, or finds that it is XML with another root.
     static func read(_ text: String) throws(ResourceError) -> MediaResource.Storage {
         guard text.isLegalXML else {
             throw ResourceError(.invalidCharacter, "the fragment has a character that XML does not allow")
         }
-        let (parser, slot) = parsers.take()
-        defer { parsers.giveBack(slot) }
+        let slot = slots.take()
+        defer { slots.giveBack(slot) }
+        let parser = slot.map { parsers[$0] } ?? FragmentParser()
         switch parser.parse(text, limits: limits) {
         case .success(let events):
             var reader = FragmentReader(events: events)
@@ -306,7 +308,7 @@ enum MediaNamespace {
 }
 
 /// A parser of fragments that lives in a pool, and is replaced when it has seen too many names.
-private final class FragmentParser: @unchecked Sendable {  // Used by one thread at a time, through its pool.
+private final class FragmentParser: @unchecked Sendable {  // Used by who holds its slot.
     private var parser: XMLEventParser?
 
     func parse(_ text: String, limits: XMLLimits) -> Result<XMLEventList, XMLFailure> {

@@ -31,6 +31,9 @@ public struct MediaResource: Sendable {
     /// The resource as it was written, byte for byte.
     public var text: String { storage.text }
 
+    /// The bytes of ``text``.
+    package var bytes: [UInt8] { storage.bytes }
+
     /// How the resource is written.
     public var kind: Kind { storage.kind }
 
@@ -118,12 +121,15 @@ public struct MediaResource: Sendable {
     /// What a resource consists of. Immutable, shared by the copies of the resource.
     final class Storage: Sendable {
         let text: String
+        /// The text again, for comparisons that are quicker than with a string.
+        let bytes: [UInt8]
         let kind: Kind
         let facts: ResourceFacts
         let canonical: [UInt8]
 
         init(text: String, kind: Kind, facts: ResourceFacts) {
             self.text = text
+            self.bytes = [UInt8](text.utf8)
             self.kind = kind
             self.facts = facts
             self.canonical = facts.canonicalForm()
@@ -131,6 +137,7 @@ public struct MediaResource: Sendable {
 
         init(text: String, canonical: [UInt8], facts: ResourceFacts) {
             self.text = text
+            self.bytes = [UInt8](text.utf8)
             self.kind = .fragment
             self.facts = facts
             self.canonical = canonical
@@ -138,9 +145,10 @@ public struct MediaResource: Sendable {
 
         init(opaque text: String) {
             self.text = text
+            self.bytes = [UInt8](text.utf8)
             self.kind = .opaque
             self.facts = ResourceFacts(channel: text)
-            self.canonical = [UInt8](text.utf8)
+            self.canonical = bytes
         }
     }
 }

@@ -12,7 +12,7 @@ internal import MediaResources
 struct BodyScanner: ~Copyable, ~Escapable {
     private let bytes: Span<UInt8>
     private var position = 0
-    private var scratch: [UInt8]
+    private var scratch: [UInt8] = []
     /// Whether all text stands for itself: printable ASCII without `&` and `]`, as in nearly every token.
     private var isPlain = false
 
@@ -56,10 +56,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
     typealias Texts = [7 of Text]
 
     @_lifetime(copy bytes)
-    init(_ bytes: Span<UInt8>, scratch: consuming [UInt8]) {
-        self.bytes = bytes
-        self.scratch = scratch
-    }
+    init(_ bytes: Span<UInt8>) { self.bytes = bytes }
 
     /// The bytes that ``Text`` ranges with `isInScratch` point to.
     consuming func takeScratch() -> [UInt8] { scratch }
@@ -170,6 +167,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
             try endTag(name)
             return Text(range, isInScratch: false)
         }
+        if scratch.isEmpty { scratch.reserveCapacity(bytes.count) }
         let start = scratch.count
         try mixedText()
         let range = start..<scratch.count

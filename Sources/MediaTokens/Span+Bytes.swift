@@ -15,11 +15,13 @@ internal import MediaResources
 
 extension Span<UInt8> {
     /// Whether `literal` stands at `position`.
+    @inline(__always)
     func starts(with literal: StaticString, at position: Int) -> Bool {
         starts(with: literal, length: literal.utf8CodeUnitCount, at: position)
     }
 
     /// Whether the first `length` bytes of `literal`, or all if it has fewer, stand at `position`.
+    @inline(__always)
     func starts(with literal: StaticString, length: Int, at position: Int) -> Bool {
         let length = Swift.min(length, literal.utf8CodeUnitCount)
         guard position >= 0, length <= count, position <= count - length else { return false }
@@ -41,6 +43,7 @@ extension Span<UInt8> {
     }
 
     /// The first place of `byte` from `start` on.
+    @inline(__always)
     func firstIndex(of byte: UInt8, from start: Int) -> Int? {
         guard start >= 0, start < count else { return nil }
         return unsafe withUnsafeBytes { bytes in
@@ -69,22 +72,22 @@ extension Span<UInt8> {
         }
     }
 
-    /// Which kinds of bytes there are, found eight at a time.
+    /// Which kinds of bytes there are, found sixteen at a time.
     var kinds: ByteKinds {
         unsafe withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return ByteKinds() }
             var kinds = ByteKinds()
             var position = 0
-            while position &+ 8 <= bytes.count {
-                kinds.add(unsafe (base + position).loadUnaligned(as: UInt64.self))
-                position &+= 8
+            while position &+ 16 <= bytes.count {
+                kinds.add(unsafe (base + position).loadUnaligned(as: SIMD2<UInt64>.self))
+                position &+= 16
             }
-            var rest = ByteKinds.ones &* 0x20
+            var rest = SIMD16<UInt8>(repeating: 0x20)
             while position < bytes.count {
-                rest = rest &<< 8 | UInt64(self[position])
+                rest[position & 15] = self[position]
                 position &+= 1
             }
-            kinds.add(rest)
+            kinds.add(unsafe unsafeBitCast(rest, to: SIMD2<UInt64>.self))
             kinds.hasSpecials =
                 firstIndex(of: UInt8(ascii: "&"), from: 0) != nil
                 || firstIndex(of: UInt8(ascii: "]"), from: 0) != nil
@@ -93,39 +96,49 @@ extension Span<UInt8> {
     }
 }
 
-extension OutputSpan<UInt8> {
-    /// Appends all bytes of `source`; there must be room.
-    @_lifetime(self: copy self)
-    mutating func append(_ source: Span<UInt8>) {
-        precondition(source.count <= freeCapacity)
-        unsafe withUnsafeMutableBufferPointer { buffer, count in
-            unsafe source.withUnsafeBufferPointer { source in
-                guard let target = buffer.baseAddress, let start = source.baseAddress else { return }
-                unsafe (target + count).initialize(from: start, count: source.count)
-                count += source.count
+extension [UInt8] {
+    /// Makes an array of at most `capacity` bytes of what `append` appends: each span must fit.
+    ///
+    /// Not the initialiser with an output span, which the compiler does not specialise.
+    @inline(__always)
+    init(capacity: Int, _ body: (_ append: (Span<UInt8>) -> Int) -> Void) {
+        unsafe self.init(unsafeUninitializedCapacity: capacity) { buffer, count in
+            var end = 0
+            body { source in
+                precondition(source.count <= capacity - end)
+                unsafe source.withUnsafeBufferPointer { source in
+                    guard let target = buffer.baseAddress, let start = source.baseAddress else { return }
+                    unsafe (target + end).initialize(from: start, count: source.count)
+                }
+                end += source.count
+                return end
             }
+            count = end
         }
     }
 }
 
 /// The kinds of bytes in a text that make reading it as XML more than looking for the next tag.
 struct ByteKinds {
-    static let ones: UInt64 = 0x0101_0101_0101_0101
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
 
-    private var union: UInt64 = 0
+    private var union = SIMD2<UInt64>()
     /// The highest bit of a byte is set where a byte below 0x20 was.
-    private var low: UInt64 = 0
+    private var low = SIMD2<UInt64>()
     /// Whether there is an `&` or a `]`.
     fileprivate(set) var hasSpecials = false
 
     /// Whether there is a byte that is not ASCII.
-    var hasNonASCII: Bool { union & (Self.ones &* 0x80) != 0 }
+    var hasNonASCII: Bool { Self.hasHighBit(union) }
     /// Whether there is a control character, white space among them.
-    var hasControls: Bool { low & (Self.ones &* 0x80) != 0 }
+    var hasControls: Bool { Self.hasHighBit(low) }
 
     /// Subtracting 0x20 sets the highest bit of a byte just where the byte is smaller, or where its neighbour is.
-    fileprivate mutating func add(_ bytes: UInt64) {
+    @inline(__always)
+    fileprivate mutating func add(_ bytes: SIMD2<UInt64>) {
         union |= bytes
-        low |= (bytes &- Self.ones &* 0x20) & ~bytes
+        low |= (bytes &- SIMD2(repeating: Self.ones &* 0x20)) & ~bytes
     }
+
+    private static func hasHighBit(_ bytes: SIMD2<UInt64>) -> Bool { (bytes[0] | bytes[1]) & (ones &* 0x80) != 0 }
 }

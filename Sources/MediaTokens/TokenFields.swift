@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import MediaResources
-
 /// What the element of a token says, before anyone judges it.
 ///
 /// The texts stand one behind the other in one array: a verification makes one allocation for all of them, and a
@@ -28,8 +26,8 @@ struct TokenFields: Sendable {
     func isMissing(_ field: TextField) -> Bool { range(field).isEmpty }
 
     /// Whether a text is, byte for byte, `expected`.
-    func equals(_ field: TextField, _ expected: String) -> Bool {
-        expected.hasSameBytes(as: texts.span.extracting(range(field)))
+    func equals(_ field: TextField, _ expected: [UInt8]) -> Bool {
+        texts.span.extracting(range(field)).hasSameBytes(as: expected.span)
     }
 
     func string(_ field: TextField) -> String { String(decoding: texts[range(field)], as: UTF8.self) }
@@ -80,20 +78,10 @@ extension TokenFields {
     }
 
     /// Reads the fields from `content`, the bytes of `raw` between the element's start tag and its end tag.
-    ///
-    /// - Parameter scratch: Storage for text that does not stand in the token as it is; its content is replaced.
-    static func read(
-        _ raw: Span<UInt8>,
-        content: Range<Int>,
-        scratch: inout [UInt8]
-    ) throws(RefusalReason) -> TokenFields {
-        scratch.removeAll(keepingCapacity: true)
-        // Moved, not copied: a second reference would make the scanner's first write copy the storage.
-        var storage: [UInt8] = []
-        swap(&storage, &scratch)
-        var scanner = BodyScanner(raw.extracting(content), scratch: storage)
+    static func read(_ raw: Span<UInt8>, content: Range<Int>) throws(RefusalReason) -> TokenFields {
+        var scanner = BodyScanner(raw.extracting(content))
         let texts = try scanner.scan()
-        scratch = scanner.takeScratch()
+        let scratch = scanner.takeScratch()
         let bytes = raw.extracting(content)
         // Missing fields first, then empty ones, in the order of real tokens.
         for place in 0..<Name.proxyMVPDID.rawValue where texts[place].isMissing { throw .missingField }
@@ -106,14 +94,15 @@ extension TokenFields {
         }
         var ends = [5 of UInt16](repeating: 0)
         let order: [5 of Name] = [.requestorID, .resourceID, .sessionGUID, .mvpdID, .proxyMVPDID]
-        let stored = [UInt8](capacity: content.count + scratch.count) { output in
+        let stored = [UInt8](capacity: content.count + scratch.count) { append in
+            var end = 0
             for place in order.indices {
                 let text = texts[order[place].rawValue]
                 // A proxied provider that is there but empty is none.
                 if !text.isMissing, place < 4 || !text.span(bytes, scratch.span).isXMLSpace {
-                    output.append(text.span(bytes, scratch.span))
+                    end = append(text.span(bytes, scratch.span))
                 }
-                ends[place] = UInt16(output.count)
+                ends[place] = UInt16(end)
             }
         }
         return TokenFields(timeIssued: time, timeToLiveMilliseconds: ttl, texts: stored, ends: ends)

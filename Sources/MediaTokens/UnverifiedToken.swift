@@ -26,8 +26,7 @@ package struct UnverifiedToken: Sendable {
         signedBytes = signed
         guard !envelope.signature.isEmpty else { throw .invalidSignatureEncoding }
         signature = try Self.decode(Array(raw[envelope.signature]), or: .invalidSignatureEncoding)
-        var scratch: [UInt8] = []
-        let fields = try TokenFields.read(raw.span, content: envelope.content, scratch: &scratch)
+        let fields = try TokenFields.read(raw.span, content: envelope.content)
         guard let digest = SHA256Context()?.hash(signed.span) else { throw .internalFailure }
         content = MediaToken(fields: fields, fingerprint: digest)
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import ContextPool
 public import MediaResources
+internal import SlotPool
 internal import Synchronization
 
 /// The judge of media tokens: signature, fields, requestor, time and resource, in this order.
@@ -53,6 +53,9 @@ public struct Verifier: Sendable {
         }
     }
 
+    /// The bytes of the policy's requestors.
+    private let requestors: [[UInt8]]
+
     /// A number that no other verifier of this process has but the copies of this one: what a cache remembers was found
     /// out with this trust and this policy.
     private let generation: UInt64
@@ -72,6 +75,7 @@ public struct Verifier: Sendable {
         self.trust = trust
         self.policy = policy
         self.cache = cache
+        requestors = policy.requestors.map { Array($0.utf8) }
         generation = Self.generations.add(1, ordering: .relaxed).newValue
         candidates = trust.groups.indices.compactMap { index in
             let group = trust.groups[index]
@@ -166,29 +170,18 @@ public struct Verifier: Sendable {
 
     /// Steps 1 to 4: the envelope, the signature and the fields.
     private func authenticate(_ token: Span<UInt8>, _ now: Timestamp) -> Outcome {
-        let (context, slot) = trust.contexts.take()
-        defer { trust.contexts.giveBack(slot) }
-        // Taken out, so that they can be used side by side.
-        var buffers = VerificationContext.Buffers.none
-        var raw: [UInt8] = []
-        swap(&buffers, &context.buffers)
-        swap(&raw, &buffers.raw)
-        defer {
-            swap(&raw, &buffers.raw)
-            swap(&buffers, &context.buffers)
-        }
-        if Envelope.isRaw(token) { return authenticate(raw: token, &buffers, context, now) }
-        var output = raw.mutableSpan
-        guard let count = Base64.decode(token, into: &output) else { return .refused(.invalidBase64, key: nil) }
-        return authenticate(raw: raw.span.extracting(first: count), &buffers, context, now)
+        let slot = trust.slots.take()
+        defer { trust.slots.giveBack(slot) }
+        let context = slot.map { trust.contexts[$0] } ?? VerificationContext(keyCount: trust.groups.count)
+        if Envelope.isRaw(token) { return authenticate(raw: token, context, now) }
+        let outcome = context.raw.fill(
+            { Base64.decode(token, into: &$0) },
+            then: { authenticate(raw: $0, context, now) }
+        )
+        return outcome ?? .refused(.invalidBase64, key: nil)
     }
 
-    private func authenticate(
-        raw: Span<UInt8>,
-        _ buffers: inout VerificationContext.Buffers,
-        _ context: VerificationContext,
-        _ now: Timestamp
-    ) -> Outcome {
+    private func authenticate(raw: Span<UInt8>, _ context: VerificationContext, _ now: Timestamp) -> Outcome {
         let envelope: Envelope
         switch Envelope.split(raw) {
         case .success(let parts): envelope = parts
@@ -198,18 +191,27 @@ public struct Verifier: Sendable {
         guard 1...VerificationContext.maximumSignatureCharacters ~= signatureText.count else {
             return .refused(.invalidSignatureEncoding, key: nil)
         }
-        var output = buffers.signature.mutableSpan
-        guard let signatureSize = Base64.decode(signatureText, into: &output) else {
-            return .refused(.invalidSignatureEncoding, key: nil)
+        let outcome = context.signature.fill({ Base64.decode(signatureText, into: &$0) }) { signature in
+            authenticate(raw, envelope, signature, context, now)
         }
+        return outcome ?? .refused(.invalidSignatureEncoding, key: nil)
+    }
+
+    private func authenticate(
+        _ raw: Span<UInt8>,
+        _ envelope: Envelope,
+        _ signature: Span<UInt8>,
+        _ context: VerificationContext,
+        _ now: Timestamp
+    ) -> Outcome {
         guard let digest = context.sha256?.hash(raw.extracting(envelope.signed)) else {
             return .refused(.internalFailure, key: nil)
         }
-        switch signer(buffers.signature.span.extracting(first: signatureSize), digest, context, now) {
+        switch signer(signature, digest, context, now) {
         case .failure(let reason): return .refused(reason, key: nil)
         case .success(let key):
             do throws(RefusalReason) {
-                let fields = try TokenFields.read(raw, content: envelope.content, scratch: &buffers.text)
+                let fields = try TokenFields.read(raw, content: envelope.content)
                 return .authentic(MediaToken(fields: fields, fingerprint: digest), key: key)
             } catch {
                 return .refused(error, key: key)
@@ -250,15 +252,15 @@ public struct Verifier: Sendable {
     /// Steps 5 to 7, and whether the key may speak for the requestor: all that is judged anew on every call.
     private func judge(_ token: MediaToken, signedBy key: Int, _ demand: Demand, _ now: Timestamp) -> Verification {
         guard candidates[key].isUsable(at: now) else { return .refused(.noUsableKey) }
-        guard policy.requestors.contains(where: { token.fields.equals(.requestorID, $0) }),
-            demand.requestor.map({ token.fields.equals(.requestorID, $0) }) ?? true
+        guard requestors.contains(where: { token.fields.equals(.requestorID, $0) }),
+            demand.requestor.map({ token.fields.equals(.requestorID, Array($0.utf8)) }) ?? true
         else {
             return .refused(.requestorMismatch, token: token, key: candidates[key].name(at: now))
         }
         guard let name = candidates[key].name(at: now, signing: token) else { return .refused(.keyOutOfScope) }
         if let reason = refusalByTime(token, now) { return .refused(reason, token: token, key: name) }
         if let resource = demand.resource,
-            !token.fields.equals(.resourceID, resource.text),
+            !token.fields.equals(.resourceID, resource.bytes),
             resource.mismatch(withGranted: token.resourceID, options: policy.matchOptions) != nil
         {
             return .refused(.resourceMismatch, token: token, key: name)

@@ -38,7 +38,7 @@ import Testing
     private func scan(_ body: [UInt8]) -> [String: [UInt8]]? {
         let content = 11..<(body.count - 12)
         guard body.starts(with: "<authToken>".utf8), content.lowerBound <= content.upperBound else { return nil }
-        var scanner = BodyScanner(body.span.extracting(content), scratch: [])
+        var scanner = BodyScanner(body.span.extracting(content))
         guard let texts = try? scanner.scan() else { return nil }
         let scratch = scanner.takeScratch()
         var fields: [String: [UInt8]] = [:]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import ContextPool
 internal import MediaResources
+internal import SlotPool
 
 /// The set of keys whose signatures are believed. Immutable: new keys make a new store.
 ///
@@ -13,7 +13,8 @@ public final class TrustStore: Sendable {
     public let keys: [TrustedKey]
 
     let groups: [KeyGroup]
-    let contexts: ContextPool<VerificationContext>
+    let slots = SlotPool()
+    let contexts: [VerificationContext]
 
     /// How many different public keys a store may have.
     public static let maximumKeys = 8
@@ -68,7 +69,7 @@ public final class TrustStore: Sendable {
         let (keys, count) = (loaded.map(\.0), groups.count)
         self.keys = keys
         self.groups = groups
-        self.contexts = ContextPool { VerificationContext(keyCount: count) }
+        self.contexts = (0..<slots.count).map { _ in VerificationContext(keyCount: count) }
     }
 
     /// Loads trusted keys from files, for every requestor.

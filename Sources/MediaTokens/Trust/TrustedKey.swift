@@ -58,6 +58,6 @@ struct Grant: Sendable {
     /// Whether the key may sign a token of this requestor.
     func maySign(_ token: MediaToken) -> Bool {
         guard case .only(let ids) = requestors else { return true }
-        return ids.contains { token.fields.equals(.requestorID, $0) }
+        return ids.contains { token.fields.equals(.requestorID, Array($0.utf8)) }
     }
 }

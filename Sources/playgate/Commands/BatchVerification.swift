@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import ContextPool
 import MediaResources
 import MediaTokens
+import SlotPool
 
 /// The verification of a file of tokens, a line each, with all cores and in constant memory.
 ///

@@ -184,7 +184,10 @@ final class Table {
 
     /// What is above its limit, in words.
     func faults(_ limits: [(name: String, value: Double, limit: Double)]) -> [String] {
-        limits.filter { $0.value > $0.limit }.map { "\($0.name): \(fixed($0.value, 3)), at most \(fixed($0.limit, 3))" }
+        // Rows that were left out give no figure.
+        limits.filter { $0.value > $0.limit && $0.value.isFinite }.map {
+            "\($0.name): \(fixed($0.value, 3)), at most \(fixed($0.limit, 3))"
+        }
     }
 
     @inline(never)
