@@ -78,7 +78,8 @@ struct CivilTime {
     init(_ time: Timestamp, offsetMinutes: Int) {
         let local = time.advanced(byMilliseconds: Int64(offsetMinutes) * 60_000).millisecondsSince1970
         let days = local.floorDivided(by: 86_400_000)
-        let rest = Int(local - days * 86_400_000)
+        // Not what the days leave: at the first moment there is, their start is out of range.
+        let rest = Int((local % 86_400_000 + 86_400_000) % 86_400_000)
         // Days from civil and back: H. Hinnant, "chrono-compatible low-level date algorithms"; years begin in March.
         let shifted = Int(days) + 719_468
         let era = shifted.floorDivided(by: 146_097)

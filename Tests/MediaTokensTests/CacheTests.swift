@@ -6,137 +6,189 @@ import Testing
 
 @testable import MediaTokens
 
-@Suite struct `The cache of authenticated tokens` {
-    private let fixture: Fixture
-    private let resource: MediaResource
-
-    init() throws {
-        fixture = try Fixture.shared.get()
-        resource = try MediaResource("TNT")
+@Suite struct `Caches of authenticated tokens` {
+    private static func key(of verifier: Verifier, _ token: String, at now: Timestamp = Sample.time) throws -> String? {
+        verifier.verify(token, for: try MediaResource("TNT"), at: now).key
     }
 
-    @Test func `changes no answer`() throws {
-        let cached = try fixture.verifier(cache: AuthenticatedTokenCache())
-        let plain = try fixture.verifier()
-        let tokens = try [
-            fixture.token().serialized, fixture.token().raw, fixture.token { $0.requestorID = "X" }.serialized,
-            fixture.token { $0.timeToLiveMilliseconds = 0 }.serialized, "garbage", "",
-            fixture.token(issued: Fixture.now.plus(100_000)).serialized,
-            fixture.token { $0.resourceID = "TBS" }.serialized,
-            Issuer(key: try SigningKey(pem: fixture.other.signerKey)).issue(Fixture.claims, at: Fixture.now).serialized,
-        ]
-        for offset in [0, 100_000, 430_000, 0] as [Int64] {
-            for token in tokens + tokens {
-                let now = Fixture.now.plus(offset)
-                #expect(cached.verify(token, for: resource, at: now) == plain.verify(token, for: resource, at: now))
-            }
+    @Test(arguments: Scenario.all)
+    func `give the answers that there are without them`(scenario: Scenario) throws {
+        let expected = try scenario.verify(times: 3)
+        let cache = AuthenticatedTokenCache()
+        let first = try scenario.verify(cache: cache, times: 3)
+        #expect(first == expected)
+        // By other verifiers, whose memory is their own.
+        #expect(try scenario.verify(cache: cache, times: 2) == Array(expected.prefix(2)))
+    }
+
+    @Test func `remember a good token`() throws {
+        let cache = AuthenticatedTokenCache()
+        let verifier = try Sample.verifier(cache: cache)
+        let token = try Sample.token()
+        let resource = try MediaResource("TNT")
+        let answer = verifier.verify(token.raw, for: resource, at: Sample.time)
+        #expect(answer.isValid)
+        #expect(cache.statistics == .init(hits: 0, forgedHits: 0, misses: 1, count: 1, forgedCount: 0))
+        #expect(verifier.verify(token.raw, for: resource, at: Sample.time) == answer)
+        #expect(cache.statistics == .init(hits: 1, forgedHits: 0, misses: 1, count: 1, forgedCount: 0))
+        // Another encoding is another text.
+        #expect(verifier.verify(token.serialized, for: resource, at: Sample.time) == answer)
+        #expect(cache.statistics == .init(hits: 1, forgedHits: 0, misses: 2, count: 2, forgedCount: 0))
+        cache.removeAll()
+        #expect(cache.statistics.count == 0)
+        #expect(verifier.verify(token.raw, for: resource, at: Sample.time) == answer)
+        #expect(cache.statistics.hits == 1)
+    }
+
+    @Test func `judge requestor, time and resource anew`() throws {
+        let cache = AuthenticatedTokenCache()
+        let verifier = try Sample.verifier(cache: cache)
+        let (token, resource) = (try Sample.token().raw, try MediaResource("TNT"))
+        func reason(
+            _ wanted: String = "TNT",
+            requestor: String? = nil,
+            later: Int64 = 0
+        ) throws -> RefusalReason? {
+            let now = Sample.time.advanced(byMilliseconds: later)
+            return verifier.verify(token, for: try MediaResource(wanted), requestor: requestor, at: now).reason
         }
+        #expect(verifier.verify(token, for: resource, at: Sample.time).isValid)
+        #expect(try reason("TBS") == .resourceMismatch)
+        #expect(try reason(requestor: "OTHER") == .requestorMismatch)
+        #expect(try reason(requestor: "REF30") == nil)
+        #expect(try reason(later: -60_001) == .issuedInFuture)
+        #expect(try reason(later: 420_000) == nil)
+        #expect(cache.statistics.hits == 5)
+        #expect(try reason(later: 420_001) == .expired)
+        #expect(try reason() == nil)
+        #expect(verifier.authenticate(token, at: Sample.time).isValid)
     }
 
-    @Test func `judges requestor, time and resource anew on a hit`() throws {
+    @Test func `judge the time of keys anew`() throws {
         let cache = AuthenticatedTokenCache()
-        let verifier = try fixture.verifier(VerificationPolicy(requestors: ["REF30", "OTHER"]), cache: cache)
-        let token = try fixture.token().serialized
-        #expect(verifier.verify(token, for: resource, at: Fixture.now).isValid)
-        #expect(verifier.verify(token, for: try MediaResource("TBS"), at: Fixture.now).reason == .resourceMismatch)
-        #expect(verifier.verify(token, for: resource, requestor: "OTHER", at: Fixture.now).reason == .requestorMismatch)
-        #expect(verifier.verify(token, for: resource, at: Fixture.now.plus(-60_001)).reason == .issuedInFuture)
-        #expect(verifier.authenticate(token, at: Fixture.now).isValid)
-        #expect(cache.statistics.hits == 4)
-        #expect(cache.statistics.count == 1)
-    }
-
-    @Test func `lets a token go when its life is over`() throws {
-        let cache = AuthenticatedTokenCache()
-        let verifier = try fixture.verifier(cache: cache)
-        let token = try fixture.token().serialized
-        #expect(verifier.verify(token, for: resource, at: Fixture.now).isValid)
-        #expect(verifier.verify(token, for: resource, at: Fixture.now.plus(420_001)).reason == .expired)
-        #expect(cache.statistics.count == 0)
-        #expect(verifier.verify(token, for: resource, at: Fixture.now).isValid)
-        cache.removeExpired(at: Fixture.now.plus(420_000))
-        #expect(cache.statistics.count == 1)
-        cache.removeExpired(at: Fixture.now.plus(420_001))
-        #expect(cache.statistics.count == 0)
-    }
-
-    @Test func `does not outlive the validity of the key`() throws {
-        let limited = TrustSource.pem(
-            fixture.keys.signerCertificate,
+        let end = Sample.time.advanced(byMilliseconds: 10_000)
+        let source = TrustSource.pem(
+            try TestSigner.main.get().publicKey(),
             name: "k",
-            validity: Fixture.now...Fixture.now.plus(1000)
+            validity: Sample.time...end
         )
         let verifier = Verifier(
-            trust: try TrustStore([limited], at: Fixture.now),
+            trust: try TrustStore([source], at: Sample.time),
             policy: try VerificationPolicy(requestor: "REF30"),
-            cache: AuthenticatedTokenCache()
+            cache: cache
         )
-        let token = try fixture.token().serialized
-        #expect(verifier.verify(token, for: resource, at: Fixture.now).isValid)
-        #expect(verifier.verify(token, for: resource, at: Fixture.now.plus(1001)).reason == .noUsableKey)
+        let (token, resource) = (try Sample.token().raw, try MediaResource("TNT"))
+        #expect(verifier.verify(token, for: resource, at: end).isValid)
+        #expect(cache.statistics.count == 1)
+        #expect(verifier.verify(token, for: resource, at: end.advanced(byMilliseconds: 1)).reason == .noUsableKey)
+        #expect(cache.statistics.hits == 1)
     }
 
-    @Test func `shows nothing to a verifier with other trust or policy`() throws {
+    @Test func `keep to themselves what another verifier found`() throws {
         let cache = AuthenticatedTokenCache()
-        let token = try fixture.token().serialized
-        #expect(try fixture.verifier(cache: cache).verify(token, for: resource, at: Fixture.now).isValid)
-        let trust = try TrustStore([.pem(fixture.other.signerCertificate, name: "other")], at: Fixture.now)
-        let other = Verifier(trust: trust, policy: try VerificationPolicy(requestor: "REF30"), cache: cache)
-        #expect(other.verify(token, for: resource, at: Fixture.now).reason == .untrustedSignature)
-        #expect(try fixture.verifier(cache: cache).verify(token, for: resource, at: Fixture.now).isValid)
+        let (first, second) = (try Sample.verifier(cache: cache), try Sample.verifier(cache: cache))
+        let stranger = Verifier(
+            trust: try TestSigner.other.get().trust(),
+            policy: try VerificationPolicy(requestor: "REF30"),
+            cache: cache
+        )
+        let token = try Sample.token().raw
+        for _ in 0..<2 {
+            #expect(try Self.key(of: first, token) == "signer")
+            #expect(try Self.key(of: second, token) == "signer")
+            #expect(try Self.key(of: stranger, token) == nil)
+        }
         #expect(cache.statistics.hits == 0)
+        let copy = first
+        _ = try Self.key(of: first, token)
+        _ = try Self.key(of: copy, token)
+        #expect(cache.statistics.hits > 0)
     }
 
-    @Test func `remembers bad signatures for a while, and apart`() throws {
-        let cache = AuthenticatedTokenCache(capacity: 8, forgedCapacity: 8, forgedLifetime: .seconds(5))
-        let verifier = try fixture.verifier(cache: cache)
-        let good = try fixture.token().serialized
-        #expect(verifier.verify(good, for: resource, at: Fixture.now).isValid)
-        let issuer = Issuer(key: try SigningKey(pem: fixture.other.signerKey))
-        let forged = try (0..<40).map { index in
-            var claims = Fixture.claims
-            claims.userSessionGUID = "\(index)"
-            return try issuer.issue(claims, at: Fixture.now).serialized
+    @Test func `do not remember what is not within its time or too large`() throws {
+        let cache = AuthenticatedTokenCache()
+        let verifier = try Sample.verifier(cache: cache)
+        let token = try Sample.token().raw
+        for later in [-60_001, 420_001] as [Int64] {
+            _ = try Self.key(of: verifier, token, at: Sample.time.advanced(byMilliseconds: later))
         }
-        for token in forged { _ = verifier.verify(token, for: resource, at: Fixture.now) }
-        #expect(cache.statistics.forgedCount == 8)
-        #expect(cache.statistics.count == 1, "no storm pushes good tokens out")
-        #expect(verifier.verify(forged[39], for: resource, at: Fixture.now.plus(5000)).reason == .untrustedSignature)
-        #expect(cache.statistics.forgedHits == 1)
-        #expect(verifier.verify(forged[39], for: resource, at: Fixture.now.plus(5001)).reason == .untrustedSignature)
-        #expect(verifier.verify(forged[38], for: resource, at: Fixture.now.plus(-1)).reason == .untrustedSignature)
-        #expect(cache.statistics.forgedHits == 1, "the time has passed, or the clock went back")
+        _ = verifier.verify("", for: try MediaResource("TNT"), at: Sample.time)
+        let padded = token + String(repeating: " ", count: AuthenticatedTokenCache.maximumTokenSize)
+        #expect(try Self.key(of: verifier, padded) == "signer")
+        #expect(cache.statistics.count == 0 && cache.statistics.forgedCount == 0)
     }
 
-    @Test(arguments: [1, 8, 100, 5000])
-    func `never holds more than its capacity`(capacity: Int) {
-        let table = TokenTable<Int>(capacity: capacity)
-        let life = Fixture.now...Fixture.now
-        for index in 0..<3 * capacity + 100 {
-            let token = Array("token \(index)".utf8)
-            table.insert(token.span, index, generation: 1, life: life)
-            let found = table.lookUp(token.span, generation: 1, at: Fixture.now)
-            #expect(found == index)
+    @Test(arguments: [0, 8, 20, 64, 1024, 2000])
+    func `are bounded`(capacity: Int) throws {
+        let cache = AuthenticatedTokenCache(capacity: capacity, forgedCapacity: capacity)
+        let verifier = try Sample.verifier(cache: cache)
+        let answer = verifier.verify(try Sample.token().raw, for: try MediaResource("TNT"), at: Sample.time)
+        let token = try #require(answer.token)
+        for number in 0..<5000 {
+            let bytes = [UInt8]("token \(number)".utf8)
+            cache.remember(bytes.span, says: token, key: 0, generation: 1, until: .latest)
+            cache.rememberForged(bytes.span, .untrustedSignature, generation: 1, at: Sample.time)
         }
-        #expect(table.counters.count <= max(8, capacity))
-        #expect(table.counters.count >= max(8, capacity) / 2)
+        let bound = max(8, capacity / 8 * 8)
+        #expect(cache.statistics.count <= bound && cache.statistics.count > bound / 2)
+        #expect(cache.statistics.forgedCount <= bound)
     }
 
-    @Test func `keeps what is used and compares every byte`() {
-        let table = TokenTable<Int>(capacity: 8)
-        let life = Fixture.now...Fixture.now
-        let tokens = (0..<9).map { Array("token \($0)".utf8) }
-        func find(_ token: [UInt8]) -> Int? { table.lookUp(token.span, generation: 1, at: Fixture.now) }
-        func insert(_ token: [UInt8], _ value: Int) { table.insert(token.span, value, generation: 1, life: life) }
-        for index in 0..<8 { insert(tokens[index], index) }
-        #expect(find(tokens[0]) == 0)
-        insert(tokens[8], 8)
-        #expect(find(tokens[0]) == 0)
-        #expect(find(tokens[1]) == nil, "used longest ago")
-        insert(tokens[0], 100)
-        #expect(find(tokens[0]) == 100)
-        #expect(table.counters.count == 8)
-        #expect(find(Array("token 0 ".utf8)) == nil)
-        #expect(find([]) == nil)
+    @Test func `remember a bad signature for its time and apart`() throws {
+        let cache = AuthenticatedTokenCache(forgedCapacity: 8, forgedLifetime: .milliseconds(2500))
+        let verifier = try Sample.verifier(cache: cache)
+        let (good, resource) = (try Sample.token().raw, try MediaResource("TNT"))
+        let forged = try TestSigner.other.get().issuer.issue(Sample.claims, at: Sample.time).raw
+        #expect(verifier.verify(good, for: resource, at: Sample.time).isValid)
+        for later in [0, 1, 2500] as [Int64] {
+            let answer = verifier.verify(forged, for: resource, at: Sample.time.advanced(byMilliseconds: later))
+            #expect(answer == .refused(.untrustedSignature))
+        }
+        #expect(cache.statistics == .init(hits: 0, forgedHits: 2, misses: 2, count: 1, forgedCount: 1))
+        let later = Sample.time.advanced(byMilliseconds: 2501)
+        #expect(verifier.verify(forged, for: resource, at: later).reason == .untrustedSignature)
+        #expect(cache.statistics.forgedHits == 2)
+        for number in 0..<1000 {
+            _ = verifier.verify(forged + String(repeating: " ", count: number), for: resource, at: later)
+        }
+        #expect(cache.statistics.forgedCount == 8 && cache.statistics.count == 1)
+        #expect(verifier.verify(good, for: resource, at: Sample.time).isValid)
+        #expect(cache.statistics.hits == 1)
+    }
+
+    @Test(
+        arguments: [(.zero, 0), (.seconds(-1), 0), (.milliseconds(500), 1), (.seconds(Int64.max), 1)]
+            as [(Duration, Int)]
+    )
+    func `take any life for bad signatures`(lifetime: Duration, expected: Int) throws {
+        let cache = AuthenticatedTokenCache(forgedLifetime: lifetime)
+        let verifier = try Sample.verifier(cache: cache)
+        let forged = try TestSigner.other.get().issuer.issue(Sample.claims, at: Sample.time).raw
+        for _ in 0..<2 { _ = verifier.authenticate(forged, at: Sample.time) }
+        #expect(cache.statistics.forgedCount == expected)
+        #expect(cache.statistics.forgedHits == expected)
+    }
+
+    @Test func `forget what is over`() throws {
+        let cache = AuthenticatedTokenCache()
+        let verifier = Verifier(
+            trust: try TestSigner.main.get().trust(),
+            policy: try VerificationPolicy(requestors: ["REF30"], lateLeeway: .seconds(30)),
+            cache: cache
+        )
+        let (token, resource) = (try Sample.token().raw, try MediaResource("TNT"))
+        let forged = try TestSigner.other.get().issuer.issue(Sample.claims, at: Sample.time).raw
+        #expect(verifier.verify(token, for: resource, at: Sample.time).isValid)
+        #expect(!verifier.verify(forged, for: resource, at: Sample.time).isValid)
+        cache.removeExpired(at: Sample.time.advanced(byMilliseconds: 5000))
+        #expect(cache.statistics.count == 1 && cache.statistics.forgedCount == 1)
+        cache.removeExpired(at: Sample.time.advanced(byMilliseconds: 450_000))
+        #expect(cache.statistics.count == 1 && cache.statistics.forgedCount == 0)
+        let end = Sample.time.advanced(byMilliseconds: 450_001)
+        #expect(verifier.verify(token, for: resource, at: end).reason == .expired)
+        #expect(cache.statistics.count == 0)
+        #expect(verifier.verify(token, for: resource, at: Sample.time).isValid)
+        cache.removeExpired(at: end)
+        #expect(cache.statistics.count == 0)
     }
 }

@@ -1,73 +1,118 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Foundation
 import MediaResources
+import Synchronization
 import Testing
 
 @testable import MediaTokens
 
-/// Run under the thread sanitizer too (`make sanitize`).
-@Suite struct `Concurrency of verification` {
-    @Test func `16 threads get the right answers at once`() async throws {
-        let fixture = try Fixture.shared.get()
-        let sources = [fixture.other, fixture.keys].enumerated().map {
-            TrustSource.pem($1.signerCertificate, name: "k\($0)")
+@Suite struct Concurrency {
+    /// Runs `body` on 16 threads at once and returns how often it was false.
+    private static func failures(_ body: @escaping @Sendable (_ thread: Int) -> Int) -> Int {
+        let failures = Mutex(0)
+        let group = DispatchGroup()
+        for thread in 0..<16 {
+            group.enter()
+            Thread.detachNewThread {
+                let count = body(thread)
+                failures.withLock { $0 += count }
+                group.leave()
+            }
         }
-        let trust = try TrustStore(sources, at: Fixture.now)
+        group.wait()
+        return failures.withLock { $0 }
+    }
+
+    /// A trust store with three keys, and tokens with what must come of them.
+    private static func workload() throws -> (TrustStore, [(token: String, reason: RefusalReason?)]) {
+        let (main, other, small) = (try TestSigner.main.get(), try TestSigner.other.get(), try TestSigner.small.get())
+        let third = try RSAPrivateKey(generatingBits: 2048)
+        let trust = try TrustStore(
+            [
+                .pem(main.keys.signerCertificate, name: "a"), .pem(other.keys.signerCertificate, name: "b"),
+                .pem(try third.publicPEM(), name: "c"),
+            ],
+            at: Sample.time
+        )
+        var tokens: [(token: String, reason: RefusalReason?)] = []
+        for (index, issuer) in [main.issuer, other.issuer, Issuer(key: SigningKey(third))].enumerated() {
+            var claims = Sample.claims
+            claims.userSessionGUID = "session \(index)"
+            tokens.append((try issuer.issue(claims, at: Sample.time).serialized, nil))
+            tokens.append((try issuer.issue(claims, at: Sample.time).raw, nil))
+            let past = Sample.time.advanced(byMilliseconds: -500_000)
+            tokens.append((try issuer.issue(claims, at: past).serialized, .expired))
+            claims.resourceID = "<a>&</a>"
+            tokens.append((try issuer.issue(claims, at: Sample.time).serialized, .resourceMismatch))
+        }
+        tokens.append(
+            (
+                try Issuer(key: SigningKey(RSAPrivateKey(generatingBits: 2048)))
+                    .issue(Sample.claims, at: Sample.time).serialized, .untrustedSignature
+            )
+        )
+        tokens.append((try small.issuer.issue(Sample.claims, at: Sample.time).serialized, .signatureLength))
+        tokens.append(("PHNpZ25hdHVyZUluZm8+", .invalidEnvelope))
+        return (trust, tokens)
+    }
+
+    @Test(arguments: [false, true])
+    func `16 threads get the answers that one gets`(isCached: Bool) throws {
+        let (trust, tokens) = try Self.workload()
+        let cache = isCached ? AuthenticatedTokenCache(capacity: 16, forgedCapacity: 8) : nil
+        let verifier = Verifier(trust: trust, policy: try VerificationPolicy(requestor: "REF30"), cache: cache)
+        let resource = try MediaResource("TNT")
+        let failures = Self.failures { thread in
+            var random = SplitMix64(seed: UInt64(thread))
+            var failures = 0
+            for round in 0..<300 {
+                let (token, reason) = random.pick(tokens)
+                let answer = verifier.verify(token, for: resource, at: Sample.time)
+                if answer.reason != reason { failures += 1 }
+                if answer.isValid, answer.token?.requestorID != "REF30" { failures += 1 }
+                if let cache, round % 100 == thread { cache.removeExpired(at: Sample.time) }
+                if let cache, round == 150, thread == 0 { cache.removeAll() }
+                if let cache, cache.statistics.count > 16 { failures += 1 }
+            }
+            return failures
+        }
+        #expect(failures == 0)
+    }
+
+    @Test func `a group of tasks gets the answers that one gets`() async throws {
+        let (trust, tokens) = try Self.workload()
+        let cache = AuthenticatedTokenCache()
         let policy = try VerificationPolicy(requestor: "REF30")
-        let cache = AuthenticatedTokenCache(capacity: 16, forgedCapacity: 16)
-        let verifiers = [Verifier(trust: trust, policy: policy), Verifier(trust: trust, policy: policy, cache: cache)]
-        let fragment = try MediaResource("<rss><channel><title>TNT</title></channel></rss>")
-        let small = try Issuer(key: SigningKey(pem: fixture.small.signerKey))
-        let good = try (0..<8).map { index in try fixture.token { $0.userSessionGUID = "\(index)" }.serialized }
-        let rows: [(String, RefusalReason?)] =
-            try good.map { ($0, nil) } + [
-                ("garbage", .invalidBase64), (fixture.token(issued: Fixture.now.plus(-500_000)).serialized, .expired),
-                (small.issue(Fixture.claims, at: Fixture.now).serialized, .signatureLength),
-                (fixture.token().raw.replacing("TNT", with: "TBS"), .untrustedSignature),
-            ]
-        await withTaskGroup(of: Int.self) { group in
-            for worker in 0..<16 {
+        let resource = try MediaResource("TNT")
+        let failures = await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<16 {
                 group.addTask {
-                    (0..<200).count { round in
-                        let (token, reason) = rows[(worker + round) % rows.count]
-                        let answer = verifiers[round % 2].verify(token, for: fragment, at: Fixture.now)
-                        return answer.reason != reason
+                    // A verifier of its own, with the contexts and the cache of all.
+                    let verifier = Verifier(trust: trust, policy: policy, cache: cache)
+                    var failures = 0
+                    for _ in 0..<5 {
+                        for (token, reason) in tokens
+                        where verifier.verify(token, for: resource, at: Sample.time).reason != reason {
+                            failures += 1
+                        }
+                        await Task.yield()
                     }
+                    return failures
                 }
             }
-            for await wrong in group { #expect(wrong == 0) }
+            return await group.reduce(0, +)
         }
-        #expect(cache.statistics.count <= 16)
+        #expect(failures == 0)
     }
-}
 
-/// Run under the address sanitizer too, which finds what is not given back (`make sanitize`).
-@Suite struct `Memory of verification` {
-    @Test func `is given back over a long loop`() throws {
-        let fixture = try Fixture.shared.get()
-        let resource = try MediaResource("TNT")
-        let tokens = try [
-            fixture.token().serialized, fixture.token().raw, "garbage",
-            fixture.token().raw.replacing("TNT", with: "TBS"),
-            fixture.token { $0.resourceID = "<rss>" }.serialized,
-        ]
-        for _ in 0..<20 {
-            let trust = try TrustStore([.pem(fixture.keys.signerCertificate, name: "k")], at: Fixture.now)
-            let verifier = Verifier(
-                trust: trust,
-                policy: try VerificationPolicy(requestor: "REF30"),
-                cache: AuthenticatedTokenCache(capacity: 8)
-            )
-            for index in 0..<500 {
-                _ = verifier.verify(
-                    tokens[index % tokens.count],
-                    for: resource,
-                    at: Fixture.now.plus(Int64(index * 1000))
-                )
-            }
-            _ = try? TrustStore([.pem(fixture.small.signerCertificate, name: "small")], at: Fixture.now)
-            _ = try? TrustStore([.pem("-----BEGIN CERTIFICATE-----", name: "cut")], at: Fixture.now)
+    @Test func `16 threads sign what one signs`() throws {
+        let issuer = try TestSigner.main.get().issuer
+        let expected = try Sample.token()
+        let failures = Self.failures { _ in
+            (0..<10).count { _ in (try? issuer.issue(Sample.claims, at: Sample.time)) != expected }
         }
+        #expect(failures == 0)
     }
 }

@@ -6,212 +6,213 @@ import Testing
 
 @testable import MediaTokens
 
-@Suite struct `Fields of a token` {
-    private let fixture: Fixture
-
-    init() throws { fixture = try Fixture.shared.get() }
-
-    private func read(_ body: String) throws -> Verification {
-        try fixture.verifier().authenticate(fixture.token(body: body).serialized, at: Fixture.now)
+@Suite struct `Fields of tokens` {
+    private static func reason(_ body: TokenBody) throws -> RefusalReason? {
+        try Sample.verifier().authenticate(try Sample.token(body), at: Sample.time).reason
     }
 
-    @Test(arguments: ["sessionGUID", "requestorID", "resourceID", "ttl", "issueTime", "mvpdId"])
-    func `are mandatory, once and not empty`(name: String) throws {
-        let value = try #require(Body().fields.first { $0.0 == name }).1
-        let rows: [(String, RefusalReason)] = [
-            ("", .missingField), ("<\(name)></\(name)>", .emptyField), ("<\(name)/>", .emptyField),
-            ("<\(name)> \t\r\n</\(name)>", .emptyField), ("<\(name)><![CDATA[]]></\(name)>", .emptyField),
-            ("<\(name)><![CDATA[ ]]></\(name)>", .emptyField),
-            ("<\(name)>\(value)</\(name)><\(name)>\(value)</\(name)>", .repeatedField),
-            ("<\(name)>\(value)</\(name)><\(name)/>", .repeatedField),
-            ("<\(name)>\(value)</\(name)><x/><\(name)>\(value)</\(name)>", .repeatedField),
-            ("<\(name)>\(value)", .malformedBody), ("<\(name) a=\"b\">\(value)</\(name)>", .malformedBody),
-            ("<\(name)>\(value)<x/></\(name)>", .malformedBody), ("<\(name)>\(value)</x>", .malformedBody),
-            ("<\(name)>\(value)<!-- --></\(name)>", .malformedBody),
-            ("<\(name)>\(value)<?x?></\(name)>", .malformedBody),
-            ("<\(name)>\(value)&nbsp;</\(name)>", .malformedBody), ("<\(name)>\(value)&</\(name)>", .malformedBody),
-            ("<\(name)>\(value)&#0;</\(name)>", .malformedBody),
-            ("<\(name)>\(value)&#xFFFE;</\(name)>", .malformedBody),
-            ("<\(name)>\(value)&#xD800;</\(name)>", .malformedBody), ("<\(name)>\(value)&#;</\(name)>", .malformedBody),
-            ("<\(name)>\(value)&#x110000;</\(name)>", .malformedBody),
-            ("<\(name)>\(value)&#1</\(name)>", .malformedBody),
-            ("<\(name)>\(value)]]></\(name)>", .malformedBody), ("<\(name)>\(value)\u{1}</\(name)>", .malformedBody),
-            ("<\(name)>\(value)\u{FFFE}</\(name)>", .malformedBody),
-            ("<\(name)>\(value)\u{0}</\(name)>", .malformedBody),
-            ("<\(name)><![CDATA[\(value)]]</\(name)>", .malformedBody),
-            ("<\(name)><![CDATA[</\(name)>", .malformedBody),
-            ("<x:\(name)>\(value)</x:\(name)>", .missingField), ("<x><\(name)>\(value)</\(name)></x>", .missingField),
-            ("<\(name.uppercased())>\(value)</\(name.uppercased())>", .missingField),
+    @Test(arguments: TokenBody.mandatory)
+    func `must be there once and with text`(name: String) throws {
+        let plain = TokenBody.plain
+        #expect(try Self.reason(plain.replacing(name, with: "")) == .missingField)
+        #expect(try Self.reason(plain.replacing(name, with: "<x\(name)>1</x\(name)>")) == .missingField)
+        #expect(try Self.reason(plain.replacing(name, with: "<\(name)x>1</\(name)x>")) == .missingField)
+        #expect(try Self.reason(plain.replacing(name, with: "<p:\(name)>1</p:\(name)>")) == .missingField)
+        #expect(try Self.reason(plain.replacing(name, with: "<u><\(name)>1</\(name)></u>")) == .missingField)
+        let other = name.uppercased() == name ? name.lowercased() : name.uppercased()
+        #expect(try Self.reason(plain.replacing(name, with: "<\(other)>1</\(other)>")) == .missingField)
+        #expect(try Self.reason(plain.appending("<\(name)>1</\(name)>")) == .repeatedField)
+        #expect(try Self.reason(plain.appending("<\(name)/>")) == .repeatedField)
+        for empty in ["", " ", "\t\r\n", "&#32;", "<![CDATA[]]>", "<![CDATA[ ]]>&#9;"] {
+            #expect(try Self.reason(plain.setting(name, to: empty)) == .emptyField)
+        }
+        for element in ["<\(name)/>", "<\(name) />", "<\(name)></\(name) >"] {
+            #expect(try Self.reason(plain.replacing(name, with: element)) == .emptyField)
+        }
+    }
+
+    /// A character that may not stand in a literal.
+    private static func scalar(_ value: UInt32) -> String {
+        Unicode.Scalar(value).map { String(Character($0)) } ?? ""
+    }
+
+    /// What no field may hold, and how it is written.
+    static let malformations = [
+        "a<b", "a<b>c</b>", "<b/>", "a<!-- -->", "<!---->", "<?pi?>", "a<?pi x?>b", "a]]>b", "]]>", "a&b", "a&b;", "&",
+        "&;", "&nbsp;", "&AMP;", "&amp", "&#;", "&#x;", "&#X41;", "&#-1;", "&#+65;", "&#65", "&#a;", "&#xG;", "&#0;",
+        "&#x0;", "&#1;", "&#x1F;", "&#xD800;", "&#xDFFF;", "&#xFFFE;", "&#xFFFF;", "&#x110000;", "&#1114112;",
+        "&#99999999999999999999;", "&#xFFFFFFFFFFFFFFFFF;", "<![CDATA[", "<![CDATA[a", "<![CDATA[a]]", "<![CDATA[a]>",
+        "<![cdata[a]]>", "<![CDATA [a]]>", "<!DOCTYPE a>", "<!ENTITY a 'b'>", "</", "</a>", "< /b>", "a\u{0}b",
+        "a\u{1}b", "a\u{8}b", "a\u{B}b", "a\u{C}b", "a\u{1B}b", "a\u{1F}b", "a\(scalar(0xFFFE))b",
+        "a\(scalar(0xFFFF))b",
+        "<![CDATA[\u{1}]]>", "<![CDATA[\(scalar(0xFFFE))]]>",
+    ]
+
+    @Test(arguments: TokenBody.mandatory + ["proxyMvpdId"], malformations)
+    func `hold text and nothing else`(name: String, content: String) throws {
+        let proxied = TokenBody.plain.appending("")
+        let body =
+            name == "proxyMvpdId"
+            ? proxied.appending("<proxyMvpdId>\(content)</proxyMvpdId>") : proxied.setting(name, to: content)
+        #expect(try Self.reason(body) == .malformedBody)
+    }
+
+    @Test(
+        arguments: TokenBody.mandatory,
+        [
+            [0x80], [0xBF], [0xC0, 0x80], [0xC1, 0xBF], [0xC3], [0xC3, 0x28], [0xE0, 0x80, 0x80], [0xE2, 0x82],
+            [0xED, 0xA0, 0x80], [0xEF, 0xBF, 0xBE], [0xEF, 0xBF, 0xBF], [0xF0, 0x80, 0x80, 0x80],
+            [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFE], [0xFF],
+        ] as [[UInt8]]
+    )
+    func `are UTF-8`(name: String, bytes: [UInt8]) throws {
+        let text = [UInt8]("text".utf8)
+        #expect(try Self.reason(.plain.setting(name, to: text + bytes + text)) == .malformedBody)
+        #expect(try Self.reason(.plain.setting(name, to: bytes)) == .malformedBody)
+    }
+
+    @Test(
+        arguments: TokenBody.mandatory,
+        [
+            "<NAME a=\"1\">1</NAME>", "<NAME xmlns=\"u\">1</NAME>", "<NAME a>1</NAME>", "<NAME>1</NAME",
+            "<NAME>1<NAME>",
+            "<NAME>1</ NAME>", "<NAME>1</NAMEx>", "<NAME>1</NAM>", "< NAME>1</NAME>", "<NAME>1", "<NAME", "<NAME/",
+            "<NAME / >", "<NAME>1</NAME/>", "1</NAME>", "</NAME>",
         ]
-        for (element, reason) in rows {
-            let answer = try read(Body().replacing(name, with: element))
-            #expect(answer.reason == reason, "\(element)")
-            #expect(answer.token == nil)
+    )
+    func `stand in tags without attributes`(name: String, element: String) throws {
+        let body = TokenBody.plain.replacing(name, with: element.replacing("NAME", with: name))
+        #expect(try Self.reason(body) == .malformedBody)
+    }
+
+    @Test(
+        arguments: [
+            "text", "<![CDATA[ ]]>", "&#32;", "&amp;", "<!-- -->", "<?pi?>", "<!DOCTYPE a>", "]]>", "<", ">", "</",
+            "</u>",
+            "<>", "</>", "<u>", "<u", "<1/>", "<-/>", "<./>", "<ü/>", "\u{A0}", "\u{FEFF}", "\u{0}", "\u{85}",
+        ]
+    )
+    func `have nothing but white space between them`(junk: String) throws {
+        #expect(try Self.reason(.plain.appending(junk)) == .malformedBody)
+        #expect(try Self.reason(.plain.replacing("ttl", with: "\(junk)<ttl>420000</ttl>")) == .malformedBody)
+    }
+
+    @Test(
+        arguments: [
+            "", "<u/>", "<u />", "<u></u>", "<u></u >", "<u>text</u>", "<u> \r\n</u>", "<u a='1' b=\"2\"/>",
+            "<u a = '1'/>",
+            "<u\ta='>'\r\nb='\"'>]]&gt;</u>", "<u a='&lt;&#10;'/>", "<u><v/><v><w>x</w></v></u>",
+            "<u><![CDATA[<v>]]></u>",
+            "<u><![CDATA[]]]]>&gt;</u>", "<u><ttl>1</ttl><mvpdId a='1'/></u>", "<p:u xmlns:p='u'/>", "<_a.b-c/>",
+            "<u>ü</u>", "<u a='ü'/>", " \t\r\n<u/>\n<v/> ", "<TTL>1</TTL>", "<ttlx/>", "<tt/>",
+            "<u>" + String(repeating: "<v>", count: 15) + String(repeating: "</v>", count: 15) + "</u>",
+            "<u>" + String(repeating: "<v/>", count: 500) + "</u>",
+            "<u " + (0..<16).map { "a\($0)='1'" }.joined(separator: " ") + "/>",
+        ]
+    )
+    func `stand beside any elements of other names`(element: String) throws {
+        #expect(try Self.reason(.plain.appending(element)) == nil)
+        #expect(try Self.reason(.plain.replacing("ttl", with: "\(element)<ttl>420000</ttl>\(element)")) == nil)
+    }
+
+    @Test(
+        arguments: [
+            "<u>", "<u><v></u></v>", "<u></v>", "<u><v></u>", "<u a/>", "<u a=/>", "<u a=1/>", "<u a='1/>",
+            "<u a='<'/>",
+            "<u a='&b;'/>", "<u a='&'/>", "<u a='1'b='2'/>", "<u a='1' a='2'/>", "<u =''/>", "<u 1=''/>", "<u>]]></u>",
+            "<u>&b;</u>", "<u>&</u>", "<u><!-- --></u>", "<u><?pi?></u>", "<u><![CDATA[</u>", "<u>\u{1}</u>",
+            "<u a='\u{1}'/>", "<u/ >", "<u></u", "<u", "<u ", "<u a", "<u a=", "<u a='", "<u><", "<u></",
+            "<u>" + String(repeating: "<v>", count: 16) + String(repeating: "</v>", count: 16) + "</u>",
+            String(repeating: "<u>", count: 3000),
+            "<u " + (0..<17).map { "a\($0)='1'" }.joined(separator: " ") + "/>",
+        ]
+    )
+    func `do not stand beside malformed or deep elements`(element: String) throws {
+        #expect(try Self.reason(.plain.appending(element)) == .malformedBody)
+    }
+
+    @Test(
+        arguments: [
+            ("TNT", "TNT"), (" TNT\t", " TNT\t"), ("A &amp; B", "A & B"),
+            ("&lt;&gt;&amp;&quot;&apos;", "<>&\"'"), ("&#65;&#x42;&#x00043;&#0068;", "ABCD"), ("&#x20AC;€", "€€"),
+            ("&#x1F600;", "\u{1F600}"), ("&amp;amp;", "&amp;"), ("&#38;amp;", "&amp;"), ("x&#13;&#10;", "x\r\n"),
+            ("a\r\nb\rc\nd\r\r\n", "a\nb\nc\nd\n\n"), ("<![CDATA[a\r\nb\rc]]>", "a\nb\nc"), ("<![CDATA[TNT]]>", "TNT"),
+            ("<![CDATA[<rss>&amp;</rss>]]>", "<rss>&amp;</rss>"), ("a<![CDATA[b]]>c<![CDATA[d]]>", "abcd"),
+            ("<![CDATA[]]>x", "x"), ("<![CDATA[a]]]]>><![CDATA[b]]>", "a]]>b"),
+            ("<![CDATA[a]]]]><![CDATA[>b]]>", "a]]>b"),
+            ("<![CDATA[a]]]]]]>><![CDATA[b]]>", "a]]]]>b"), ("]]&gt;", "]]>"), ("]&#93;>", "]]>"), ("a]]b]>", "a]]b]>"),
+            ("a>b", "a>b"), ("]] >", "]] >"), ("<![CDATA[]]]>", "]"), ("<![CDATA[ ]]><![CDATA[x]]>", " x"),
+            ("\"'", "\"'"),
+            ("\u{7F}", "\u{7F}"), ("\u{FFFD}&#xFDD0;", "\u{FFFD}\(scalar(0xFDD0))"), ("e\u{301}", "e\u{301}"),
+            ("\u{FEFF}x", "\u{FEFF}x"),
+            (
+                """
+                <![CDATA[<rss version="2.0"><channel><title>TNT</title><item><title><![CDATA[Law & Order]]]]>><![CDATA[\
+                </title></item></channel></rss>]]>
+                """,
+                """
+                <rss version="2.0"><channel><title>TNT</title><item><title><![CDATA[Law & Order]]>\
+                </title></item></channel></rss>
+                """
+            ),
+        ]
+    )
+    func `mean what XML says they mean`(content: String, meaning: String) throws {
+        for name in ["resourceID", "sessionGUID", "mvpdId"] {
+            let body = TokenBody.plain.setting(name, to: content)
+            let token = try #require(
+                try Sample.verifier().authenticate(try Sample.token(body), at: Sample.time).token
+            )
+            let texts = ["resourceID": token.resourceID, "sessionGUID": token.userSessionGUID, "mvpdId": token.mvpdID]
+            #expect(Array(try #require(texts[name]).utf8) == Array(meaning.utf8))
         }
-        // Ways of writing the same.
-        let characters = value.unicodeScalars.map { "&#\($0.value);" }.joined()
-        let hexadecimal = value.unicodeScalars.map { "&#x\(String($0.value, radix: 16));" }.joined()
-        for text in [
-            value, "<![CDATA[\(value)]]>", characters, hexadecimal,
-            "\(value.prefix(1))<![CDATA[\(value.dropFirst())]]>",
-        ] {
-            #expect(try read(Body().replacing(name, with: "<\(name) >\(text)</\(name)\n>")).isValid, "\(text)")
+    }
+
+    @Test func `mean the same in every spelling of a requestor`() throws {
+        for spelling in ["REF30", "&#82;EF30", "<![CDATA[REF]]>30", "<![CDATA[REF30]]>"] {
+            #expect(try Self.reason(.plain.setting("requestorID", to: spelling)) == nil)
         }
     }
 
     @Test(
         arguments: [
-            "<authToken>x", "x<ttl>1</ttl>", "<!DOCTYPE a>", "<!ENTITY a 'b'>", "<![CDATA[x]]>", "<?a b?>",
-            "<!-- a -->",
-            "</authToken><authToken>", "&amp;", "<x", "<x>", "<x></y>", "<1/>", "< x/>", "<x a/>", "<x a=b/>",
-            "<x a='b'c='d'/>",
-            "<x a='b' a='c'/>", "<x a='<'/>", "<x a='&x;'/>", "<x>&x;</x>", "<x>]]></x>", "<x><!-- --></x>", "<x/ >",
-            String(repeating: "<x>", count: 17) + String(repeating: "</x>", count: 17),
-        ])
-    func `stand beside nothing that is no element`(junk: String) throws {
-        #expect(try read(Body().replacing("", with: junk)).reason == .malformedBody)
-    }
-
-    @Test(
-        arguments: [
-            "<x/>", "<x a='b' c = \"d &amp; ' > e\" />", "<x>text &lt; <![CDATA[<ttl>]]></x>",
-            "<x><ttl>1</ttl><y><z/></y></x>",
-            "<authToken><ttl/></authToken>", "<ns:ttl>9</ns:ttl>", " \r\n\t", "<x>é ☃ 𝄞</x>", "<ttls>1</ttls>",
-            "<tt>1</tt>",
-            String(repeating: "<x>", count: 16) + String(repeating: "</x>", count: 16),
-        ])
-    func `are found among elements of other names`(other: String) throws {
-        for name in ["", "sessionGUID", "mvpdId"] {
-            let field = Body().fields.first { $0.0 == name }.map { "<\($0.0)>\($0.1)</\($0.0)>" } ?? ""
-            #expect(try read(Body().replacing(name, with: other + field)).isValid)
-            #expect(try read(Body().replacing(name, with: field + other)).isValid)
-        }
-    }
-
-    @Test func `may come in any order`() throws {
-        var body = Body()
-        var generator = SeededGenerator(seed: 7)
-        for _ in 0..<50 {
-            body.fields.shuffle(using: &generator)
-            #expect(try read(body.text).isValid)
-        }
-    }
-
-    @Test(
-        arguments: [
-            ("", nil), ("<proxyMvpdId/>", nil), ("<proxyMvpdId> </proxyMvpdId>", nil),
-            ("<proxyMvpdId>P</proxyMvpdId>", "P"),
-            ("<proxyMvpdId><![CDATA[P]]>Q</proxyMvpdId>", "PQ"),
+            ("", nil), ("<proxyMvpdId>Proxied</proxyMvpdId>", "Proxied"), ("<proxyMvpdId></proxyMvpdId>", nil),
+            ("<proxyMvpdId/>", nil), ("<proxyMvpdId> \n</proxyMvpdId>", nil),
+            ("<proxyMvpdId><![CDATA[]]></proxyMvpdId>", nil),
+            ("<proxyMvpdId><![CDATA[P&Q]]></proxyMvpdId>", "P&Q"),
         ] as [(String, String?)]
     )
-    func `say a proxied provider where there is one`(element: String, value: String?) throws {
-        #expect(try read(Body().replacing("", with: element)).token?.proxyMVPDID == value)
-        #expect(try read(Body().replacing("", with: "<proxyMvpdId/><proxyMvpdId/>")).reason == .repeatedField)
+    func `need no proxied provider`(element: String, expected: String?) throws {
+        let answer = try Sample.verify(try Sample.token(.plain.appending(element)))
+        #expect(answer.isValid)
+        #expect(answer.token?.proxyMVPDID == expected)
+        #expect(answer.token?.mvpdID == "SandboxMVPD")
     }
 
-    /// What stands in the token, and the resource that it says.
-    @Test(
-        arguments: [
-            ("TNT", "TNT"), (" T\tN ", " T\tN "), ("A &amp; B &lt;&gt;&quot;&apos;", "A & B <>\"'"),
-            ("<![CDATA[<a>&amp;]]>", "<a>&amp;"),
-            ("a\r\nb\rc", "a\nb\nc"), ("<![CDATA[a\r\nb]]>", "a\nb"), ("&#13;&#10;x", "\r\nx"), ("é☃𝄞", "é☃𝄞"),
-            ("]] >", "]] >"),
-            ("a>b]>", "a>b]>"), ("<![CDATA[a]]]]><![CDATA[>b]]>", "a]]>b"), ("&#x1D11E;", "𝄞"),
-            ("<![CDATA[<rss><![CDATA[Law & Order]]]]>><![CDATA[</rss>]]>", "<rss><![CDATA[Law & Order]]></rss>"),
-            ("&amp;lt;", "&lt;"), ("<![CDATA[]]>a<![CDATA[]]>", "a"),
-        ])
-    func `say a resource byte for byte`(text: String, resource: String) throws {
-        let token = try read(Body().replacing("resourceID", with: "<resourceID>\(text)</resourceID>")).token
-        #expect(token.map { Array($0.resourceID.utf8) } == Array(resource.utf8))
-    }
-
-    @Test(arguments: [[0xC3, 0x28], [0xFF], [0xC0, 0xAF], [0xED, 0xA0, 0x80], [0xEF, 0xBF, 0xBF]] as [[UInt8]])
-    func `are UTF-8`(bytes: [UInt8]) throws {
-        func body(_ resource: String, _ rest: String) -> [UInt8] {
-            let parts = Body().replacing("resourceID", with: "@").split(separator: "@").map { Array($0.utf8) }
-            return parts[0] + resource.utf8 + bytes + rest.utf8 + parts[1]
-        }
-        for body in [body("<resourceID>", "</resourceID>"), body("<resourceID>TNT</resourceID><x>", "</x>")] {
-            let token = try fixture.issuer.sign(body: body)
-            let raw = Array("<signatureInfo>".utf8) + Array(token.raw.utf8.dropFirst(15).prefix { $0 != 0x3C })
-            let text = raw + Array("<signatureInfo>".utf8) + body
-            let answer = try fixture.verifier().verify(text.span, for: MediaResource("TNT"), at: Fixture.now)
-            #expect(answer.reason == .malformedBody)
-        }
+    @Test func `have one proxied provider at most`() throws {
+        let twice = "<proxyMvpdId>A</proxyMvpdId><proxyMvpdId/>"
+        #expect(try Self.reason(.plain.appending(twice)) == .repeatedField)
     }
 
     @Test(
         arguments: [
-            ("420000", nil), ("1", nil), ("0", .ttlNotPositive), ("-1", .ttlNotPositive), ("0000420000", nil),
-            ("900000", nil), ("900001", .ttlTooLong), ("999999999999999999", .ttlTooLong),
-            ("9999999999999999999", .invalidTTL), ("+1", .invalidTTL), (" 1", .invalidTTL), ("1 ", .invalidTTL),
-            ("1e3", .invalidTTL),
-            ("1.0", .invalidTTL), ("0x10", .invalidTTL), ("-", .invalidTTL), ("--1", .invalidTTL), ("４２", .invalidTTL),
-            ("7m", .invalidTTL),
-        ] as [(String, RefusalReason?)]
+            "x", "7m", "420000ms", "420000.0", "4.2e5", "+420000", "--1", "-", " 420000", "420000 ", "420 000",
+            "420,000",
+            "0x66", "٤٢", "1234567890123456789", "-1234567890123456789", "99999999999999999999999", "4200-", "４２",
+        ]
     )
-    func `say a life in whole milliseconds`(ttl: String, reason: RefusalReason?) throws {
-        #expect(try read(Body().replacing("ttl", with: "<ttl>\(ttl)</ttl>")).reason == reason)
+    func `have a life in whole milliseconds`(ttl: String) throws {
+        #expect(try Self.reason(.plain.setting("ttl", to: ttl)) == .invalidTTL)
     }
-}
 
-@Suite struct `Issue times` {
     @Test(
         arguments: [
-            ("2031-01-02 03:04:05 -0700", 1_925_114_645_000), ("2031-01-02 10:04:05 +0000", 1_925_114_645_000),
-            ("2031-01-02 10:04:05 GMT", 1_925_114_645_000), ("2031-01-02 10:04:05 UTC", 1_925_114_645_000),
-            ("2031/01/02 12:04:05 GMT +0200", 1_925_114_645_000), ("2031/01/02 10:04:05 GMT", 1_925_114_645_000),
-            ("2031/01/02_12:04:05_GMT_+0200", 1_925_114_645_000), ("2031/01/02_10:04:05_GMT", 1_925_114_645_000),
-            ("2031-01-02T10:04:05Z", 1_925_114_645_000), ("2031-01-02T03:04:05-07:00", 1_925_114_645_000),
-            ("2031-01-02T03:04:05-0700", 1_925_114_645_000), ("2031-01-02T10:04:05.5Z", 1_925_114_645_500),
-            ("2031-01-02T10:04:05.123456789Z", 1_925_114_645_123), ("1925114645000", 1_925_114_645_000), ("0", 0),
-            ("2024-02-29 00:00:00 +0000", 1_709_164_800_000), ("2000-02-29 23:59:59 +0000", 951_868_799_000),
-            ("1970-01-01 00:00:00 +0000", 0), ("1969-12-31 23:59:59 +0000", -1000),
-            ("2031-01-02 23:04:05 +1300", 1_925_114_645_000),
-            ("2031-01-03 00:04:05 +1400", 1_925_114_645_000),
+            ("420000", 420_000), ("0420000", 420_000), ("000000000000000001", 1), ("&#52;20000", 420_000),
+            ("<![CDATA[420000]]>", 420_000), ("-0", 0), ("-1", -1), ("999999999999999999", 999_999_999_999_999_999),
         ] as [(String, Int64)]
     )
-    func `have these forms`(text: String, milliseconds: Int64) {
-        #expect(IssueTime.parse(Array(text.utf8).span)?.millisecondsSince1970 == milliseconds)
-    }
-
-    @Test(
-        arguments: [
-            "", " ", "now", "2031-01-02", "2031-01-02 03:04:05", "2031-01-02T03:04:05", "2031/01/02 03:04:05",
-            "2031-01-02 03:04:05 ", "2031-01-02 03:04:05 -070", "2031-01-02 03:04:05 -07000",
-            "2031-01-02 03:04:05 0700",
-            "2031-01-02 03:04:05 -1401", "2031-01-02 03:04:05 +0060", "2031-01-02 03:04:05 EST",
-            "2031-00-02 03:04:05 +0000",
-            "2031-13-02 03:04:05 +0000", "2031-01-00 03:04:05 +0000", "2031-01-32 03:04:05 +0000",
-            "2031-02-29 03:04:05 +0000",
-            "2100-02-29 03:04:05 +0000", "2031-04-31 03:04:05 +0000", "2031-01-02 24:00:00 +0000",
-            "2031-01-02 03:60:05 +0000",
-            "2031-01-02 03:04:60 +0000", "2031-1-2 03:04:05 +0000", "31-01-02 03:04:05 +0000",
-            "2031-01/02 03:04:05 +0000",
-            "2031/01/02 03:04:05 +0200", "2031/01/02 03:04:05 GMT+0200", "2031/01/02 03:04:05_GMT",
-            "2031/01/02T03:04:05Z",
-            "2031-01-02T03:04:05.Z", "2031-01-02T03:04:05.1234567890Z", "2031-01-02T03:04:05,5Z",
-            "2031-01-02t03:04:05z",
-            "2031-01-02 03:04:05.5 +0000", "2031-01-02  03:04:05 +0000", " 2031-01-02 03:04:05 +0000",
-            "2031-01-02 03:04:05 +0000 ",
-            "-1", "1925114645000.0", "1234567890123456", "1925114645x00", "2031-01-02 -3:04:05 +0000",
-            "2031-01-02 03:04:05 --700",
-        ])
-    func `have no others`(text: String) { #expect(IssueTime.parse(Array(text.utf8).span) == nil) }
-
-    @Test func `are written as they are read`() {
-        var generator = SeededGenerator(seed: 3)
-        for _ in 0..<2000 {
-            let seconds = Int64.random(in: -62_135_596_800...253_402_300_799, using: &generator)
-            let time = Timestamp(secondsSince1970: seconds)
-            let offset = Int.random(in: -840...840, using: &generator)
-            let local = CivilTime(time, offsetMinutes: offset)
-            if (0...9999).contains(local.year) {
-                #expect(IssueTime.parse(Array(IssueTime.wireForm(time, offsetMinutes: offset).utf8).span) == time)
-            }
-            #expect(Timestamp(iso8601: time.iso8601) == time)
-        }
-        #expect(Timestamp(millisecondsSince1970: 1_925_114_645_007).iso8601 == "2031-01-02T10:04:05.007Z")
-        #expect(Timestamp(iso8601: "1925114645000") == nil)
+    func `have a life of up to 18 digits`(ttl: String, expected: Int64) throws {
+        let token = try Sample.token(.plain.setting("ttl", to: ttl))
+        #expect(try Sample.verify(token).token?.timeToLiveMilliseconds == expected)
     }
 }

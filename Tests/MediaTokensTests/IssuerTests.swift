@@ -1,140 +1,171 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Foundation
 import MediaResources
 import Testing
 
 @testable import MediaTokens
 
-@Suite struct `The issuer` {
-    private let fixture: Fixture
-
-    init() throws { fixture = try Fixture.shared.get() }
-
-    @Test func `writes the wire form byte for byte`() throws {
-        let issuer = Issuer(key: try SigningKey(pem: fixture.keys.signerKey), offsetMinutes: -420)
-        let claims = TokenClaims(
-            requestorID: "REF30",
-            resourceID: "A & B",
-            mvpdID: "M",
-            proxyMVPDID: "P",
-            userSessionGUID: "g"
+@Suite struct `Issuers` {
+    private static func body(
+        _ claims: TokenClaims = Sample.claims,
+        root: Issuer.Root = .authToken,
+        offsetMinutes: Int = 0
+    ) throws -> String {
+        let issuer = Issuer(key: try TestSigner.main.get().signingKey, root: root, offsetMinutes: offsetMinutes)
+        return String(
+            decoding: try UnverifiedToken(reading: try issuer.issue(claims, at: Sample.time).raw).signedBytes,
+            as: UTF8.self
         )
-        let token = try issuer.issue(claims, at: Fixture.now)
-        let parts = token.raw.split(separator: "<signatureInfo>", omittingEmptySubsequences: false)
-        #expect(parts.count == 3 && parts[0].isEmpty)
-        #expect(parts[1].utf8.count == 344)
+    }
+
+    @Test func `write tokens as they are on the wire`() throws {
+        var claims = Sample.claims
+        let fields = """
+            <sessionGUID>00112233445566778899aabbccddeeff</sessionGUID><requestorID>REF30</requestorID>\
+            <resourceID>TNT</resourceID><ttl>420000</ttl><issueTime>2031-01-02 03:04:05 -0700</issueTime>\
+            <mvpdId>SandboxMVPD</mvpdId>
+            """
+        #expect(try Self.body(claims, offsetMinutes: -420) == "<authToken>\(fields)</authToken>")
+        #expect(TokenBody.plain.text == "<authToken>\(fields)</authToken>")
+        claims.proxyMVPDID = "Proxied"
         #expect(
-            parts[2] == """
-                <authToken><sessionGUID>g</sessionGUID><requestorID>REF30</requestorID><resourceID>A &amp; B</resourceID>\
-                <ttl>420000</ttl><issueTime>2031-01-02 03:04:05 -0700</issueTime><mvpdId>M</mvpdId>\
-                <proxyMvpdId>P</proxyMvpdId></authToken>
-                """
+            try Self.body(claims, root: .shortAuthorizationToken, offsetMinutes: -420)
+                == "<shortAuthorizationToken>\(fields)<proxyMvpdId>Proxied</proxyMvpdId></shortAuthorizationToken>"
         )
-        #expect(Data(base64Encoded: token.serialized) == Data(token.raw.utf8))
-        #expect(try issuer.issue(claims, at: Fixture.now) == token, "one second, one token")
+        let issued = try Sample.token()
+        let token = try UnverifiedToken(reading: issued.raw)
+        #expect(token.signature.count == 256)
+        #expect(token.root == "authToken")
+        let signature = Base64.encode(token.signature)
+        let signed = String(decoding: token.signedBytes, as: UTF8.self)
+        #expect(signature.utf8.count == 344)
+        #expect(issued.raw == "<signatureInfo>\(signature)<signatureInfo>\(signed)")
+        #expect(issued.serialized == Base64.encode([UInt8](issued.raw.utf8)))
+        #expect(issued.serialized.hasPrefix("PHNpZ25hdHVyZUluZm8+"))
     }
 
     @Test(
         arguments: [
-            ("<a/>", "<![CDATA[<a/>]]>"), ("<a>]]></a>", "<![CDATA[<a>]]]]>><![CDATA[</a>]]>"),
-            ("<rss><![CDATA[x]]></rss>", "<![CDATA[<rss><![CDATA[x]]]]>><![CDATA[</rss>]]>"),
-            ("<]]]>]]>", "<![CDATA[<]]]]]>><![CDATA[]]]]>><![CDATA[]]>"), ("a\r<", "a&#13;&lt;"), ("]]>", "]]&gt;"),
-        ])
-    func `wraps fragments in CDATA as real tokens do`(resource: String, text: String) throws {
-        let token = try fixture.token { $0.resourceID = resource }
-        #expect(token.raw.contains("<resourceID>\(text)</resourceID>"), "\(token.raw)")
-        let said = try fixture.verifier().authenticate(token.serialized, at: Fixture.now).token?.resourceID
-        #expect(said.map { Array($0.utf8) } == Array(resource.utf8))
+            ("TNT", "TNT"), ("A & B", "A &amp; B"), ("a > b", "a &gt; b"), ("]]>", "]]&gt;"), ("\"'", "\"'"),
+            ("é€", "é€"),
+            ("a\rb", "a&#13;b"), ("<a/>", "<![CDATA[<a/>]]>"), ("<a>&amp;</a>", "<![CDATA[<a>&amp;</a>]]>"),
+            ("<a><![CDATA[x]]></a>", "<![CDATA[<a><![CDATA[x]]]]>><![CDATA[</a>]]>"),
+            ("<]]>", "<![CDATA[<]]]]>><![CDATA[]]>"), ("<]]]>]]>x", "<![CDATA[<]]]]]>><![CDATA[]]]]>><![CDATA[x]]>"),
+            ("<a>\r</a>", "&lt;a&gt;&#13;&lt;/a&gt;"), ("<]>", "<![CDATA[<]>]]>"),
+        ]
+    )
+    func `spell resources so that they come back`(resource: String, spelling: String) throws {
+        var claims = Sample.claims
+        claims.resourceID = resource
+        #expect(try Self.body(claims).contains("<resourceID>\(spelling)</resourceID>"))
+        let issued = try TestSigner.main.get().issuer.issue(claims, at: Sample.time)
+        let token = try #require(try Sample.verifier().authenticate(issued.serialized, at: Sample.time).token)
+        #expect(Array(token.resourceID.utf8) == Array(resource.utf8))
     }
 
-    @Test func `refuses what a verifier would refuse`() throws {
-        for (change, error) in [
-            ({ $0.requestorID = "" }, .emptyField("requestorID")),
-            ({ $0.proxyMVPDID = " " }, .emptyField("proxyMvpdId")),
-            ({ $0.resourceID = "\u{0}" }, .invalidCharacter("resourceID")),
-            ({ $0.userSessionGUID = String(repeating: "x", count: 17_000) }, .tooLarge),
-        ] as [((inout TokenClaims) -> Void, IssueError)] {
-            #expect(throws: error) { try fixture.token(change) }
-        }
+    @Test(arguments: UInt64(0)..<200)
+    func `lose no text`(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        let pieces = [
+            "]", "]]", ">", "<", "&", "\r", "\n", "\r\n", "a", "é", "<![CDATA[", "]]>", "&amp;", "\"", "\u{1F600}",
+        ]
+        var claims = Sample.claims
+        claims.resourceID = "x" + (0..<Int.random(in: 0...12, using: &random)).map { _ in random.pick(pieces) }.joined()
+        claims.mvpdID = "y" + (0..<Int.random(in: 0...12, using: &random)).map { _ in random.pick(pieces) }.joined()
+        let issued = try TestSigner.main.get().issuer.issue(claims, at: Sample.time)
+        let token = try #require(try Sample.verifier().authenticate(issued.raw, at: Sample.time).token)
+        #expect(Array(token.resourceID.utf8) == Array(claims.resourceID.utf8))
+        #expect(Array(token.mvpdID.utf8) == Array(claims.mvpdID.utf8))
     }
 
-    @Test func `makes tokens that openssl verifies`() throws {
-        let folder = try Folder()
-        let key = try folder.write(
-            "key.pem",
-            try openssl("x509", "-pubkey", "-noout", "-in", folder.write("c.pem", fixture.keys.signerCertificate))
-        )
-        for resource in ["TNT", "<rss><channel><title>é &amp; <![CDATA[x]]></title></channel></rss>"] {
-            let token = try UnverifiedToken(reading: fixture.token { $0.resourceID = resource }.serialized)
-            let body = try folder.write("body", Data(token.signedBytes))
-            let signature = try folder.write("signature", Data(token.signature))
-            #expect(try openssl("dgst", "-sha256", "-verify", key, "-signature", signature, body) == "Verified OK\n")
-        }
+    @Test(arguments: [
+        (0, "10:04:05 +0000"), (345, "15:49:05 +0545"), (-30, "09:34:05 -0030"), (9999, "00:04:05 +1400"),
+    ])
+    func `write times at their offset`(offset: Int, expected: String) throws {
+        #expect(try Self.body(offsetMinutes: offset).contains(" \(expected)</issueTime>"))
     }
 
-    /// The token of the specification's recipe, without a line of this project's code.
-    @Test func `is not needed where openssl alone makes tokens`() throws {
-        let folder = try Folder()
-        let key = folder.path + "/key.pem"
-        _ = try openssl("genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", key)
-        let publicKey = try openssl("pkey", "-in", key, "-pubout")
-        let trust = try TrustStore([.pem(publicKey, name: "k")], at: Fixture.now)
-        let verifier = Verifier(trust: trust, policy: try VerificationPolicy(requestor: "REF30"))
-        let body = try folder.write("body", Body().text)
-        _ = try openssl("dgst", "-sha256", "-sign", key, "-out", folder.path + "/signature", body)
-        let signature = try openssl("base64", "-A", "-in", folder.path + "/signature")
-        let raw = "<signatureInfo>\(signature)<signatureInfo>\(Body().text)"
-        let serialized = try openssl(["base64", "-A"], input: Data(raw.utf8))
-        for token in [raw, serialized] {
-            let answer = verifier.verify(token, for: try MediaResource("TNT"), at: Fixture.now)
-            #expect(answer.isValid && answer.token?.mvpdID == "M")
+    @Test(arguments: ["", " ", "\n\t"])
+    func `issue no empty field`(empty: String) throws {
+        let changes: [(String, WritableKeyPath<TokenClaims, String>)] = [
+            ("sessionGUID", \.userSessionGUID), ("requestorID", \.requestorID), ("resourceID", \.resourceID),
+            ("mvpdId", \.mvpdID),
+        ]
+        for (name, path) in changes {
+            var claims = Sample.claims
+            claims[keyPath: path] = empty
+            #expect(throws: IssueError.emptyField(name)) { _ = try Self.body(claims) }
+            claims[keyPath: path] = "a\u{1}"
+            #expect(throws: IssueError.invalidCharacter(name)) { _ = try Self.body(claims) }
         }
+        var claims = Sample.claims
+        claims.proxyMVPDID = empty
+        #expect(throws: IssueError.emptyField("proxyMvpdId")) { _ = try Self.body(claims) }
+    }
+
+    @Test func `issue no token that is too large`() throws {
+        var claims = Sample.claims
+        claims.resourceID = String(repeating: "x", count: 12_000)
+        #expect(throws: IssueError.tooLarge) { _ = try Self.body(claims) }
+        claims.resourceID = String(repeating: "x", count: 11_000)
+        #expect(try Self.body(claims).utf8.count > 11_000)
+    }
+
+    @Test(
+        arguments: [
+            IssueError.emptyField("a"), .invalidCharacter("a"), .tooLarge, .signingFailed,
+        ]
+    )
+    func `have errors with codes`(error: IssueError) {
+        #expect(error.description.hasSuffix("]") && error.description.contains("[issue_"))
     }
 }
 
 @Suite struct `Signing keys` {
-    @Test func `are read from PEM, and only where they are fit`() throws {
-        let fixture = try Fixture.shared.get()
-        let folder = try Folder()
-        let key = try folder.write("key.pem", fixture.keys.signerKey)
-        let old = try openssl("rsa", "-in", key, "-traditional")
-        let body = Array("x".utf8)
-        #expect(try SigningKey(pem: old).sign(body) == SigningKey(file: key).sign(body))
-        let encrypted = try openssl("rsa", "-in", key, "-traditional", "-aes128", "-passout", "pass:secret")
-        let encrypted8 = try openssl("pkcs8", "-topk8", "-in", key, "-passout", "pass:secret")
-        let curve = try openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
-        let tiny = try openssl("genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:512")
-        for (text, code) in [
-            (encrypted, .unsupportedKey), (encrypted8, .unsupportedKey), (curve, .unsupportedKey), (tiny, .keyTooSmall),
-            (fixture.keys.signerCertificate, .noKey), ("", .noKey),
-            ("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", .malformedPEM),
-        ] as [(String, TrustError.Code)] {
-            let error = #expect(throws: TrustError.self) { try SigningKey(pem: text) }
-            #expect(error?.code == code, "\(String(describing: error))")
-        }
-        #expect(throws: TrustError(.fileUnreadable, "", "")) { try SigningKey(file: "/nowhere") }
-    }
-
     @Test func `never print`() throws {
-        let key = try SigningKey(pem: Fixture.shared.get().keys.signerKey)
+        let signer = try TestSigner.main.get()
         var dumped = ""
-        dump(key, to: &dumped)
-        for text in ["\(key)", String(reflecting: key), dumped] {
-            #expect(text.contains("<private key>") && !text.contains("0x") && text.count < 60, "\(text)")
+        dump(signer.signingKey, to: &dumped)
+        let texts = [
+            "\(signer.signingKey)", String(reflecting: signer.signingKey), String(describing: [signer.signingKey]),
+            dumped,
+            String(describing: Mirror(reflecting: signer.signingKey).children.map { "\($0)" }),
+        ]
+        let lines = signer.keys.signerKey.split(separator: "\n").filter { !$0.hasPrefix("-") }
+        for text in texts {
+            #expect(!text.contains("BEGIN") && !text.contains("0x"))
+            for line in lines { #expect(!text.contains(line)) }
         }
+        #expect(texts[0] == "<private key>")
+        #expect(Mirror(reflecting: signer.signingKey).children.isEmpty)
     }
 
-    @Test func `and certificates for development pass the checks of openssl`() throws {
-        let fixture = try Fixture.shared.get()
-        let folder = try Folder()
-        let authority = try folder.write("ca.pem", fixture.keys.authorityCertificate)
-        let signer = try folder.write("signer.pem", fixture.keys.signerCertificate)
-        let time = String(Fixture.now.millisecondsSince1970 / 1000)
-        let verified = try openssl("verify", "-x509_strict", "-attime", time, "-CAfile", authority, signer)
-        #expect(verified.hasSuffix("OK\n"))
-        #expect(throws: TrustError(.keyTooSmall, "", "")) { try DevelopmentKeys(bits: 1023, at: Fixture.now) }
-        #expect(throws: TrustError(.keyTooLarge, "", "")) { try DevelopmentKeys(bits: 8193, at: Fixture.now) }
+    @Test(
+        arguments: [
+            ("", TrustError.Code.noKey), ("words", .noKey),
+            ("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", .malformedPEM),
+            ("-----BEGIN PRIVATE KEY-----\nAAAA\n", .malformedPEM),
+            ("-----BEGIN PRIVATE KEY-----\n!!!!\n-----END PRIVATE KEY-----\n", .malformedPEM),
+        ]
+    )
+    func `are refused with their name and the reason`(text: String, code: TrustError.Code) throws {
+        let error = try #require(#expect(throws: TrustError.self) { _ = try SigningKey(pem: text, name: "mine") })
+        #expect(error.code == code)
+        #expect(error.description.hasPrefix("mine: "))
+    }
+
+    @Test func `are not public keys and not small`() throws {
+        let signer = try TestSigner.main.get()
+        for text in [signer.keys.signerCertificate, try signer.publicKey()] {
+            let error = #expect(throws: TrustError.self) { _ = try SigningKey(pem: text) }
+            #expect(error?.code == .noKey)
+        }
+        let tiny = try RSAPrivateKey(generatingBits: 768).pem()
+        #expect(#expect(throws: TrustError.self) { _ = try SigningKey(pem: tiny) }?.code == .keyTooSmall)
+        for (bits, code) in [(512, TrustError.Code.keyTooSmall), (16_384, .keyTooLarge)] {
+            let error = #expect(throws: TrustError.self) { _ = try DevelopmentKeys(bits: bits, at: Sample.time) }
+            #expect(error?.code == code)
+        }
     }
 }

@@ -1,83 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import MediaResources
 import Testing
 
 @testable import MediaTokens
 
-@Suite struct `The contract of the old library` {
-    private let fixture: Fixture
-
-    init() throws { fixture = try Fixture.shared.get() }
-
-    private func verifier(_ token: String, requestor: String = "REF30", at offset: Int64 = 0) -> LegacyTokenVerifier {
-        LegacyTokenVerifier(requestorID: requestor, token: token, trust: fixture.trust) { Fixture.now.plus(offset) }
+@Suite struct `The old contract` {
+    private static func verifier(
+        _ token: String,
+        requestorID: String = "REF30",
+        later: Int64 = 0
+    ) throws -> LegacyTokenVerifier {
+        let now = Sample.time.advanced(byMilliseconds: later)
+        return LegacyTokenVerifier(
+            requestorID: requestorID,
+            token: token,
+            trust: try TestSigner.main.get().trust(),
+            clock: { now }
+        )
     }
 
-    @Test func `gives the six statuses`() throws {
-        let token = try fixture.token().serialized
-        var fresh = verifier(token)
-        #expect(fresh.status == .errorUnknown)
-        #expect(fresh.resourceID == nil && fresh.timeIssued == nil && fresh.timeToLive == nil && fresh.mvpdID == nil)
-        #expect(fresh.isValid(resourceID: "TNT") == .validToken && fresh.status == .validToken)
-        #expect(fresh.resourceID == "TNT" && fresh.mvpdID == "SandboxMVPD" && fresh.proxyMVPDID == nil)
-        #expect(fresh.timeIssued == Fixture.now && fresh.timeToLive == .seconds(420))
-        #expect(fresh.userSessionGUID == "00112233445566778899aabbccddeeff")
-        #expect(fresh.isValid(resourceID: "TBS") == .invalidResourceID)
-        let foreign = try Issuer(key: SigningKey(pem: fixture.other.signerKey)).issue(Fixture.claims, at: Fixture.now)
-        for (token, requestor, offset, status) in [
-            ("garbage", "REF30", 0, .invalidTokenFormat), (foreign.serialized, "REF30", 0, .invalidSignature),
-            (token, "REF30", 420_001, .tokenExpired), (token, "OTHER", 0, .invalidResourceID),
-            (token, "", 0, .invalidResourceID),
-        ] as [(String, String, Int64, VerificationStatus)] {
-            var verifier = verifier(token, requestor: requestor, at: offset)
-            #expect(verifier.isValid(resourceID: "TNT") == status)
+    @Test(arguments: Scenario.all)
+    func `has the status of the verifier`(scenario: Scenario) throws {
+        if let status = try scenario.legacyStatus() {
+            #expect(status == scenario.expected?.status ?? .validToken)
         }
-        var expired = verifier(token, at: 420_001)
-        #expect(expired.isValid(resourceID: "TNT") == .tokenExpired && expired.resourceID == "TNT")
-        var forged = verifier(foreign.serialized)
-        #expect(forged.isValid(resourceID: "TNT") == .invalidSignature && forged.resourceID == nil)
     }
 
-    @Test(arguments: ["", " ", "\n\t"])
-    func `matches no token with an empty resource`(resource: String) throws {
-        var verifier = verifier(try fixture.token().serialized)
-        #expect(verifier.isValid(resourceID: resource) == .invalidResourceID)
-        #expect(verifier.status == .invalidResourceID)
-        #expect(verifier.isAuthentic() == .validToken)
-        var broken = self.verifier("garbage")
-        #expect(broken.isValid(resourceID: resource) == .invalidTokenFormat)
+    @Test func `has six statuses`() throws {
+        var legacy = try Self.verifier(try Sample.token().serialized)
+        var seen = [legacy.status]
+        seen.append(legacy.isValid(resourceID: "TNT"))
+        seen.append(legacy.isValid(resourceID: "TBS"))
+        var late = try Self.verifier(try Sample.token().serialized, later: 420_001)
+        seen.append(late.isValid(resourceID: "TNT"))
+        var broken = try Self.verifier("?")
+        seen.append(broken.isValid(resourceID: "TNT"))
+        var forged = try Self.verifier(try TestSigner.other.get().issuer.issue(Sample.claims, at: Sample.time).raw)
+        seen.append(forged.isValid(resourceID: "TNT"))
+        #expect(
+            seen.map(\.rawValue) == [
+                "ERROR_UNKNOWN", "VALID_TOKEN", "INVALID_RESOURCE_ID", "TOKEN_EXPIRED", "INVALID_TOKEN_FORMAT",
+                "INVALID_SIGNATURE",
+            ]
+        )
+        #expect(Set(seen) == Set(VerificationStatus.allCases))
+        #expect(legacy.status == .invalidResourceID && forged.status == .invalidSignature)
     }
 
-    @Test func `compares the bytes of what is no resource`() throws {
-        let text = "<rss><channel>"
-        var verifier = verifier(try fixture.token { $0.resourceID = text }.serialized)
-        #expect(verifier.isValid(resourceID: text) == .validToken)
-        #expect(verifier.isValid(resourceID: text + " ") == .invalidResourceID)
-    }
-}
-
-@Suite struct `The policy` {
-    @Test func `keeps its values within their ranges`() throws {
-        for (requestors, early, late, life, error) in [
-            ([], 60, 0, 900, .noRequestor), ([""], 60, 0, 900, .noRequestor), (["A", " "], 60, 0, 900, .noRequestor),
-            (["A"], -1, 0, 900, .earlyLeewayOutOfRange), (["A"], 121, 0, 900, .earlyLeewayOutOfRange),
-            (["A"], 60, -1, 900, .lateLeewayOutOfRange), (["A"], 60, 121, 900, .lateLeewayOutOfRange),
-            (["A"], 60, 0, 0, .maximumTimeToLiveOutOfRange), (["A"], 60, 0, 86_401, .maximumTimeToLiveOutOfRange),
-        ] as [([String], Int, Int, Int, PolicyError)] {
-            #expect(throws: error) {
-                try VerificationPolicy(
-                    requestors: requestors,
-                    earlyLeeway: .seconds(early),
-                    lateLeeway: .seconds(late),
-                    maximumTimeToLive: .seconds(life)
-                )
-            }
-            #expect(error.description.contains(error.rawValue))
+    @Test func `says nothing before a trusted signature`() throws {
+        func says(_ legacy: LegacyTokenVerifier) -> Bool {
+            legacy.resourceID != nil || legacy.timeIssued != nil || legacy.timeToLive != nil
+                || legacy.userSessionGUID != nil || legacy.mvpdID != nil || legacy.proxyMVPDID != nil
         }
-        let policy = try VerificationPolicy(requestor: "A")
-        #expect(policy.earlyLeeway == .seconds(60) && policy.lateLeeway == .zero)
-        #expect(policy.maximumTimeToLive == .seconds(900) && policy.minimumKeySize == .standard)
-        #expect(MinimumRSAKeySize.atLeast(1).bits == 2048 && MinimumRSAKeySize.legacy1024.bits == 1024)
+        var legacy = try Self.verifier(try Sample.token(.plain.appending("<proxyMvpdId>P</proxyMvpdId>")))
+        #expect(!says(legacy))
+        #expect(legacy.isValid(resourceID: "TBS") == .invalidResourceID)
+        #expect(legacy.resourceID == "TNT")
+        #expect(legacy.timeIssued == Sample.time)
+        #expect(legacy.timeToLive == .seconds(420))
+        #expect(legacy.userSessionGUID == "00112233445566778899aabbccddeeff")
+        #expect(legacy.mvpdID == "SandboxMVPD")
+        #expect(legacy.proxyMVPDID == "P")
+        var forged = try Self.verifier(try TestSigner.other.get().issuer.issue(Sample.claims, at: Sample.time).raw)
+        #expect(forged.isValid(resourceID: "TNT") == .invalidSignature)
+        #expect(!says(forged))
+    }
+
+    @Test(arguments: ["", " ", "\n", "\0"])
+    func `never plays an empty resource`(resource: String) throws {
+        var legacy = try Self.verifier(try Sample.token().raw)
+        #expect(legacy.isAuthentic() == .validToken)
+        #expect(legacy.isValid(resourceID: resource) == .invalidResourceID)
+        #expect(legacy.status == .invalidResourceID)
+        // What is wrong with the token otherwise comes first.
+        var late = try Self.verifier(try Sample.token().raw, later: 420_001)
+        #expect(late.isValid(resourceID: resource) == .tokenExpired)
+    }
+
+    @Test func `compares even what is no resource byte for byte`() throws {
+        let odd = "<rss><channel>"
+        var claims = Sample.claims
+        claims.resourceID = odd
+        var legacy = try Self.verifier(try TestSigner.main.get().issuer.issue(claims, at: Sample.time).raw)
+        #expect(legacy.isValid(resourceID: odd) == .validToken)
+        #expect(legacy.isValid(resourceID: odd + " ") == .invalidResourceID)
+    }
+
+    @Test(arguments: ["", " "])
+    func `takes no token for an empty requestor`(requestorID: String) throws {
+        var legacy = try Self.verifier(try Sample.token().raw, requestorID: requestorID)
+        #expect(legacy.isValid(resourceID: "TNT") == .invalidResourceID)
+        #expect(legacy.isAuthentic() == .invalidResourceID)
+        #expect(legacy.resourceID == nil)
     }
 }

@@ -1,212 +1,209 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Foundation
 import MediaResources
 import Testing
 
 @testable import MediaTokens
 
-@Suite struct `The trust store` {
-    private let fixture: Fixture
-    private let folder: Folder
-
-    init() throws {
-        fixture = try Fixture.shared.get()
-        folder = try Folder()
+@Suite struct `Trust stores` {
+    /// The code and the description of the error that `body` must throw.
+    private static func error(_ body: () throws -> Void) throws -> (code: TrustError.Code, text: String) {
+        let error = try #require(#expect(throws: TrustError.self) { try body() })
+        return (error.code, error.description)
     }
 
-    @Test func `loads certificates and public keys from files, and names them`() throws {
-        let bare = try SigningKey(pem: fixture.other.signerKey).key.publicPEM()
-        let bundle = try folder.write(
-            "bundle.pem",
-            "Some text\n" + fixture.keys.signerCertificate + "\n# more\n" + bare
+    @Test func `load files and texts, and tell their keys apart`() throws {
+        let (main, other) = (try TestSigner.main.get(), try TestSigner.other.get())
+        let folder = try TemporaryFolder()
+        let both = "Notes.\n" + main.keys.signerCertificate + "\nMore notes.\n" + (try other.publicKey())
+        let file = try folder.write(both, to: "keys.of.today.pem")
+        let trust = try TrustStore(
+            [.file(file), .pem(try main.publicKey(), name: "text"), .file(file, name: "named")],
+            at: Sample.time
         )
-        let store = try TrustStore([.file(bundle, requestors: .only(["REF30"]))], at: Fixture.now)
-        #expect(store.keys.map(\.name) == ["bundle", "bundle#2"])
-        #expect(store.keys.map(\.form) == [.certificate, .publicKey])
-        #expect(store.keys.map(\.bits) == [2048, 2048])
-        #expect(store.keys.allSatisfy { $0.source == bundle && $0.requestors == .only(["REF30"]) })
-        #expect(store.keys[1].validity == nil)
+        #expect(trust.keys.map(\.name) == ["keys.of.today", "keys.of.today#2", "text", "named", "named#2"])
+        #expect(trust.keys.map(\.form) == [.certificate, .publicKey, .publicKey, .certificate, .publicKey])
+        #expect(trust.keys.map(\.source) == [file, file, "text", file, file])
+        #expect(trust.keys.allSatisfy { $0.bits == 2048 && $0.requestors == .any })
+        #expect(trust.keys[0].validity?.contains(Sample.time) == true)
+        #expect(trust.keys[2].validity == nil)
+        #expect(trust.keys[2].isValid(at: .latest))
+        #expect(!trust.keys[0].isValid(at: .latest))
+        #expect(try TrustStore(files: [file], at: Sample.time).keys.count == 2)
+    }
+
+    @Test(arguments: [("/a/b/signer.pem", "signer"), ("signer", "signer"), ("/a/.pem", ".pem"), ("a.b.c", "a.b")])
+    func `name keys after their file`(path: String, name: String) {
+        #expect(TrustSource.file(path).name == name)
+        #expect(TrustSource.file(path, name: "given").name == "given")
+    }
+
+    @Test func `limit keys to requestors`() throws {
+        let trust = try TestSigner.main.get().trust(requestors: .only(["REF30", "REF31"]))
+        let policy = try VerificationPolicy(requestors: ["REF30", "REF31", "REF32"])
+        let verifier = Verifier(trust: trust, policy: policy)
+        let expected: [(String, RefusalReason?)] = [
+            ("REF30", nil), ("REF31", nil), ("REF32", .keyOutOfScope), ("REF33", .requestorMismatch),
+        ]
+        for (requestor, reason) in expected {
+            let token = try Sample.token(.plain.setting("requestorID", to: requestor))
+            #expect(verifier.verify(token, for: try MediaResource("TNT"), at: Sample.time).reason == reason)
+        }
+        #expect(RequestorScope.any.covers(""))
+        #expect(!RequestorScope.only(["e\u{301}"]).covers("\u{E9}"))
+        let empty = try Self.error { _ = try TestSigner.main.get().trust(name: "mine", requestors: .only([])) }
+        #expect(empty.code == .emptyScope && empty.text.hasPrefix("mine: "))
+    }
+
+    // MARK: Time
+
+    @Test(arguments: [(-300_000, nil), (-300_001, .notYetValid), (0, nil)] as [(Int64, TrustError.Code?)])
+    func `demand certificates that have begun`(offset: Int64, code: TrustError.Code?) throws {
+        try load(at: Sample.time.advanced(byMilliseconds: offset), code)
+    }
+
+    @Test(arguments: [(0, nil), (1, .noLongerValid)] as [(Int64, TrustError.Code?)])
+    func `demand certificates that have not ended`(offset: Int64, code: TrustError.Code?) throws {
+        let end = Sample.time.advanced(byMilliseconds: DevelopmentKeys.validity.components.seconds * 1000)
+        try load(at: end.advanced(byMilliseconds: offset), code)
+    }
+
+    private func load(at now: Timestamp, _ code: TrustError.Code?) throws {
+        let certificate = try TestSigner.main.get().keys.signerCertificate
+        guard let code else {
+            #expect(try TrustStore([.pem(certificate, name: "c")], at: now).keys.count == 1)
+            return
+        }
+        let error = try Self.error { _ = try TrustStore([.pem(certificate, name: "c")], at: now) }
+        #expect(error.code == code && error.text.hasPrefix("c: "))
+    }
+
+    @Test(
+        arguments: [
+            (-1, .notYetValid, .notYetValid), (0, nil, nil), (10_000, nil, nil),
+            (10_001, .noLongerValid, .noLongerValid),
+        ] as [(Int64, TrustError.Code?, TrustError.Code?)]
+    )
+    func `keep to the validity of a source`(
+        offset: Int64,
+        forKey: TrustError.Code?,
+        forCertificate: TrustError.Code?
+    ) throws {
+        let signer = try TestSigner.main.get()
+        let validity = Sample.time...Sample.time.advanced(byMilliseconds: 10_000)
+        let now = Sample.time.advanced(byMilliseconds: offset)
+        for (text, code) in [(try signer.publicKey(), forKey), (signer.keys.signerCertificate, forCertificate)] {
+            let source = TrustSource.pem(text, name: "k", validity: validity)
+            if let code {
+                #expect(try Self.error { _ = try TrustStore([source], at: now) }.code == code)
+            } else {
+                #expect(try TrustStore([source], at: now).keys.first?.validity == validity)
+            }
+        }
+    }
+
+    @Test func `do not take a certificate outside the validity of its source`() throws {
+        let past = Timestamp(secondsSince1970: 0)...Timestamp(secondsSince1970: 1)
+        let source = TrustSource.pem(try TestSigner.main.get().keys.signerCertificate, name: "c", validity: past)
+        #expect(try Self.error { _ = try TrustStore([source], at: Sample.time) }.code == .noLongerValid)
+    }
+
+    @Test func `forget a key while in use when its time is over`() throws {
+        let signer = try TestSigner.main.get()
+        let end = Sample.time.advanced(byMilliseconds: 10_000)
+        let source = TrustSource.pem(try signer.publicKey(), name: "k", validity: Sample.time...end)
+        let verifier = Verifier(
+            trust: try TrustStore([source], at: Sample.time),
+            policy: try VerificationPolicy(requestor: "REF30")
+        )
+        let (token, resource) = (try Sample.token().raw, try MediaResource("TNT"))
+        #expect(verifier.verify(token, for: resource, at: end).isValid)
+        #expect(verifier.verify(token, for: resource, at: end.advanced(byMilliseconds: 1)).reason == .noUsableKey)
+        #expect(verifier.verify(token, for: resource, at: end).isValid)
+    }
+
+    @Test func `go on with a key that comes in a second certificate`() throws {
+        let key = try TestSigner.main.get().publicKey()
+        let (first, second) = (
+            Sample.time.advanced(byMilliseconds: 10_000), Sample.time.advanced(byMilliseconds: 20_000)
+        )
+        let trust = try TrustStore(
+            [
+                .pem(key, name: "old", validity: Sample.time...first),
+                .pem(key, name: "new", requestors: .only(["REF30"]), validity: Sample.time...second),
+            ],
+            at: Sample.time
+        )
+        #expect(trust.keys.count == 2)
+        let verifier = Verifier(trust: trust, policy: try VerificationPolicy(requestors: ["REF30", "OTHER"]))
+        let (token, resource) = (try Sample.token().raw, try MediaResource("TNT"))
+        #expect(verifier.verify(token, for: resource, at: first).key == "old")
+        #expect(verifier.verify(token, for: resource, at: first.advanced(byMilliseconds: 1)).key == "new")
+        #expect(verifier.verify(token, for: resource, at: second.advanced(byMilliseconds: 1)).reason == .noUsableKey)
+        // The new one may not speak for the other requestor.
+        let other = try Sample.token(.plain.setting("requestorID", to: "OTHER"))
+        #expect(verifier.verify(other, for: resource, at: first).key == "old")
+        #expect(verifier.verify(other, for: resource, at: second).reason == .keyOutOfScope)
+    }
+
+    // MARK: Anchors
+
+    @Test func `follow chains to anchors`() throws {
+        let (main, other) = (try TestSigner.main.get().keys, try TestSigner.other.get().keys)
+        let anchors = [TrustSource.pem(main.authorityCertificate, name: "ca")]
+        func load(_ text: String) throws -> [String] {
+            try TrustStore([.pem(text, name: "s")], anchors: anchors, at: Sample.time).keys.map(\.name)
+        }
+        #expect(try load(main.signerCertificate) == ["s"])
+        #expect(try load(main.signerCertificate + main.authorityCertificate) == ["s"])
+        #expect(try load(main.authorityCertificate + main.signerCertificate) == ["s"])
+        #expect(try Self.error { _ = try load(other.signerCertificate) }.code == .untrustedChain)
+        // A chain that brings its own root is no better.
+        let own = other.signerCertificate + other.authorityCertificate
+        #expect(try Self.error { _ = try load(own) }.code == .untrustedChain)
+        #expect(try Self.error { _ = try load(main.authorityCertificate) }.code == .noKey)
+        let bare = try Self.error { _ = try load(try TestSigner.main.get().publicKey()) }
+        #expect(bare.code == .untrustedChain && bare.text.hasPrefix("s: "))
+    }
+
+    @Test func `take certificates alone for anchors`() throws {
+        let signer = try TestSigner.main.get()
+        let anchor = TrustSource.pem(try signer.publicKey(), name: "anchor")
+        let error = try Self.error {
+            _ = try TrustStore([.pem(signer.keys.signerCertificate, name: "s")], anchors: [anchor], at: Sample.time)
+        }
+        #expect(error.code == .unsupportedKey && error.text.hasPrefix("anchor: "))
+    }
+
+    // MARK: Size
+
+    @Test func `demand 2048 bits, or 1024 by opt-in`() throws {
+        let small = try TestSigner.small.get()
+        let error = try Self.error { _ = try small.trust(name: "small") }
+        #expect(error.code == .keyTooSmall && error.text.hasPrefix("small: "))
+        let trust = try small.trust(minimumKeySize: .legacy1024)
+        #expect(trust.keys.map(\.bits) == [1024])
+        // The policy's minimum counts too.
+        let token = try small.issuer.issue(Sample.claims, at: Sample.time).raw
+        let verifier = Verifier(trust: trust, policy: try VerificationPolicy(requestor: "REF30"))
+        #expect(verifier.verify(token, for: try MediaResource("TNT"), at: Sample.time).reason == .noUsableKey)
         #expect(
-            store.keys[0].isValid(at: Fixture.now) && !store.keys[0].isValid(at: Fixture.now.plus(400 * 86_400_000))
+            try Self.error { _ = try TestSigner.main.get().trust(minimumKeySize: .atLeast(3072)) }.code == .keyTooSmall
         )
-        let verifier = Verifier(trust: store, policy: try VerificationPolicy(requestor: "REF30"))
-        let token = try Issuer(key: SigningKey(pem: fixture.other.signerKey)).issue(Fixture.claims, at: Fixture.now)
-        let answer = verifier.verify(token.serialized, for: try MediaResource("TNT"), at: Fixture.now)
-        #expect(answer.key == "bundle#2")
+        #expect(MinimumRSAKeySize.atLeast(1) == .standard)
+        #expect(MinimumRSAKeySize.atLeast(4096).bits == 4096)
     }
 
-    @Test func `takes PKCS 1 public keys`() throws {
-        let key = try folder.write("k.key", fixture.keys.signerKey)
-        let text = try openssl("rsa", "-in", key, "-RSAPublicKey_out")
-        #expect(try TrustStore([.pem(text, name: "k")], at: Fixture.now).keys.map(\.bits) == [2048])
-    }
-
-    @Test func `refuses what cannot be trusted, and names the file`() throws {
-        let small = fixture.small.signerCertificate
-        let good = fixture.keys.signerCertificate
-        let rows: [(String, String, TrustError.Code)] = [
-            ("empty.pem", "", .noKey), ("text.pem", "hello", .noKey), ("small.pem", small, .keyTooSmall),
-            ("private.pem", good + fixture.keys.signerKey, .privateKeyPresent),
-            ("damaged.pem", good.replacing("M", with: "!"), .malformedPEM),
-            ("cut.pem", String(good.prefix(200)), .malformedPEM),
-            ("junk.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", .malformedPEM),
-            ("junkkey.pem", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", .malformedPEM),
-            ("other.pem", "-----BEGIN DH PARAMETERS-----\nAAAA\n-----END DH PARAMETERS-----\n", .unsupportedKey),
-            ("ec.pem", try publicKey("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"), .unsupportedKey),
-            ("pss.pem", try publicKey("-algorithm", "RSA-PSS", "-pkeyopt", "rsa_keygen_bits:2048"), .unsupportedKey),
-            ("three.pem", try publicKey("-algorithm", "RSA", "-pkeyopt", "rsa_keygen_pubexp:3"), .weakExponent),
-            ("short.pem", try publicKey("-algorithm", "RSA", "-pkeyopt", "rsa_keygen_pubexp:65535"), .weakExponent),
-            ("even.pem", Self.keyWithEvenExponent, .weakExponent),
-        ]
-        for (name, text, code) in rows {
-            let file = try folder.write(name, text)
-            let error = #expect(throws: TrustError.self, "\(name)") { try TrustStore(files: [file], at: Fixture.now) }
-            #expect(error?.code == code, "\(name): \(String(describing: error))")
-            #expect(error?.source == file)
-            #expect(error?.description.contains("PRIVATE KEY") == false)
-        }
-        for path in [folder.path + "/none.pem", folder.path] {
-            let error = #expect(throws: TrustError.self) { try TrustStore(files: [path], at: Fixture.now) }
-            #expect(error?.code == .fileUnreadable && error?.source == path)
-        }
-        let big = try folder.write("big.pem", String(repeating: "x", count: (1 << 20) + 1))
-        #expect(throws: TrustError(.fileUnreadable, "", "")) { try TrustStore(files: [big], at: Fixture.now) }
-        #expect(throws: TrustError(.noKey, "", "")) { try TrustStore([], at: Fixture.now) }
-        #expect(throws: TrustError(.emptyScope, "", "")) {
-            try TrustStore([.pem(good, name: "k", requestors: .only([]))], at: Fixture.now)
-        }
-    }
-
-    @Test func `takes certificates within their validity only`() throws {
-        let source = TrustSource.pem(fixture.keys.signerCertificate, name: "k")
-        let year: Int64 = 398 * 86_400_000
-        for (offset, code) in [
-            (-300_001, .notYetValid), (-300_000, nil), (year, nil), (year + 1000, .noLongerValid),
-        ] as [(Int64, TrustError.Code?)] {
-            let now = Fixture.now.plus(offset)
-            do {
-                _ = try TrustStore([source], at: now)
-                #expect(code == nil)
-            } catch { #expect(error.code == code) }
-        }
-        let limited = TrustSource.pem(
-            fixture.keys.signerCertificate,
-            name: "k",
-            validity: Fixture.now...Fixture.now.plus(1000)
-        )
-        let store = try TrustStore([limited], at: Fixture.now)
-        let verifier = Verifier(trust: store, policy: try VerificationPolicy(requestor: "REF30"))
-        let token = try fixture.token().serialized
-        let resource = try MediaResource("TNT")
-        #expect(verifier.verify(token, for: resource, at: Fixture.now.plus(1000)).isValid)
-        #expect(verifier.verify(token, for: resource, at: Fixture.now.plus(1001)).reason == .noUsableKey)
-    }
-
-    @Test func `takes a renewed certificate for the same key`() throws {
-        let sources = [
-            TrustSource.pem(
-                fixture.keys.signerCertificate,
-                name: "old",
-                validity: Fixture.now...Fixture.now.plus(1000)
-            ),
-            TrustSource.pem(fixture.keys.signerCertificate, name: "new"),
-        ]
-        let store = try TrustStore(sources, at: Fixture.now)
-        #expect(store.keys.count == 2 && store.groups.count == 1)
-        let verifier = Verifier(trust: store, policy: try VerificationPolicy(requestor: "REF30"))
-        let token = try fixture.token().serialized
-        let resource = try MediaResource("TNT")
-        #expect(verifier.verify(token, for: resource, at: Fixture.now.plus(1000)).key == "old")
-        #expect(verifier.verify(token, for: resource, at: Fixture.now.plus(1001)).key == "new")
-    }
-
-    @Test func `believes a key for its requestors only`() throws {
-        let sources = [
-            TrustSource.pem(fixture.keys.signerCertificate, name: "a", requestors: .only(["A"])),
-            TrustSource.pem(fixture.other.signerCertificate, name: "b", requestors: .only(["B"])),
-        ]
-        let store = try TrustStore(sources, at: Fixture.now)
-        let resource = try MediaResource("TNT")
-        let issuers = [
-            "a": fixture.issuer, "b": Issuer(key: try SigningKey(pem: fixture.other.signerKey)),
-        ]
-        for (requestors, signer, requestor, reason) in [
-            (["A"], "a", "A", nil), (["A"], "b", "A", .untrustedSignature), (["B"], "b", "B", nil),
-            (["A", "B"], "a", "B", .keyOutOfScope), (["A", "B"], "b", "A", .keyOutOfScope),
-            (["A", "B"], "b", "B", nil),
-            (["C"], "a", "C", .noUsableKey),
-        ] as [([String], String, String, RefusalReason?)] {
-            var claims = Fixture.claims
-            claims.requestorID = requestor
-            let token = try #require(issuers[signer]).issue(claims, at: Fixture.now).serialized
-            let verifier = Verifier(trust: store, policy: try VerificationPolicy(requestors: requestors))
-            #expect(verifier.verify(token, for: resource, at: Fixture.now).reason == reason)
-        }
-    }
-
-    @Test func `finds the signer among eight keys, and takes no ninth`() throws {
-        let made = try (0..<9).map { _ in try DevelopmentKeys(bits: 1024, at: Fixture.now) }
-        let sources = made.enumerated().map { TrustSource.pem($1.signerCertificate, name: "k\($0)") }
-        let error = #expect(throws: TrustError.self) {
-            try TrustStore(sources, minimumKeySize: .legacy1024, at: Fixture.now)
-        }
-        #expect(error?.code == .tooManyKeys)
-        let store = try TrustStore(Array(sources.prefix(8)), minimumKeySize: .legacy1024, at: Fixture.now)
-        let resource = try MediaResource("TNT")
-        let policy = try VerificationPolicy(requestors: ["REF30"], minimumKeySize: .legacy1024)
-        let verifier = Verifier(trust: store, policy: policy)
-        for (index, keys) in made.enumerated() {
-            let token = try Issuer(key: SigningKey(pem: keys.signerKey)).issue(Fixture.claims, at: Fixture.now)
-            let answer = verifier.verify(token.serialized, for: resource, at: Fixture.now)
-            #expect(answer.key == (index < 8 ? "k\(index)" : nil))
-        }
-        let strict = Verifier(trust: store, policy: try VerificationPolicy(requestor: "REF30"))
-        let token = try Issuer(key: SigningKey(pem: made[0].signerKey)).issue(Fixture.claims, at: Fixture.now)
-        #expect(strict.verify(token.serialized, for: resource, at: Fixture.now).reason == .noUsableKey)
-    }
-
-    @Test func `checks the chain where there are anchors`() throws {
-        let keys = fixture.keys
-        func load(_ text: String, _ anchor: String) throws -> TrustStore {
-            try TrustStore([.pem(text, name: "k")], anchors: [.pem(anchor, name: "anchor")], at: Fixture.now)
-        }
-        #expect(try load(keys.signerCertificate, keys.authorityCertificate).keys.count == 1)
-        let bundle = keys.authorityCertificate + keys.signerCertificate
-        #expect(try load(bundle, keys.authorityCertificate).keys.map(\.name) == ["k"], "a CA is a link, not a key")
-        #expect(try load(keys.signerCertificate, keys.signerCertificate).keys.count == 1, "an anchor by name")
-        let bare = try SigningKey(pem: keys.signerKey).key.publicPEM()
-        for (text, anchor, code) in [
-            (keys.signerCertificate, fixture.other.authorityCertificate, .untrustedChain),
-            (bare, keys.authorityCertificate, .untrustedChain),
-            (keys.authorityCertificate, keys.authorityCertificate, .noKey),
-            (keys.signerCertificate, bare, .unsupportedKey), (keys.signerCertificate, "", .noKey),
-        ] as [(String, String, TrustError.Code)] {
-            let error = #expect(throws: TrustError.self) { try load(text, anchor) }
-            #expect(error?.code == code)
-        }
-    }
-
-    /// A key as `openssl genpkey` makes it, its public half.
-    private func publicKey(_ arguments: String...) throws -> String {
-        let file = folder.path + "/" + UUID().uuidString
-        _ = try openssl(["genpkey"] + arguments + ["-out", file])
-        return try openssl("pkey", "-in", file, "-pubout")
-    }
-
-    /// A modulus of 2048 bits with the exponent 65536.
-    private static var keyWithEvenExponent: String {
-        let modulus = [UInt8](repeating: 0xC5, count: 256)
-        let numbers = [0x02, 0x82, 0x01, 0x01, 0x00] + modulus + [0x02, 0x03, 0x01, 0x00, 0x00]
-        let der = [0x30, 0x82, UInt8(numbers.count >> 8), UInt8(numbers.count & 0xFF)] + numbers
-        return "-----BEGIN RSA PUBLIC KEY-----\n\(Base64.encode(der).wrapped)-----END RSA PUBLIC KEY-----\n"
-    }
-}
-
-extension String {
-    /// Lines of 64 characters.
-    fileprivate var wrapped: String {
-        stride(from: 0, to: count, by: 64).map { dropFirst($0).prefix(64) + "\n" }.joined()
+    @Test func `have at most eight keys`() throws {
+        let keys = try (0..<9).map { _ in try RSAPrivateKey(generatingBits: 1024).publicPEM() }
+        let sources = keys.map { TrustSource.pem($0, name: "k") }
+        let eight = Array(sources.prefix(8))
+        #expect(try TrustStore(eight, minimumKeySize: .legacy1024, at: Sample.time).keys.count == 8)
+        // The same key twice is one key.
+        #expect(try TrustStore(eight + eight, minimumKeySize: .legacy1024, at: Sample.time).keys.count == 16)
+        let error = try Self.error { _ = try TrustStore(sources, minimumKeySize: .legacy1024, at: Sample.time) }
+        #expect(error.code == .tooManyKeys)
+        #expect(try Self.error { _ = try TrustStore([], at: Sample.time) }.code == .noKey)
     }
 }

@@ -23,11 +23,13 @@ public final class AuthenticatedTokenCache: Sendable {
     /// - Parameters:
     ///   - capacity: How many good tokens are remembered at most; at least 8. Each takes its size and about 300 bytes.
     ///   - forgedCapacity: How many tokens with bad signatures are remembered at most; at least 8.
-    ///   - forgedLifetime: For how long a bad signature is remembered.
+    ///   - forgedLifetime: For how long a bad signature is remembered, to the millisecond; at most a day.
     public init(capacity: Int = 4096, forgedCapacity: Int = 1024, forgedLifetime: Duration = .seconds(5)) {
         authentic = TokenTable(capacity: capacity)
         forged = TokenTable(capacity: forgedCapacity)
-        forgedMilliseconds = max(0, forgedLifetime.components.seconds * 1000)
+        // A day is as good as forever for a bad signature, and well within the numbers.
+        let life = min(max(forgedLifetime, .zero), .seconds(86_400)).components
+        forgedMilliseconds = life.seconds * 1000 + life.attoseconds / 1_000_000_000_000_000
     }
 
     /// How the cache did since it was made.

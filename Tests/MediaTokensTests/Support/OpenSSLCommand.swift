@@ -2,45 +2,68 @@
 // Copyright the Playgate authors.
 
 import Foundation
-import Testing
 
-/// Runs the real `openssl` and returns what it prints; fails the test where it fails or is not installed.
-func openssl(_ arguments: [String], input: Data = Data()) throws -> String {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["openssl"] + arguments
-    let (stdin, stdout) = (Pipe(), Pipe())
-    process.standardInput = stdin
-    process.standardOutput = stdout
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    try stdin.fileHandleForWriting.write(contentsOf: input)
-    try stdin.fileHandleForWriting.close()
-    let output = stdout.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "openssl \(arguments.joined(separator: " ")); is it installed?")
-    return String(decoding: output, as: UTF8.self)
+/// The `openssl` command line in a folder of its own, which is removed with the value.
+final class OpenSSLCommand {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// Where the command is; nil where it is not installed.
+    static let path: String? = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
+        .split(separator: ":").map { "\($0)/openssl" }
+        .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+    struct Failure: Error {
+        let arguments: String
+        let output: String
+    }
+
+    /// Runs the command in the folder with arguments between spaces and returns its output.
+    @discardableResult
+    func callAsFunction(_ arguments: String) throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Self.path ?? "/usr/bin/openssl")
+        process.arguments = arguments.split(separator: " ").map(String.init)
+        process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = output
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        let text = String(decoding: data, as: UTF8.self)
+        guard process.terminationStatus == 0 else { throw Failure(arguments: arguments, output: text) }
+        return text
+    }
 }
 
-func openssl(_ arguments: String...) throws -> String { try openssl(arguments) }
-
-/// A folder for a test that goes with it.
-final class Folder: Sendable {
+/// A new folder, which is removed with the value.
+final class TemporaryFolder {
     let path: String
 
     init() throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("playgate-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        path = folder.path
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("playgate-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        path = url.path
     }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    func write(_ name: String, _ text: String) throws -> String { try write(name, Data(text.utf8)) }
+    /// Writes a file and returns its path.
+    @discardableResult
+    func write(_ text: String, to name: String) throws -> String { try write([UInt8](text.utf8), to: name) }
 
-    func write(_ name: String, _ data: Data) throws -> String {
-        let file = path + "/" + name
-        try data.write(to: URL(fileURLWithPath: file))
-        return file
+    @discardableResult
+    func write(_ bytes: [UInt8], to name: String) throws -> String {
+        try Data(bytes).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
+        return "\(path)/\(name)"
     }
+
+    func bytes(of name: String) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(path)/\(name)")))
+    }
+
+    func text(of name: String) throws -> String { String(decoding: try bytes(of: name), as: UTF8.self) }
 }

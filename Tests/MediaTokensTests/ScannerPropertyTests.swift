@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Testing
+
+@testable import MediaTokens
+
+@Suite struct `Scanner and libxml2` {
+    /// What tokens say, by name.
+    private typealias Fields = [String: [UInt8]]
+
+    private static func scan(_ content: [UInt8]) -> Result<Fields, RefusalReason> {
+        let body = [UInt8]("<authToken>".utf8) + content + [UInt8]("</authToken>".utf8)
+        // In Base64, for a text holds no bytes that are not UTF-8.
+        let text = Base64.encode([UInt8]("<signatureInfo>AAAA<signatureInfo>".utf8) + body)
+        do throws(RefusalReason) {
+            let token = try UnverifiedToken(reading: text).content
+            return .success([
+                "sessionGUID": [UInt8](token.userSessionGUID.utf8),
+                "requestorID": [UInt8](token.requestorID.utf8),
+                "resourceID": [UInt8](token.resourceID.utf8),
+                "ttl": [UInt8](String(token.timeToLiveMilliseconds).utf8),
+                "issueTime": [UInt8](token.timeIssued.iso8601.utf8),
+                "mvpdId": [UInt8](token.mvpdID.utf8),
+                "proxyMvpdId": [UInt8]((token.proxyMVPDID ?? "").utf8),
+            ])
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The rules for fields over what libxml2 read; the failures are in no order.
+    private static func apply(_ children: [(name: String, text: [UInt8])]) -> Fields? {
+        var fields: Fields = [:]
+        for (name, text) in children where (TokenBody.mandatory + ["proxyMvpdId"]).contains(name) {
+            guard fields.updateValue(text, forKey: name) == nil else { return nil }
+        }
+        func isBlank(_ text: [UInt8]?) -> Bool {
+            text?.allSatisfy { [0x20, 0x9, 0xA, 0xD].contains($0) } ?? true
+        }
+        if TokenBody.mandatory.contains(where: { isBlank(fields[$0]) }) { return nil }
+        if isBlank(fields["proxyMvpdId"]) { fields["proxyMvpdId"] = [] }
+        let ttl = String(decoding: fields["ttl"] ?? [], as: UTF8.self)
+        guard let number = Int64(ttl), !ttl.hasPrefix("+"), ttl.utf8.count <= 18,
+            let time = time(fields["issueTime"] ?? [])
+        else { return nil }
+        fields["ttl"] = [UInt8](String(number).utf8)
+        fields["issueTime"] = [UInt8](time.iso8601.utf8)
+        return fields
+    }
+
+    private static func time(_ text: [UInt8]) -> Timestamp? { IssueTime.parse(text.span) }
+
+    @Test(arguments: UInt64(0)..<24)
+    func `read the same or both refuse`(seed: UInt64) {
+        var generator = BodyGenerator(seed: seed)
+        var (accepted, refused) = (0, 0)
+        for _ in 0..<500 {
+            let content = generator.content()
+            let document = [UInt8]("<authToken>".utf8) + content + [UInt8]("</authToken>".utf8)
+            let oracle = LibXML2Oracle(document)
+            let expected = oracle.flatMap { Self.apply($0.children) }
+            let shown = String(decoding: content, as: UTF8.self)
+            switch Self.scan(content) {
+            case .success(let fields):
+                accepted += 1
+                #expect(oracle?.hasMore == false, "accepted: \(shown.debugDescription)")
+                #expect(fields == expected, "read differently: \(shown.debugDescription)")
+            case .failure(let reason):
+                refused += 1
+                // What libxml2 takes may be refused only for what tokens may not hold on purpose.
+                #expect(expected == nil || oracle?.hasMore == true, "\(reason): \(shown.debugDescription)")
+                // A second field is refused where it stands, before what is wrong behind it.
+                if oracle == nil { #expect(reason == .malformedBody || reason == .repeatedField) }
+            }
+        }
+        #expect(accepted > 50 && refused > 50)
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// A generator of the same numbers for the same seed, everywhere.
+struct SplitMix64: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+}
+
+extension RandomNumberGenerator {
+    /// One of `choices`, which are not none.
+    mutating func pick<Choice>(_ choices: [Choice]) -> Choice { choices[Int.random(in: choices.indices, using: &self)] }
+
+    /// True once in `count` times.
+    mutating func once(in count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
+}

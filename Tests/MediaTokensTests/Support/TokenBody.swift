@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// The element of a token, to be spoilt in one place.
+struct TokenBody: Sendable {
+    var root = "authToken"
+    private var elements: [(name: String, bytes: [UInt8])]
+
+    private init(_ elements: [(name: String, bytes: [UInt8])]) { self.elements = elements }
+
+    /// What a real token looks like.
+    static let plain = TokenBody(
+        [
+            ("sessionGUID", "00112233445566778899aabbccddeeff"), ("requestorID", "REF30"), ("resourceID", "TNT"),
+            ("ttl", "420000"), ("issueTime", "2031-01-02 03:04:05 -0700"), ("mvpdId", "SandboxMVPD"),
+        ]
+        .map { name, text in (name, [UInt8]("<\(name)>\(text)</\(name)>".utf8)) }
+    )
+
+    /// The names of the elements that are media tokens.
+    static let roots = ["authToken", "shortAuthorizationToken"]
+
+    /// The names of the fields that must be there.
+    static let mandatory = ["sessionGUID", "requestorID", "resourceID", "ttl", "issueTime", "mvpdId"]
+
+    /// This body with `content`, as it stands between the tags, in the field `name`.
+    func setting(_ name: String, to content: String) -> TokenBody { setting(name, to: [UInt8](content.utf8)) }
+
+    func setting(_ name: String, to content: [UInt8]) -> TokenBody {
+        replacing(name, with: [UInt8]("<\(name)>".utf8) + content + [UInt8]("</\(name)>".utf8))
+    }
+
+    /// This body with `element` in place of the field `name`.
+    func replacing(_ name: String, with element: String) -> TokenBody { replacing(name, with: [UInt8](element.utf8)) }
+
+    private func replacing(_ name: String, with element: [UInt8]) -> TokenBody {
+        var copy = self
+        copy.elements = elements.map { $0.name == name ? (name, element) : $0 }
+        return copy
+    }
+
+    /// This body with `text` behind its last field.
+    func appending(_ text: String) -> TokenBody {
+        var copy = self
+        copy.elements.append(("", [UInt8](text.utf8)))
+        return copy
+    }
+
+    /// This body with its fields in the opposite order.
+    func reversed() -> TokenBody { TokenBody(elements.reversed()) }
+
+    func rooted(_ root: String) -> TokenBody {
+        var copy = self
+        copy.root = root
+        return copy
+    }
+
+    var bytes: [UInt8] { [UInt8]("<\(root)>".utf8) + elements.flatMap(\.bytes) + [UInt8]("</\(root)>".utf8) }
+
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+}
