@@ -79,7 +79,9 @@ public struct MediaResource: Sendable {
         guard text.utf8.count <= Self.maximumSize else { throw .tooLarge }
         let trimmed = text.utf8.trimmingXMLSpace()
         guard let first = trimmed.first else { throw ResourceError(.empty, "the resource is empty") }
-        if first == UInt8(ascii: "<") {
+        // A file may begin with a byte order mark, and libxml2 knows it.
+        let isMarked = trimmed.starts(with: "\u{FEFF}<".utf8)
+        if first == UInt8(ascii: "<") || isMarked {
             self.storage = try FragmentReader.read(text)
         } else {
             let channel = String(Substring(trimmed))

@@ -3,13 +3,13 @@
 
 /// The owner of a buffer that is written and read again and again, by one thread at a time.
 ///
-/// Its memory is taken when it is used for the first time. An array would do, but for the counts of references and the
-/// checks for exclusive access that a property of a shared object costs on every use.
+/// An array would do, but for the counts of references and the checks for exclusive access that a property of a shared
+/// object costs on every use.
 @safe
 struct ScratchBytes: ~Copyable, @unchecked Sendable {
     private let bytes: UnsafeMutableBufferPointer<UInt8>
 
-    /// Takes memory for `count` bytes, which are zero; the system gives it out when they are touched.
+    /// Takes memory for `count` bytes, which are zero.
     init(count: Int) {
         unsafe bytes = .allocate(capacity: count)
         unsafe bytes.initialize(repeating: 0)

@@ -181,7 +181,8 @@ import Testing
             "<?xml version='1.0' encoding='UTF-16'?><rss><channel><title>café</title><item><guid>1</guid></item></channel></rss>"
         var wide: [UInt8] = [0xFF, 0xFE]
         for unit in text.utf16 { wide += [UInt8(truncatingIfNeeded: unit), UInt8(unit >> 8)] }
-        for feed in [latin, wide] {
+        let marked = [0xEF, 0xBB, 0xBF] + Array(text.replacing(" encoding='UTF-16'", with: "").utf8)
+        for feed in [latin, wide, marked] {
             let (items, error) = read(feed)
             #expect(error == nil)
             guard case .entry(let entry)? = items.first else {

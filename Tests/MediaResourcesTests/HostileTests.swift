@@ -92,6 +92,7 @@ import Testing
     }
 
     @Test func `in UTF-8 may say so`() throws {
+        #expect(try MediaResource("\u{FEFF}" + fragment("T")) == MediaResource("T"))
         for name in ["UTF-8", "utf-8", "US-ASCII"] {
             let text = "<?xml version='1.0' encoding='\(name)'?>" + fragment("T")
             #expect(try MediaResource(text) == MediaResource("T"))

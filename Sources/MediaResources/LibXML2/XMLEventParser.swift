@@ -41,6 +41,8 @@ struct XMLEventParser: ~Copyable, @unchecked Sendable {
     /// Forgets the last document.
     mutating func reset() {
         unsafe xmlCtxtResetPush(context, nil, 0, nil, nil)
+        // As in a new parser: otherwise it does not look for a byte order mark.
+        unsafe context.pointee.charset = XML_CHAR_ENCODING_NONE.rawValue
         sink.reset()
     }
 
