@@ -37,13 +37,13 @@ enum Base64 {
             guard let table = tables.baseAddress else { return }
             // Two groups at a time: six bytes, and two that the next groups overwrite.
             while read &+ 8 <= whole {
-                let text = UInt64(littleEndian: unsafe UnsafeRawPointer(input + read).loadUnaligned(as: UInt64.self))
+                let text = unsafe input + read
                 let first =
-                    unsafe table[Int(text & 0xFF)] | table[256 &+ Int(text &>> 8 & 0xFF)]
-                    | table[512 &+ Int(text &>> 16 & 0xFF)] | table[768 &+ Int(text &>> 24 & 0xFF)]
+                    unsafe table[Int(text[0])] | table[256 &+ Int(text[1])]
+                    | table[512 &+ Int(text[2])] | table[768 &+ Int(text[3])]
                 let second =
-                    unsafe table[Int(text &>> 32 & 0xFF)] | table[256 &+ Int(text &>> 40 & 0xFF)]
-                    | table[512 &+ Int(text &>> 48 & 0xFF)] | table[768 &+ Int(text &>> 56)]
+                    unsafe table[Int(text[4])] | table[256 &+ Int(text[5])]
+                    | table[512 &+ Int(text[6])] | table[768 &+ Int(text[7])]
                 union |= first | second
                 let six = UInt64(second) &<< 24 | UInt64(first)  // What is invalid is refused at the end.
                 unsafe (start + written).storeBytes(of: six.littleEndian, as: UInt64.self)

@@ -32,6 +32,8 @@ struct BodyScanner: ~Copyable, ~Escapable {
 
         var isMissing: Bool { start < 0 }
 
+        var count: Int { Int(end - start) }
+
         /// The range; a token is much smaller than the numbers allow.
         init(_ range: Range<Int>, isInScratch: Bool) {
             self.init(

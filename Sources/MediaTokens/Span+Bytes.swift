@@ -97,23 +97,15 @@ extension Span<UInt8> {
 }
 
 extension [UInt8] {
-    /// Makes an array of at most `capacity` bytes of what `append` appends: each span must fit.
-    ///
-    /// Not the initialiser with an output span, which the compiler does not specialise.
+    /// Copies `source` over the bytes from `position` on; there must be as many.
     @inline(__always)
-    init(capacity: Int, _ body: (_ append: (Span<UInt8>) -> Int) -> Void) {
-        unsafe self.init(unsafeUninitializedCapacity: capacity) { buffer, count in
-            var end = 0
-            body { source in
-                precondition(source.count <= capacity - end)
-                unsafe source.withUnsafeBufferPointer { source in
-                    guard let target = buffer.baseAddress, let start = source.baseAddress else { return }
-                    unsafe (target + end).initialize(from: start, count: source.count)
-                }
-                end += source.count
-                return end
+    mutating func replace(from position: Int, with source: Span<UInt8>) {
+        precondition(position >= 0 && source.count <= count - position)
+        unsafe withUnsafeMutableBytes { target in
+            unsafe source.withUnsafeBytes { source in
+                guard let start = target.baseAddress, let from = source.baseAddress else { return }
+                unsafe (start + position).copyMemory(from: from, byteCount: source.count)
             }
-            count = end
         }
     }
 }

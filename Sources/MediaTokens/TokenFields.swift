@@ -92,18 +92,22 @@ extension TokenFields {
         guard let time = IssueTime.parse(texts[Name.issueTime.rawValue].span(bytes, scratch.span)) else {
             throw .invalidIssueTime
         }
-        var ends = [5 of UInt16](repeating: 0)
         let order: [5 of Name] = [.requestorID, .resourceID, .sessionGUID, .mvpdID, .proxyMVPDID]
-        let stored = [UInt8](capacity: content.count + scratch.count) { append in
-            var end = 0
-            for place in order.indices {
-                let text = texts[order[place].rawValue]
-                // A proxied provider that is there but empty is none.
-                if !text.isMissing, place < 4 || !text.span(bytes, scratch.span).isXMLSpace {
-                    end = append(text.span(bytes, scratch.span))
-                }
-                ends[place] = UInt16(end)
-            }
+        // A proxied provider that is there but empty is none.
+        let hasProxy =
+            !texts[Name.proxyMVPDID.rawValue].isMissing
+            && !texts[Name.proxyMVPDID.rawValue].span(bytes, scratch.span).isXMLSpace
+        let count = hasProxy ? 5 : 4
+        var ends = [5 of UInt16](repeating: 0)
+        var size = 0
+        for place in order.indices {
+            if place < count { size += texts[order[place].rawValue].count }
+            ends[place] = UInt16(size)
+        }
+        var stored = [UInt8](repeating: 0, count: size)
+        for place in 0..<count {
+            let start = place == 0 ? 0 : Int(ends[place - 1])
+            stored.replace(from: start, with: texts[order[place].rawValue].span(bytes, scratch.span))
         }
         return TokenFields(timeIssued: time, timeToLiveMilliseconds: ttl, texts: stored, ends: ends)
     }
