@@ -19,7 +19,7 @@ struct ScratchBytes: ~Copyable, @unchecked Sendable {
 
     /// Fills the buffer with what `write` writes, and runs `body` with the first bytes, as many as `write` says; nil
     /// where it says nil.
-    func fill<Result>(
+    func fill<Result: ~Copyable>(
         _ write: (inout MutableSpan<UInt8>) -> Int?,
         then body: (Span<UInt8>) -> Result
     ) -> Result? {

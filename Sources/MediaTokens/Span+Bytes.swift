@@ -82,12 +82,14 @@ extension Span<UInt8> {
                 kinds.add(unsafe (base + position).loadUnaligned(as: SIMD2<UInt64>.self))
                 position &+= 16
             }
-            var rest = SIMD16<UInt8>(repeating: 0x20)
-            while position < bytes.count {
-                rest[position & 15] = self[position]
-                position &+= 1
+            if bytes.count >= 16 {
+                // The last sixteen, some of them once more: quicker than one by one.
+                kinds.add(unsafe (base + (bytes.count - 16)).loadUnaligned(as: SIMD2<UInt64>.self))
+            } else {
+                var few = SIMD16<UInt8>(repeating: 0x20)
+                for index in indices { few[index] = self[index] }
+                kinds.add(unsafe unsafeBitCast(few, to: SIMD2<UInt64>.self))
             }
-            kinds.add(unsafe unsafeBitCast(rest, to: SIMD2<UInt64>.self))
             kinds.hasSpecials =
                 firstIndex(of: UInt8(ascii: "&"), from: 0) != nil
                 || firstIndex(of: UInt8(ascii: "]"), from: 0) != nil

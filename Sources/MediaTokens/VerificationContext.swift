@@ -20,7 +20,11 @@ final class VerificationContext: @unchecked Sendable {  // Used by who holds its
     /// The context of the key at `index` of `groups`, made when it is needed for the first time; nil when OpenSSL cannot.
     func key(_ index: Int, of groups: [KeyGroup]) -> RSAVerificationContext? {
         if let context = keys[index] { return context }
-        keys[index] = try? groups[index].key.makeVerificationContext()
-        return keys[index]
+        // Assigned as a whole: so nothing runs during an access, and none has to be checked as it runs.
+        let context = try? groups[index].key.makeVerificationContext()
+        var keys = keys
+        keys[index] = context
+        self.keys = keys
+        return context
     }
 }

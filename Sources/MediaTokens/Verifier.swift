@@ -133,14 +133,14 @@ public struct Verifier: Sendable {
     }
 
     /// What one call demands. Without a resource only ``authenticate(_:at:)`` makes it.
-    private struct Demand {
+    private struct Demand: ~Copyable {
         let resource: MediaResource?
         let requestor: String?
     }
 
     // MARK: The steps
 
-    private func judge(_ token: Span<UInt8>, _ demand: Demand, _ now: Timestamp) -> Verification {
+    private func judge(_ token: Span<UInt8>, _ demand: borrowing Demand, _ now: Timestamp) -> Verification {
         guard !token.isEmpty else { return .refused(.tokenEmpty) }
         guard token.count <= Self.maximumEncodedSize else { return .refused(.tokenTooLarge) }
         switch cache?.lookUp(token, generation: generation, at: now) {
@@ -150,8 +150,9 @@ public struct Verifier: Sendable {
         }
         switch authenticate(token, now) {
         case .authentic(let known, let key):
+            guard let cache else { return judge(known, signedBy: key, demand, now) }
             let answer = judge(known, signedBy: key, demand, now)
-            if let cache, answer.reason?.step != .time {
+            if answer.reason?.step != .time {
                 let end = known.expires.advanced(byMilliseconds: policy.lateLeewayMilliseconds)
                 cache.remember(token, says: known, key: key, generation: generation, until: end)
             }
@@ -163,7 +164,7 @@ public struct Verifier: Sendable {
     }
 
     /// What steps 1 to 4 find. Keys are given by their place among the candidates.
-    private enum Outcome: Sendable {
+    private enum Outcome: ~Copyable {
         case authentic(MediaToken, key: Int)
         case refused(RefusalReason, key: Int?)
     }
@@ -250,7 +251,12 @@ public struct Verifier: Sendable {
     }
 
     /// Steps 5 to 7, and whether the key may speak for the requestor: all that is judged anew on every call.
-    private func judge(_ token: MediaToken, signedBy key: Int, _ demand: Demand, _ now: Timestamp) -> Verification {
+    private func judge(
+        _ token: consuming MediaToken,
+        signedBy key: Int,
+        _ demand: borrowing Demand,
+        _ now: Timestamp
+    ) -> Verification {
         guard candidates[key].isUsable(at: now) else { return .refused(.noUsableKey) }
         guard requestors.contains(where: { token.fields.equals(.requestorID, $0) }),
             demand.requestor.map({ token.fields.equals(.requestorID, Array($0.utf8)) }) ?? true
