@@ -10,16 +10,11 @@ internal import MediaResources
 /// other names, which are skipped. No comments, processing instructions or declarations; no attributes on fields. It
 /// works in one pass over bytes that are already known to be signed, without recursion.
 struct BodyScanner: ~Copyable, ~Escapable {
-    private let bytes: Span<UInt8>
-    private var position = 0
-    private var scratch: [UInt8] = []
+    let bytes: Span<UInt8>
+    var position = 0
+    var scratch: [UInt8] = []
     /// Whether all text stands for itself: printable ASCII without `&` and `]`, as in nearly every token.
     private var isPlain = false
-
-    /// How deep elements may stand in an element that is skipped, itself included.
-    private static let maximumDepth = 16
-    /// How many attributes one start tag may have.
-    private static let maximumAttributes = 16
 
     /// The text of an element: a range of the body, or of the scratch bytes where it had to be put together.
     struct Text {
@@ -129,13 +124,13 @@ struct BodyScanner: ~Copyable, ~Escapable {
 
     /// The range of the name of a start tag that stands at the position, which moves behind the name.
     @_lifetime(self: copy self)
-    private mutating func startTagName() throws(RefusalReason) -> Range<Int> {
+    mutating func startTagName() throws(RefusalReason) -> Range<Int> {
         guard take(UInt8(ascii: "<")) else { throw .malformedBody }
         return try name()
     }
 
     @_lifetime(self: copy self)
-    private mutating func name() throws(RefusalReason) -> Range<Int> {
+    mutating func name() throws(RefusalReason) -> Range<Int> {
         let start = position
         while position < bytes.count, bytes[position].isNameByte { position += 1 }
         guard start < position, bytes[start].isNameStart else { throw .malformedBody }
@@ -144,7 +139,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
 
     /// Reads an end tag of `name` whose `</` was read.
     @_lifetime(self: copy self)
-    private mutating func endTag(_ name: Range<Int>) throws(RefusalReason) {
+    mutating func endTag(_ name: Range<Int>) throws(RefusalReason) {
         guard bytes.repeats(name, at: position) else { throw .malformedBody }
         position += name.count
         if take(UInt8(ascii: ">")) { return }
@@ -239,10 +234,10 @@ struct BodyScanner: ~Copyable, ~Escapable {
         throw .malformedBody
     }
 
-    private static let sectionStart: StaticString = "<![CDATA["
+    static let sectionStart: StaticString = "<![CDATA["
 
     /// The place of the `]]>` that ends a CDATA section.
-    private func sectionEnd(from start: Int) throws(RefusalReason) -> Int {
+    func sectionEnd(from start: Int) throws(RefusalReason) -> Int {
         var index = start
         while index + 2 < bytes.count {
             if bytes[index] == UInt8(ascii: "]"), bytes.starts(with: "]]>", at: index) { return index }
@@ -252,7 +247,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
     }
 
     /// Refuses a `]]>` in text, which may not stand there (XML 1.0 §2.4).
-    private func refuseSectionEnd(at index: Int, textStart: Int) throws(RefusalReason) {
+    func refuseSectionEnd(at index: Int, textStart: Int) throws(RefusalReason) {
         if index - 2 >= textStart, bytes[index - 1] == UInt8(ascii: "]"), bytes[index - 2] == UInt8(ascii: "]") {
             throw .malformedBody
         }
@@ -270,7 +265,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
 
     /// Reads a predefined or numeric reference and appends the character that it stands for.
     @_lifetime(self: copy self)
-    private mutating func reference() throws(RefusalReason) {
+    mutating func reference() throws(RefusalReason) {
         for index in Self.predefined.indices where bytes.starts(with: Self.predefined[index].0, at: position) {
             position += Self.predefined[index].0.utf8CodeUnitCount
             scratch.append(Self.predefined[index].1)
@@ -297,111 +292,10 @@ struct BodyScanner: ~Copyable, ~Escapable {
         ("&quot;", UInt8(ascii: "\"")), ("&apos;", UInt8(ascii: "'")),
     ]
 
-    // MARK: Other elements
-
-    /// Skips an element, whose start tag was read up to the end of its name, and all in it.
-    @_lifetime(self: copy self)
-    private mutating func skipElement(_ name: Range<Int>) throws(RefusalReason) {
-        var open = [16 of Range<Int>](repeating: 0..<0)
-        var depth = 0
-        var name = name
-        while true {
-            if try !restOfStartTag() {
-                guard depth < Self.maximumDepth else { throw .malformedBody }
-                open[depth] = name
-                depth += 1
-            }
-            // Up to the next start tag, closing what ends before it.
-            while depth > 0 {
-                try skipText()
-                guard bytes.starts(with: "</", at: position) else { break }
-                position += 2
-                depth -= 1
-                try endTag(open[depth])
-            }
-            if depth == 0 { return }
-            name = try startTagName()
-        }
-    }
-
-    /// Reads the attributes and the end of a start tag; true where the element ends with it.
-    @_lifetime(self: copy self)
-    private mutating func restOfStartTag() throws(RefusalReason) -> Bool {
-        var names = [16 of Range<Int>](repeating: 0..<0)
-        var count = 0
-        while true {
-            let hadSpace = skipSpace()
-            if take(UInt8(ascii: ">")) { return false }
-            if take(UInt8(ascii: "/")) {
-                guard take(UInt8(ascii: ">")) else { throw .malformedBody }
-                return true
-            }
-            guard hadSpace, count < Self.maximumAttributes else { throw .malformedBody }
-            let name = try name()
-            for index in 0..<count
-            where names[index].count == name.count && bytes.repeats(names[index], at: name.lowerBound) {
-                throw .malformedBody
-            }
-            names[count] = name
-            count += 1
-            skipSpace()
-            guard take(UInt8(ascii: "=")) else { throw .malformedBody }
-            skipSpace()
-            try skipAttributeValue()
-        }
-    }
-
-    @_lifetime(self: copy self)
-    private mutating func skipAttributeValue() throws(RefusalReason) {
-        guard position < bytes.count else { throw .malformedBody }
-        let quote = bytes[position]
-        guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { throw .malformedBody }
-        position += 1
-        let kept = scratch.count
-        while position < bytes.count {
-            let byte = bytes[position]
-            if byte == quote {
-                position += 1
-                return
-            }
-            switch byte {
-            case UInt8(ascii: "<"): throw .malformedBody
-            case UInt8(ascii: "&"): try reference()
-            default: position += 1
-            }
-            scratch.removeSubrange(kept...)
-        }
-        throw .malformedBody
-    }
-
-    /// Skips text, references and CDATA sections up to a tag.
-    @_lifetime(self: copy self)
-    private mutating func skipText() throws(RefusalReason) {
-        let kept = scratch.count
-        var textStart = position
-        while position < bytes.count {
-            switch bytes[position] {
-            case UInt8(ascii: "<"):
-                guard bytes.starts(with: Self.sectionStart, at: position) else { return }
-                position = try sectionEnd(from: position + Self.sectionStart.utf8CodeUnitCount) + 3
-                textStart = position
-            case UInt8(ascii: "&"):
-                try reference()
-                scratch.removeSubrange(kept...)
-                textStart = position
-            case UInt8(ascii: ">"):
-                try refuseSectionEnd(at: position, textStart: textStart)
-                position += 1
-            default: position += 1
-            }
-        }
-        throw .malformedBody
-    }
-
     // MARK: Bytes
 
     @_lifetime(self: copy self)
-    private mutating func take(_ byte: UInt8) -> Bool {
+    mutating func take(_ byte: UInt8) -> Bool {
         guard position < bytes.count, bytes[position] == byte else { return false }
         position += 1
         return true
@@ -409,7 +303,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
 
     @_lifetime(self: copy self)
     @discardableResult
-    private mutating func skipSpace() -> Bool {
+    mutating func skipSpace() -> Bool {
         let start = position
         while position < bytes.count, bytes[position].isXMLSpace { position += 1 }
         return position > start

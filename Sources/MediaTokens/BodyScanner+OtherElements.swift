@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+// Elements of other names than a token's fields: read strictly, and skipped.
+
+extension BodyScanner {
+    /// How deep elements may stand in an element that is skipped, itself included.
+    private static let maximumDepth = 16
+    /// How many attributes one start tag may have.
+    private static let maximumAttributes = 16
+
+    /// Skips an element, whose start tag was read up to the end of its name, and all in it.
+    @_lifetime(self: copy self)
+    mutating func skipElement(_ name: Range<Int>) throws(RefusalReason) {
+        var open = [16 of Range<Int>](repeating: 0..<0)
+        var depth = 0
+        var name = name
+        while true {
+            if try !restOfStartTag() {
+                guard depth < Self.maximumDepth else { throw .malformedBody }
+                open[depth] = name
+                depth += 1
+            }
+            // Up to the next start tag, closing what ends before it.
+            while depth > 0 {
+                try skipText()
+                guard bytes.starts(with: "</", at: position) else { break }
+                position += 2
+                depth -= 1
+                try endTag(open[depth])
+            }
+            if depth == 0 { return }
+            name = try startTagName()
+        }
+    }
+
+    /// Reads the attributes and the end of a start tag; true where the element ends with it.
+    @_lifetime(self: copy self)
+    private mutating func restOfStartTag() throws(RefusalReason) -> Bool {
+        var names = [16 of Range<Int>](repeating: 0..<0)
+        var count = 0
+        while true {
+            let hadSpace = skipSpace()
+            if take(UInt8(ascii: ">")) { return false }
+            if take(UInt8(ascii: "/")) {
+                guard take(UInt8(ascii: ">")) else { throw .malformedBody }
+                return true
+            }
+            guard hadSpace, count < Self.maximumAttributes else { throw .malformedBody }
+            let name = try name()
+            for index in 0..<count
+            where names[index].count == name.count && bytes.repeats(names[index], at: name.lowerBound) {
+                throw .malformedBody
+            }
+            names[count] = name
+            count += 1
+            skipSpace()
+            guard take(UInt8(ascii: "=")) else { throw .malformedBody }
+            skipSpace()
+            try skipAttributeValue()
+        }
+    }
+
+    @_lifetime(self: copy self)
+    private mutating func skipAttributeValue() throws(RefusalReason) {
+        guard position < bytes.count else { throw .malformedBody }
+        let quote = bytes[position]
+        guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { throw .malformedBody }
+        position += 1
+        let kept = scratch.count
+        while position < bytes.count {
+            let byte = bytes[position]
+            if byte == quote {
+                position += 1
+                return
+            }
+            switch byte {
+            case UInt8(ascii: "<"): throw .malformedBody
+            case UInt8(ascii: "&"): try reference()
+            default: position += 1
+            }
+            scratch.removeSubrange(kept...)
+        }
+        throw .malformedBody
+    }
+
+    /// Skips text, references and CDATA sections up to a tag.
+    @_lifetime(self: copy self)
+    private mutating func skipText() throws(RefusalReason) {
+        let kept = scratch.count
+        var textStart = position
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "<"):
+                guard bytes.starts(with: Self.sectionStart, at: position) else { return }
+                position = try sectionEnd(from: position + Self.sectionStart.utf8CodeUnitCount) + 3
+                textStart = position
+            case UInt8(ascii: "&"):
+                try reference()
+                scratch.removeSubrange(kept...)
+                textStart = position
+            case UInt8(ascii: ">"):
+                try refuseSectionEnd(at: position, textStart: textStart)
+                position += 1
+            default: position += 1
+            }
+        }
+        throw .malformedBody
+    }
+}
