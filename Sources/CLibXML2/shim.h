@@ -16,7 +16,6 @@
 #include <libxml/parserInternals.h>
 #include <libxml/tree.h>
 #include <libxml/xmlerror.h>
-#include <libxml/xmlreader.h>
 
 /// `XML_SAX2_MAGIC` is a macro wider than `int`.
 static inline unsigned int clibxml2_sax2_magic(void) { return XML_SAX2_MAGIC; }

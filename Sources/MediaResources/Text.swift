@@ -26,18 +26,6 @@ extension String {
         }.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)
     }
 
-    /// Whether the bytes of this string are `bytes`.
-    package func hasSameBytes(as bytes: Span<UInt8>) -> Bool {
-        guard utf8.count == bytes.count else { return false }
-        return unsafe bytes.withUnsafeBytes { right in
-            let answer = unsafe utf8.withContiguousStorageIfAvailable { left in
-                guard let first = left.baseAddress, let second = right.baseAddress else { return true }
-                return unsafe memcmp(first, second, left.count) == 0
-            }
-            return unsafe answer ?? utf8.elementsEqual(right)
-        }
-    }
-
     /// This text in one printable line of at most `limit` characters, for errors and logs.
     package func printable(limit: Int) -> String {
         var line = ""
