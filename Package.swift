@@ -7,11 +7,13 @@ let package = Package(
     products: [
         .library(name: "MediaTokens", targets: ["MediaTokens"]),
         .library(name: "MediaResources", targets: ["MediaResources"]),
+        .library(name: "PlaybackGate", targets: ["PlaybackGate"]),
         .executable(name: "playgate", targets: ["playgate"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.9.0"),
     ],
     targets: [
         // Floor 0: C libraries of the system, a module map and a shim header each.
@@ -35,11 +37,21 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // Floor 2: the decision.
+        .target(
+            name: "PlaybackGate",
+            dependencies: [
+                "MediaResources", "MediaTokens",
+                .product(name: "Metrics", package: "swift-metrics"),
+            ],
+            swiftSettings: settings
+        ),
+
         // Floor 5: the command line.
         .executableTarget(
             name: "playgate",
             dependencies: [
-                "SlotPool", "MediaResources", "MediaTokens",
+                "MediaResources", "MediaTokens", "SlotPool",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],

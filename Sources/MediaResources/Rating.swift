@@ -35,7 +35,7 @@ public struct Rating: Sendable {
     }
 
     /// Whether both ratings are on one known scale, whatever their values.
-    func sharesScale(with other: Rating) -> Bool {
+    package func sharesScale(with other: Rating) -> Bool {
         guard let scale = RatingScale(scheme: scheme) else { return false }
         return scale == RatingScale(scheme: other.scheme)
     }

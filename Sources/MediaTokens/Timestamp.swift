@@ -35,7 +35,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     }
 
     /// The time `milliseconds` later; the furthest one there is, where that is too far.
-    func advanced(byMilliseconds milliseconds: Int64) -> Timestamp {
+    package func advanced(byMilliseconds milliseconds: Int64) -> Timestamp {
         let (sum, overflow) = millisecondsSince1970.addingReportingOverflow(milliseconds)
         return Timestamp(millisecondsSince1970: overflow ? (milliseconds < 0 ? .min : .max) : sum)
     }

@@ -29,6 +29,9 @@ public struct TokenFingerprint: Hashable, Sendable {
     /// The 32 bytes.
     public var bytes: [UInt8] { unsafe Swift.withUnsafeBytes(of: words) { unsafe Array($0) } }
 
+    /// The 32 bytes in four numbers, for tables that are made of numbers.
+    package var quarters: (UInt64, UInt64, UInt64, UInt64) { words }
+
     /// 64 lower-case hexadecimal digits.
     public var hexadecimal: String {
         bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
@@ -43,4 +46,28 @@ public struct TokenFingerprint: Hashable, Sendable {
     }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
+}
+
+extension TokenFingerprint {
+    /// Reads 64 hexadecimal digits of either case; nil for any other text.
+    public init?(hexadecimal text: String) {
+        guard text.utf8.count == 2 * Self.size else { return nil }
+        var bytes: [UInt8] = []
+        var high: UInt8?
+        for character in text.utf8 {
+            guard let digit = Character(Unicode.Scalar(character)).hexDigitValue.map(UInt8.init) else { return nil }
+            if let first = high {
+                bytes.append(first * 16 + digit)
+                high = nil
+            } else {
+                high = digit
+            }
+        }
+        let written = unsafe TokenFingerprint { target in
+            for place in bytes.indices { unsafe target[place] = bytes[place] }
+            return true
+        }
+        guard let written else { return nil }
+        self = written
+    }
 }

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import MediaResources
+
+/// What is protected, and by which resource: media ids and paths of streams.
+///
+/// The resource that a token must be good for comes from here and never from whoever asks. What is not in the catalogue
+/// is protected, and nobody can play it.
+public struct Catalogue: Sendable {
+    private var media: [ByteKey: Entry] = [:]
+    private var paths: [ByteKey: Entry] = [:]
+    private var folders: [ByteKey: Folder] = [:]
+
+    /// What is known of the paths in a folder.
+    private struct Folder {
+        var all: Entry?
+        var globs: [Entry] = []
+    }
+
+    /// Makes an empty catalogue: nothing can be played.
+    public init() {}
+
+    /// The number of entries.
+    public private(set) var count = 0
+
+    // MARK: Looking up
+
+    /// The entry of a media id, byte for byte.
+    public func entry(media id: String) -> Entry? { media[ByteKey(id)] }
+
+    /// The entry of a path. Of several patterns that cover it, the longest wins; of two that are equally long, the one
+    /// that protects.
+    public func entry(path: MediaPath) -> Entry? {
+        if let exact = paths[ByteKey(path.text)] { return exact }
+        var best: Entry?
+        var end = path.text.utf8.endIndex
+        while let slash = path.text.utf8[..<end].lastIndex(of: UInt8(ascii: "/")) {
+            let root = path.text[...slash]
+            // Globs of this folder may fix more than its name; those of folders above fix less only as a rule.
+            if let folder = folders[ByteKey(root)] {
+                for glob in folder.globs where glob.key.pattern?.covers(path) ?? false {
+                    best = glob.stronger(than: best)
+                }
+                if let all = folder.all { best = all.stronger(than: best) }
+            }
+            end = slash
+        }
+        // The folder itself may be named without its slash.
+        if let folder = folders[ByteKey(path.text + "/")]?.all { best = folder.stronger(than: best) }
+        return best
+    }
+
+    /// What is known of the target of a request.
+    public enum Finding: Hashable, Sendable {
+        /// An entry speaks of it.
+        case entry(Entry)
+        /// No entry does.
+        case unknown
+        /// It is a path that may mean several things.
+        case invalidPath(MediaPathError)
+    }
+
+    /// Looks up what is to be played.
+    public func find(_ target: PlaybackRequest.Target) -> Finding {
+        let found: Entry?
+        switch target {
+        case .media(let id): found = entry(media: id)
+        case .path(let requested):
+            do throws(MediaPathError) { found = entry(path: try MediaPath(requested)) } catch {
+                return .invalidPath(error)
+            }
+        }
+        return found.map { .entry($0) } ?? .unknown
+    }
+
+    // MARK: Adding
+
+    /// Adds an entry.
+    ///
+    /// - Throws: ``DuplicateEntry`` where there is an entry for the same media id or pattern already.
+    public mutating func add(_ entry: Entry) throws(DuplicateEntry) {
+        if let present = replace(entry, where: { _ in false }) {
+            throw DuplicateEntry(key: entry.key, present: present)
+        }
+    }
+
+    /// Adds what an item of a feed says: its media id, and the paths of its streams.
+    ///
+    /// What is in the catalogue by name stays as it is. Where two items name the same thing and differ in what protects
+    /// it, neither is to be believed: the thing gets an entry that no token opens.
+    ///
+    /// - Parameters:
+    ///   - item: The item.
+    ///   - requestor: Whose tokens are asked for.
+    ///   - source: The name of the feed.
+    ///   - scope: Which paths the item protects.
+    /// - Returns: The keys that other items of feeds claim too, with another resource.
+    public mutating func add(
+        _ item: CatalogueEntry,
+        requestor: String,
+        source: String,
+        scope: FeedPathScope = .file
+    ) -> [Entry.Key] {
+        var conflicts: [Entry.Key] = []
+        let protection = Entry.Protection.resource(item.resource, requestor: requestor)
+        for key in [.media(item.mediaID)] + scope.keys(item) {
+            let entry = Entry(key: key, protection: protection, origin: .feed(source, line: item.line))
+            guard let present = replace(entry, where: { _ in false }), case .feed = present.origin else { continue }
+            guard present.protection != protection else { continue }
+            conflicts.append(key)
+            _ = replace(Entry(key: key, protection: .ambiguous, origin: entry.origin)) { _ in true }
+        }
+        return conflicts
+    }
+
+    /// Puts `entry` in where its place is empty or `mayReplace` says so; returns what was there.
+    private mutating func replace(_ entry: Entry, where mayReplace: (Entry) -> Bool) -> Entry? {
+        let present: Entry?
+        switch entry.key {
+        case .media(let id):
+            present = media[ByteKey(id)]
+            if present.map(mayReplace) ?? true { media[ByteKey(id)] = entry }
+        case .path(let pattern):
+            switch pattern.form {
+            case .path:
+                present = paths[ByteKey(pattern.root)]
+                if present.map(mayReplace) ?? true { paths[ByteKey(pattern.root)] = entry }
+            case .folder:
+                present = folders[ByteKey(pattern.root)]?.all
+                if present.map(mayReplace) ?? true { folders[ByteKey(pattern.root), default: Folder()].all = entry }
+            case .glob:
+                let globs = folders[ByteKey(pattern.root)]?.globs ?? []
+                present = globs.first { $0.key == entry.key }
+                if present == nil { folders[ByteKey(pattern.root), default: Folder()].globs.append(entry) }
+            }
+        }
+        if present == nil { count += 1 }
+        return present
+    }
+}
+
+extension Catalogue {
+    /// What the catalogue says of a media id or of paths.
+    public struct Entry: Hashable, Sendable {
+        /// What it speaks of.
+        public let key: Key
+        /// What is asked for.
+        public let protection: Protection
+        /// Whether refusals are counted and logged, and allowed all the same.
+        public let isShadow: Bool
+        /// Where the entry comes from.
+        public let origin: Origin
+
+        /// Makes an entry.
+        public init(key: Key, protection: Protection, isShadow: Bool = false, origin: Origin = .list) {
+            self.key = key
+            self.protection = protection
+            self.isShadow = isShadow
+            self.origin = origin
+        }
+
+        /// What an entry speaks of.
+        public enum Key: Hashable, Sendable {
+            /// A media id, byte for byte.
+            case media(String)
+            /// The path of a stream, or many.
+            case path(PathPattern)
+
+            var pattern: PathPattern? {
+                if case .path(let pattern) = self { pattern } else { nil }
+            }
+
+            /// The media id or the pattern as written.
+            public var text: String {
+                switch self {
+                case .media(let id): id
+                case .path(let pattern): pattern.text
+                }
+            }
+        }
+
+        /// What is asked for.
+        public enum Protection: Hashable, Sendable {
+            /// No token.
+            case none
+            /// A token for this resource, issued to this requestor.
+            case resource(MediaResource, requestor: String)
+            /// Something that no token has: feeds contradict each other.
+            case ambiguous
+
+            /// What a token must be good for.
+            public var resource: MediaResource? {
+                if case .resource(let resource, _) = self { resource } else { nil }
+            }
+
+            /// Whose tokens are asked for.
+            public var requestor: String? {
+                if case .resource(_, let requestor) = self { requestor } else { nil }
+            }
+        }
+
+        /// Where an entry comes from.
+        public enum Origin: Hashable, Sendable {
+            /// The list of who runs the gate.
+            case list
+            /// A feed, by its name and the line of the item.
+            case feed(String, line: Int)
+        }
+
+        /// The one of this and `other` that decides.
+        fileprivate func stronger(than other: Entry?) -> Entry {
+            guard let other, let mine = key.pattern, let its = other.key.pattern else { return self }
+            if mine.fixedLength != its.fixedLength { return mine.fixedLength > its.fixedLength ? self : other }
+            return other.protection == .none ? self : other
+        }
+    }
+
+    /// Two entries for the same media id or pattern.
+    public struct DuplicateEntry: Error, Hashable, Sendable {
+        /// What both speak of.
+        public let key: Entry.Key
+        /// The entry that is there already.
+        public let present: Entry
+    }
+}
+
+/// Which paths an item of a feed protects.
+public enum FeedPathScope: String, Sendable, CaseIterable {
+    /// None: its media id alone.
+    case none
+    /// The paths of its streams.
+    case file
+    /// Everything in the folders of its streams: a manifest with its segments.
+    case folder
+
+    fileprivate func keys(_ item: CatalogueEntry) -> [Catalogue.Entry.Key] {
+        guard self != .none else { return [] }
+        return item.streamPaths.compactMap { requested in
+            guard let path = try? MediaPath(requested), !path.text.utf8.contains(where: { $0.isWildcard }) else {
+                return nil
+            }
+            guard let slash = path.text.lastIndex(of: "/") else { return nil }
+            // A folder of everything would let one item speak for all others.
+            let isRoot = slash == path.text.startIndex
+            let text = self == .folder && !isRoot ? String(path.text[...slash]) : path.text
+            return (try? PathPattern(text)).map { .path($0) }
+        }
+    }
+}
+
+extension UInt8 {
+    /// A path with such a character would be a glob; the item is then found by its media id only.
+    fileprivate var isWildcard: Bool { self == UInt8(ascii: "*") || self == UInt8(ascii: "?") }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import MediaResources
+
+/// The path of a stream in its one form: decoded once, without empty and dot segments.
+///
+/// What an origin may read in another way than the gate does is no path at all, so that nobody gets a protected file by
+/// the rules of an unprotected one.
+///
+/// Source: RFC 3986 §5.2.4 and §6.2.2, taken narrowly.
+public struct MediaPath: Hashable, Sendable {
+    /// The path, from `/` on.
+    public let text: String
+
+    /// The most bytes that a path may have as requested.
+    public static let maximumSize = 8 * 1024
+
+    /// Reads a path as it was requested.
+    ///
+    /// A query is cut off. One percent-encoding is undone, `//` counts as `/`, and dot segments are resolved.
+    ///
+    /// - Parameter requested: At most ``maximumSize`` bytes, beginning with `/`.
+    /// - Throws: ``MediaPathError``.
+    public init(_ requested: String) throws(MediaPathError) {
+        let bytes = requested.utf8
+        guard bytes.count <= Self.maximumSize else { throw .tooLong }
+        guard bytes.first == UInt8(ascii: "/") else { throw .notAbsolute }
+        let decoded = try Self.decode(bytes)
+        let resolved = try Self.resolve(decoded)
+        guard let text = String(validating: resolved, as: UTF8.self) else { throw .notUTF8 }
+        self.text = text
+    }
+
+    /// Undoes one percent-encoding, up to the query.
+    private static func decode(_ bytes: String.UTF8View) throws(MediaPathError) -> [UInt8] {
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(bytes.count)
+        var rest = bytes.makeIterator()
+        while var byte = rest.next() {
+            var isEncoded = false
+            switch byte {
+            case UInt8(ascii: "?"): return decoded
+            case UInt8(ascii: "#"): throw .fragment
+            case UInt8(ascii: "%"):
+                guard let high = rest.next()?.hexadecimalDigit, let low = rest.next()?.hexadecimalDigit else {
+                    throw .badEncoding
+                }
+                byte = high * 16 + low
+                isEncoded = true
+            default: break
+            }
+            switch byte {
+            case 0x00...0x1F, 0x7F: throw .controlCharacter
+            case UInt8(ascii: "\\"): throw .backslash
+            case UInt8(ascii: "/") where isEncoded: throw .encodedSlash
+            case UInt8(ascii: ";"): throw .parameters
+            default: decoded.append(byte)
+            }
+            // What looks encoded again would name another file to whoever decodes twice.
+            if decoded.count >= 3, decoded[decoded.count - 3] == UInt8(ascii: "%"),
+                decoded[decoded.count - 2].hexadecimalDigit != nil, decoded[decoded.count - 1].hexadecimalDigit != nil
+            {
+                throw .encodedTwice
+            }
+        }
+        return decoded
+    }
+
+    /// Removes empty and dot segments. A slash at the end stays.
+    private static func resolve(_ path: [UInt8]) throws(MediaPathError) -> [UInt8] {
+        var resolved: [UInt8] = []
+        resolved.reserveCapacity(path.count)
+        var position = 0
+        while position < path.count {
+            // At a slash: the segment up to the next one.
+            var end = position + 1
+            while end < path.count, path[end] != UInt8(ascii: "/") { end += 1 }
+            let segment = path[position + 1..<end]
+            let isLast = end == path.count
+            switch segment.elementsEqual("..".utf8) ? 2 : segment.elementsEqual(".".utf8) ? 1 : 0 {
+            case 2:
+                guard let slash = resolved.lastIndex(of: UInt8(ascii: "/")) else { throw .aboveRoot }
+                resolved.removeSubrange(slash...)
+                if isLast { resolved.append(UInt8(ascii: "/")) }
+            case 1:
+                if isLast { resolved.append(UInt8(ascii: "/")) }
+            default:
+                if !segment.isEmpty || isLast { resolved += path[position..<end] }
+            }
+            position = end
+        }
+        return resolved
+    }
+
+    /// Byte equality.
+    public static func == (left: MediaPath, right: MediaPath) -> Bool { left.text.hasSameBytes(as: right.text) }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ByteKey(text)) }
+}
+
+/// Why a text is no path of a stream.
+@nonexhaustive
+public enum MediaPathError: String, Error, Sendable, CaseIterable {
+    /// More than 8 KiB.
+    case tooLong = "path_too_long"
+    /// It does not begin with a slash.
+    case notAbsolute = "path_not_absolute"
+    /// A percent sign that two hexadecimal digits do not follow.
+    case badEncoding = "path_bad_encoding"
+    /// What is still percent-encoded when it is decoded.
+    case encodedTwice = "path_encoded_twice"
+    /// A slash that is percent-encoded.
+    case encodedSlash = "path_encoded_slash"
+    /// A backslash, encoded or not.
+    case backslash = "path_backslash"
+    /// A control character, encoded or not.
+    case controlCharacter = "path_control_character"
+    /// A semicolon: some servers cut off what follows, others do not.
+    case parameters = "path_parameters"
+    /// A fragment, which no client sends.
+    case fragment = "path_fragment"
+    /// More `..` than there are segments.
+    case aboveRoot = "path_above_root"
+    /// Bytes that are not UTF-8.
+    case notUTF8 = "path_not_utf8"
+}
+
+/// A text that is compared and hashed by its bytes: two spellings of one character are two names.
+struct ByteKey: Hashable {
+    let text: Substring
+
+    init(_ text: Substring) { self.text = text }
+    init(_ text: String) { self.text = text[...] }
+
+    static func == (left: ByteKey, right: ByteKey) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(text.utf8.count)
+        for byte in text.utf8 { hasher.combine(byte) }
+    }
+}
+
+extension UInt8 {
+    fileprivate var hexadecimalDigit: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// The paths that an entry of the catalogue speaks of.
+///
+/// - `/vod/1234/master.m3u8`: this path.
+/// - `/live/tnt/`: everything below this folder, and the folder itself.
+/// - `/vod/*/trailer-??.m3u8`: a glob. `?` is one character and `*` any number of them, both within a segment; `**` is
+///   any number of characters, slashes too.
+public struct PathPattern: Hashable, Sendable {
+    /// The pattern as written.
+    public let text: String
+
+    /// How much of a path it fixes: the bytes that are no wildcards. The longest pattern wins.
+    let fixedLength: Int
+    /// The folder that all paths of the pattern lie in, from `/` to `/`; for a path, the path.
+    let root: Substring
+    /// What a path must look like.
+    let form: Form
+
+    enum Form: Hashable, Sendable {
+        case path
+        case folder
+        case glob([Step])
+    }
+
+    /// A step of a glob.
+    enum Step: Hashable, Sendable {
+        case byte(UInt8)
+        case anyCharacter
+        case anyWithinSegment
+        case anything
+    }
+
+    /// The most wildcards that a glob may have.
+    public static let maximumWildcards = 16
+
+    /// Reads a pattern.
+    ///
+    /// - Parameter text: A path in its one form, see ``MediaPath``, in plain characters: nothing in it is decoded.
+    /// - Throws: ``PathPatternError``.
+    public init(_ text: String) throws(PathPatternError) {
+        self.text = text
+        guard text.utf8.first == UInt8(ascii: "/") else { throw .notAbsolute }
+        guard text.utf8.count <= MediaPath.maximumSize else { throw .tooLong }
+        guard Self.isNormal(text) else { throw .notNormal }
+        let isGlob = text.utf8.contains { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "?") }
+        guard isGlob else {
+            form = text.utf8.last == UInt8(ascii: "/") ? .folder : .path
+            root = text[...]
+            fixedLength = text.utf8.count
+            return
+        }
+        let steps = Self.steps(text)
+        let wildcards = steps.count { if case .byte = $0 { false } else { true } }
+        guard wildcards <= Self.maximumWildcards else { throw .tooManyWildcards }
+        form = .glob(steps)
+        fixedLength = steps.count - wildcards
+        let head = text.prefix { $0 != "*" && $0 != "?" }
+        root = head[...(head.lastIndex(of: "/") ?? head.startIndex)]
+    }
+
+    /// Whether `text` is what a path looks like when it is normalised; wildcards aside.
+    private static func isNormal(_ text: String) -> Bool {
+        let segments = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        return segments.dropLast().allSatisfy { !$0.isEmpty } && segments.allSatisfy { $0 != "." && $0 != ".." }
+            && text.utf8.allSatisfy { byte in
+                byte > 0x1F && byte != 0x7F && byte != UInt8(ascii: "\\") && byte != UInt8(ascii: ";")
+                    && byte != UInt8(ascii: "#")
+            }
+    }
+
+    private static func steps(_ text: String) -> [Step] {
+        var steps: [Step] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "?"): steps.append(.anyCharacter)
+            case UInt8(ascii: "*"):
+                switch steps.last {
+                case .anyWithinSegment: steps[steps.count - 1] = .anything
+                case .anything: break
+                default: steps.append(.anyWithinSegment)
+                }
+            default: steps.append(.byte(byte))
+            }
+        }
+        return steps
+    }
+
+    /// Whether `path` is one of the pattern's, given that it lies in ``root``.
+    func covers(_ path: MediaPath) -> Bool {
+        switch form {
+        case .path, .folder: true
+        case .glob(let steps): Self.matches(path.text.utf8, steps)
+        }
+    }
+
+    /// Follows all ways through the steps at once: no pattern takes longer than path times steps.
+    private static func matches(_ path: String.UTF8View, _ steps: [Step]) -> Bool {
+        var live = [Bool](repeating: false, count: steps.count + 1)
+        live[0] = true
+        skipStars(&live, steps)
+        for byte in path {
+            var next = [Bool](repeating: false, count: steps.count + 1)
+            for place in steps.indices where live[place] {
+                switch steps[place] {
+                case .byte(let wanted): if byte == wanted { next[place + 1] = true }
+                case .anyCharacter:
+                    // One character: its first byte takes the step, those that follow belong to it.
+                    if byte & 0xC0 != 0x80, byte != UInt8(ascii: "/") { next[place + 1] = true }
+                case .anyWithinSegment: if byte != UInt8(ascii: "/") { next[place] = true }
+                case .anything: next[place] = true
+                }
+            }
+            if byte & 0xC0 == 0x80 {
+                for place in steps.indices where steps[place] == .anyCharacter && live[place + 1] {
+                    next[place + 1] = true
+                }
+            }
+            live = next
+            skipStars(&live, steps)
+        }
+        return live[steps.count]
+    }
+
+    /// A star may stand for nothing.
+    private static func skipStars(_ live: inout [Bool], _ steps: [Step]) {
+        for place in steps.indices where live[place] {
+            if steps[place] == .anyWithinSegment || steps[place] == .anything { live[place + 1] = true }
+        }
+    }
+}
+
+/// Why a text is no pattern of paths.
+@nonexhaustive
+public enum PathPatternError: String, Error, Sendable, CaseIterable {
+    /// It does not begin with a slash.
+    case notAbsolute = "pattern_not_absolute"
+    /// More than 8 KiB.
+    case tooLong = "pattern_too_long"
+    /// Empty or dot segments, a backslash, `;`, `#` or a control character: no path looks like that.
+    case notNormal = "pattern_not_normal"
+    /// More than 16 wildcards.
+    case tooManyWildcards = "pattern_too_many_wildcards"
+}
+
+extension PathPatternError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .notAbsolute: "a path must begin with / [\(rawValue)]"
+        case .tooLong: "a path must not have more than 8 KiB [\(rawValue)]"
+        case .notNormal:
+            "no path that is requested looks like this: remove //, /./, /../, backslashes, ; and # [\(rawValue)]"
+        case .tooManyWildcards: "a glob must not have more than 16 wildcards [\(rawValue)]"
+        }
+    }
+}

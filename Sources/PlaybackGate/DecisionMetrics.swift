@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import MediaTokens
+public import Metrics
+
+/// Counts decisions and measures how long they take, in whatever swift-metrics is set up to report to.
+///
+/// - `playgate_decisions`: decisions by `decision` (`allow`, `refuse`, `shadow`) and `code`.
+/// - `playgate_decision_duration`: from receipt to decision, without the use store.
+/// - `playgate_store_duration`: what the use store took, where it does input and output.
+/// - `playgate_store_errors`: how often the use store did not answer.
+///
+/// All labels are of closed lists, and all handles are made once.
+public struct DecisionMetrics: DecisionObserver {
+    private let allowed: [String: Counter]
+    private let refused: [DenyCode: Counter]
+    private let shadowed: [DenyCode: Counter]
+    private let duration: Metrics.Timer
+    private let storeDuration: Metrics.Timer
+    private let storeErrors: Counter
+
+    /// Makes an observer.
+    ///
+    /// - Parameters:
+    ///   - factory: Where metrics are reported to; what the process is set up for by default.
+    ///   - store: The name of the use store.
+    public init(factory: any MetricsFactory = MetricsSystem.factory, store: String) {
+        let counter = { (decision: String, code: String) in
+            Counter(
+                label: "playgate_decisions",
+                dimensions: [("decision", decision), ("code", code)],
+                factory: factory
+            )
+        }
+        let reasons = ["unprotected", "verified", "repeated", "use_unknown"]
+        allowed = Dictionary(uniqueKeysWithValues: reasons.map { ($0, counter("allow", $0)) })
+        refused = Dictionary(uniqueKeysWithValues: DenyCode.allCases.map { ($0, counter("refuse", $0.rawValue)) })
+        shadowed = Dictionary(uniqueKeysWithValues: DenyCode.allCases.map { ($0, counter("shadow", $0.rawValue)) })
+        duration = Metrics.Timer(label: "playgate_decision_duration", dimensions: [], factory: factory)
+        let labels = [("store", store)]
+        storeDuration = Metrics.Timer(label: "playgate_store_duration", dimensions: labels, factory: factory)
+        storeErrors = Counter(label: "playgate_store_errors", dimensions: labels, factory: factory)
+    }
+
+    public func observe(_ event: DecisionEvent) {
+        switch event.decision {
+        case .refuse(let refusal): refused[refusal.code]?.increment()
+        case .allow(let allowance):
+            switch allowance.reason {
+            case .shadow(let code): shadowed[code]?.increment()
+            default: allowed[allowance.reason.name]?.increment()
+            }
+            if allowance.reason == .useUnknown { storeErrors.increment() }
+        }
+        if event.decision.code == .useStoreUnavailable { storeErrors.increment() }
+        duration.recordNanoseconds((event.latency - (event.storeLatency ?? .zero)).nanoseconds)
+        if let latency = event.storeLatency { storeDuration.recordNanoseconds(latency.nanoseconds) }
+    }
+
+    /// Counts a request that was refused before there was a decision, for want of room.
+    public func countOverload() { refused[.overloaded]?.increment() }
+}
+
+/// Several observers in a row.
+public struct DecisionObservers: DecisionObserver {
+    private let observers: [any DecisionObserver]
+
+    /// Makes one of many.
+    public init(_ observers: [any DecisionObserver]) { self.observers = observers }
+
+    public func observe(_ event: DecisionEvent) {
+        for observer in observers { observer.observe(event) }
+    }
+}
+
+extension Duration {
+    fileprivate var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
+}

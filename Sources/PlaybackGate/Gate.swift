@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import MediaResources
+public import MediaTokens
+
+/// The judge of playbacks: catalogue, verification, policies and use, in this order.
+///
+/// A value: make one from what it should go by, share it among any number of threads, and make another when something
+/// changes. All gates of a service share the store.
+///
+/// ```swift
+/// let gate = Gate(catalogue: catalogue, verifier: verifier, store: MemoryUseStore())
+/// switch await gate.decide(PlaybackRequest(.media("tnt-live"), token: token), at: .now()) {
+/// case .allow(let allowance): release(allowance)
+/// case .refuse(let refusal): answer(refusal.code, refusal.action)
+/// }
+/// ```
+public struct Gate: Sendable {
+    /// What is protected.
+    public let catalogue: Catalogue
+    /// What judges tokens.
+    public let verifier: Verifier
+    /// What is demanded beside a valid token.
+    public let policies: [PlaybackPolicy]
+    /// What records uses.
+    public let store: any UseStore
+    /// How uses are taken, and what happens to refusals.
+    public let rules: Rules
+
+    private let observer: any DecisionObserver
+    private let localStore: (any LocalUseStore)?
+
+    /// How uses are taken, and what happens to refusals.
+    public struct Rules: Hashable, Sendable {
+        /// How often a token may be used, from 1 to 16. More than once only for issuers that give two viewers one token
+        /// within a second.
+        public var maximumUses: Int
+        /// How long the use store may take.
+        public var storeDeadline: Duration
+        /// Whether a playback may start when the use store does not answer. Then tokens can be used again.
+        public var allowsUnknownUse: Bool
+        /// Whether everything is allowed, and refusals are counted and logged only.
+        public var isShadow: Bool
+
+        /// Makes rules; the strict ones by default.
+        public init(
+            maximumUses: Int = 1,
+            storeDeadline: Duration = .milliseconds(250),
+            allowsUnknownUse: Bool = false,
+            isShadow: Bool = false
+        ) {
+            self.maximumUses = maximumUses
+            self.storeDeadline = storeDeadline
+            self.allowsUnknownUse = allowsUnknownUse
+            self.isShadow = isShadow
+        }
+    }
+
+    /// Makes a gate.
+    public init(
+        catalogue: Catalogue,
+        verifier: Verifier,
+        policies: [PlaybackPolicy] = [],
+        store: any UseStore,
+        rules: Rules = Rules(),
+        observer: any DecisionObserver = NoObserver()
+    ) {
+        self.catalogue = catalogue
+        self.verifier = verifier
+        self.policies = policies
+        self.store = store
+        self.rules = rules
+        self.observer = observer
+        localStore = store as? any LocalUseStore
+    }
+
+    // MARK: Deciding
+
+    /// Decides whether a playback may start, and uses the token up if it may.
+    ///
+    /// - Parameters:
+    ///   - request: What is to be played, with which token.
+    ///   - now: The time of receipt.
+    public func decide(_ request: PlaybackRequest, at now: Timestamp) async -> Decision {
+        let start = ContinuousClock.now
+        let pending: PendingUse
+        switch examine(request, at: now) {
+        case .decided(let decision): return finish(decision, request, now, start)
+        case .use(let use): pending = use
+        }
+        if let localStore {
+            let outcome = localStore.recordNow(pending.use, at: now)
+            return finish(decision(outcome, pending.subject), request, now, start, asked: start)
+        }
+        let asked = ContinuousClock.now
+        let answer = await withDeadline(rules.storeDeadline) { [store] () -> UseOutcome? in
+            try? await store.record(pending.use, at: now)
+        }
+        return finish(decision(answer ?? nil, pending.subject), request, now, start, asked: asked)
+    }
+
+    /// Decides at once; nil where the use store has to be waited for, and ``decide(_:at:)`` must be called.
+    ///
+    /// Nothing is recorded where it returns nil.
+    public func decideNow(_ request: PlaybackRequest, at now: Timestamp) -> Decision? {
+        let start = ContinuousClock.now
+        switch examine(request, at: now) {
+        case .decided(let decision): return finish(decision, request, now, start)
+        case .use(let pending):
+            guard let localStore else { return nil }
+            let outcome = localStore.recordNow(pending.use, at: now)
+            return finish(decision(outcome, pending.subject), request, now, start, asked: start)
+        }
+    }
+
+    // MARK: The steps
+
+    private enum Examination {
+        case decided(Decision)
+        case use(PendingUse)
+    }
+
+    private struct PendingUse: Sendable {
+        let use: TokenUse
+        let subject: Decision.Subject
+    }
+
+    /// All steps but the last: nothing is recorded.
+    private func examine(_ request: PlaybackRequest, at now: Timestamp) -> Examination {
+        let entry: Catalogue.Entry
+        let nothing = Decision.Subject(entry: nil, token: nil)
+        switch catalogue.find(request.target) {
+        case .entry(let found): entry = found
+        case .unknown: return .decided(refusal(.unknownMedia, nothing))
+        case .invalidPath: return .decided(refusal(.invalidPath, nothing))
+        }
+        let subject = Decision.Subject(entry: entry, token: nil)
+        guard entry.protection != .none else {
+            return .decided(.allow(Decision.Allowance(reason: .unprotected, subject: subject)))
+        }
+        guard let token = request.token, !token.isEmpty else { return .decided(refusal(.tokenMissing, subject)) }
+        guard case .resource(let resource, let requestor) = entry.protection else {
+            return .decided(refusal(.token(.resourceMismatch), subject))
+        }
+        switch verifier.verify(token, for: resource, requestor: requestor, at: now) {
+        case .refused(let refused):
+            return .decided(refusal(.token(refused.reason), Decision.Subject(entry: entry, token: refused.token)))
+        case .valid(let token, _):
+            let subject = Decision.Subject(entry: entry, token: token)
+            for policy in policies {
+                if let code = policy.refusal(token, resource) { return .decided(refusal(code, subject)) }
+            }
+            let use = TokenUse(
+                token,
+                forgettable: token.expires.advanced(byMilliseconds: lateLeewayMilliseconds),
+                maximumUses: rules.maximumUses,
+                playbackID: request.playbackID,
+                media: entry.key.text
+            )
+            return .use(PendingUse(use: use, subject: subject))
+        }
+    }
+
+    /// What the store's answer means; nil is none.
+    private func decision(_ outcome: UseOutcome?, _ subject: Decision.Subject) -> Decision {
+        switch outcome {
+        case .recorded: .allow(Decision.Allowance(reason: .verified, subject: subject))
+        case .repeated: .allow(Decision.Allowance(reason: .repeated, subject: subject))
+        case .usedUp: refusal(.tokenAlreadyUsed, subject)
+        case .revoked(.token): refusal(.tokenRevoked, subject)
+        case .revoked(.session): refusal(.sessionRevoked, subject)
+        case .revoked(.mvpd): refusal(.mvpdRevoked, subject)
+        case .full: refusal(.useStoreFull, subject)
+        case nil:
+            rules.allowsUnknownUse
+                ? .allow(Decision.Allowance(reason: .useUnknown, subject: subject))
+                : refusal(.useStoreUnavailable, subject)
+        }
+    }
+
+    private func refusal(_ code: DenyCode, _ subject: Decision.Subject) -> Decision {
+        if rules.isShadow || subject.entry?.isShadow ?? false {
+            return .allow(Decision.Allowance(reason: .shadow(code), subject: subject))
+        }
+        return .refuse(Decision.Refusal(code: code, subject: subject))
+    }
+
+    private func finish(
+        _ decision: Decision,
+        _ request: PlaybackRequest,
+        _ now: Timestamp,
+        _ start: ContinuousClock.Instant,
+        asked: ContinuousClock.Instant? = nil
+    ) -> Decision {
+        let end = ContinuousClock.now
+        observer.observe(
+            DecisionEvent(
+                target: request.target,
+                client: request.client,
+                decision: decision,
+                time: now,
+                latency: end - start,
+                storeLatency: localStore == nil ? asked.map { end - $0 } : nil
+            )
+        )
+        return decision
+    }
+
+    private var lateLeewayMilliseconds: Int64 {
+        let (seconds, attoseconds) = verifier.policy.lateLeeway.components
+        return seconds * 1000 + attoseconds / 1_000_000_000_000_000
+    }
+}
+
+extension Gate {
+    /// Records a revocation, within the deadline of the store.
+    ///
+    /// - Throws: ``UseStoreError``.
+    public func record(_ revocation: Revocation, at now: Timestamp) async throws(UseStoreError) {
+        let answer = await withDeadline(rules.storeDeadline) { [store] () -> Result<Void, UseStoreError> in
+            do throws(UseStoreError) {
+                try await store.revoke(revocation, at: now)
+                return .success(())
+            } catch { return .failure(error) }
+        }
+        guard let answer else { throw UseStoreError(.deadline, "the store did not answer in time") }
+        try answer.get()
+    }
+
+    /// Finds out whether the store can record uses, within its deadline.
+    ///
+    /// - Throws: ``UseStoreError``.
+    public func checkStore() async throws(UseStoreError) {
+        let answer = await withDeadline(rules.storeDeadline) { [store] () -> Result<Void, UseStoreError> in
+            do throws(UseStoreError) {
+                try await store.check()
+                return .success(())
+            } catch { return .failure(error) }
+        }
+        guard let answer else { throw UseStoreError(.deadline, "the store did not answer in time") }
+        try answer.get()
+    }
+}

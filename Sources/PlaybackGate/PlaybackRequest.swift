@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// What somebody asks the gate: may this be played, with this token?
+public struct PlaybackRequest: Hashable, Sendable {
+    /// What is to be played.
+    public enum Target: Hashable, Sendable {
+        /// A media id of the catalogue, byte for byte.
+        case media(String)
+        /// The path of a stream as it was requested: percent-encoded, a query may follow.
+        case path(String)
+    }
+
+    /// What is to be played.
+    public var target: Target
+    /// The media token as transmitted, if there is one.
+    public var token: String?
+    /// What names this start of a playback, so that a second request for it gets the answer of the first.
+    public var playbackID: String?
+    /// Who asks, as far as is known. Never decides anything.
+    public var client: Client
+
+    /// Facts about who asks, for the log.
+    public struct Client: Hashable, Sendable {
+        /// The trace of the request, as in the answer.
+        public var trace: String
+        /// The caller by its own credentials, such as the name of an API key.
+        public var caller: String?
+
+        /// Makes facts about a client.
+        public init(trace: String = "", caller: String? = nil) {
+            self.trace = trace
+            self.caller = caller
+        }
+    }
+
+    /// Makes a request.
+    public init(_ target: Target, token: String?, playbackID: String? = nil, client: Client = Client()) {
+        self.target = target
+        self.token = token
+        self.playbackID = playbackID
+        self.client = client
+    }
+}

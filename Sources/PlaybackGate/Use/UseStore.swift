@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import MediaTokens
+
+/// The record of which tokens were used, and of what was revoked.
+///
+/// Recording a use is atomic: of any number of requests with one token, at once or one after the other, on however many
+/// machines share the store, as many are the first as the token may be used.
+public protocol UseStore: Sendable {
+    /// The store's name in logs and metrics: `memory`, `sqlite`, `redis`.
+    var name: String { get }
+
+    /// Records a use, unless the token was revoked or used up.
+    ///
+    /// - Parameters:
+    ///   - use: The token, and what is known of this playback.
+    ///   - now: The time of receipt.
+    /// - Throws: ``UseStoreError`` where it is not known whether the use was recorded.
+    func record(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome
+
+    /// Records a revocation.
+    ///
+    /// - Throws: ``UseStoreError`` where it is not known whether it was recorded.
+    func revoke(_ revocation: Revocation, at now: Timestamp) async throws(UseStoreError)
+
+    /// Finds out whether the store can record uses.
+    ///
+    /// - Throws: ``UseStoreError`` where it cannot.
+    func check() async throws(UseStoreError)
+}
+
+/// A store that answers at once, without input or output: a decision need not leave its thread.
+public protocol LocalUseStore: UseStore {
+    /// Records a use, unless the token was revoked or used up.
+    func recordNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome
+}
+
+extension LocalUseStore {
+    public func record(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome {
+        recordNow(use, at: now)
+    }
+
+    public func check() async throws(UseStoreError) {}
+}
+
+/// One use of a token.
+public struct TokenUse: Hashable, Sendable {
+    /// The token, which is verified.
+    public let token: MediaToken
+    /// When the token can no longer be verified, and its record be forgotten.
+    public let forgettable: Timestamp
+    /// How often a token may be used, from 1 to ``maximumUsesLimit``.
+    public let maximumUses: Int
+    /// What names this start of a playback, if anything does: never 0.
+    public let playback: UInt64?
+
+    /// The most uses that a token may be given.
+    public static let maximumUsesLimit = 16
+
+    /// Makes a use.
+    ///
+    /// - Parameters:
+    ///   - token: A verified token.
+    ///   - forgettable: When the token can no longer be verified.
+    ///   - maximumUses: From 1 to ``maximumUsesLimit``; what is outside counts as the nearest of them.
+    ///   - playbackID: What names this start of a playback.
+    ///   - media: What is played: a playback id names a playback of this and of nothing else.
+    public init(
+        _ token: MediaToken,
+        forgettable: Timestamp,
+        maximumUses: Int = 1,
+        playbackID: String? = nil,
+        media: String = ""
+    ) {
+        self.token = token
+        self.forgettable = forgettable
+        self.maximumUses = min(max(maximumUses, 1), Self.maximumUsesLimit)
+        playback = playbackID.map { id in
+            let digest = SHA256.digest("\(id.utf8.count):\(id)\(media)")
+            let number = digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+            return max(number, 1)
+        }
+    }
+}
+
+/// What became of a use.
+@nonexhaustive
+public enum UseOutcome: Hashable, Sendable {
+    /// It is recorded: the playback may start.
+    case recorded
+    /// It had been recorded before, for the same playback.
+    case repeated
+    /// The token is used up.
+    case usedUp
+    /// The token is revoked, by what.
+    case revoked(Revocation.Kind)
+    /// There is no room for one more live token.
+    case full
+}
+
+/// The reason why a store cannot answer.
+public struct UseStoreError: Error, Sendable {
+    /// What is wrong; stable, for programs.
+    public let code: Code
+    /// What is wrong, in words, for people.
+    public let reason: String
+
+    /// What keeps a store from answering.
+    @nonexhaustive
+    public enum Code: String, Sendable, CaseIterable {
+        /// It cannot be reached, or says that it cannot work.
+        case unavailable = "store_unavailable"
+        /// It did not answer in time.
+        case deadline = "store_deadline"
+        /// It has no room for one more revocation.
+        case full = "store_full"
+        /// It cannot be opened or set up as configured.
+        case misconfigured = "store_misconfigured"
+    }
+
+    /// Makes an error.
+    public init(_ code: Code, _ reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+}
+
+extension UseStoreError: Equatable {
+    /// Equality of codes.
+    public static func == (left: UseStoreError, right: UseStoreError) -> Bool { left.code == right.code }
+}
+
+extension UseStoreError: CustomStringConvertible {
+    public var description: String { "\(reason) [\(code.rawValue)]" }
+}
