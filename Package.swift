@@ -8,12 +8,21 @@ let package = Package(
         .library(name: "MediaTokens", targets: ["MediaTokens"]),
         .library(name: "MediaResources", targets: ["MediaResources"]),
         .library(name: "PlaybackGate", targets: ["PlaybackGate"]),
+        .library(name: "GateStores", targets: ["GateStores"]),
         .executable(name: "playgate", targets: ["playgate"]),
+    ],
+    traits: [
+        .trait(name: "SQLite", description: "The token-use store in a SQLite file (needs libsqlite3)."),
+        .trait(name: "Redis", description: "The token-use store in Redis (needs libhiredis)."),
+        .default(enabledTraits: ["SQLite", "Redis"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.9.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         // Floor 0: C libraries of the system, a module map and a shim header each.
@@ -26,6 +35,11 @@ let package = Package(
             name: "CLibXML2",
             pkgConfig: "libxml-2.0",
             providers: [.apt(["libxml2-dev"]), .brew(["libxml2"])]
+        ),
+        .systemLibrary(
+            // Without pkg-config: its file sets a flag that packages may not.
+            name: "CHiredis",
+            providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]
         ),
         .target(name: "SlotPool", swiftSettings: settings),
 
@@ -43,6 +57,20 @@ let package = Package(
             dependencies: [
                 "MediaResources", "MediaTokens",
                 .product(name: "Metrics", package: "swift-metrics"),
+            ],
+            swiftSettings: settings
+        ),
+
+        // Floor 3: records of use that outlive a process or span machines.
+        .target(
+            name: "GateStores",
+            dependencies: [
+                "MediaTokens", "PlaybackGate",
+                .target(name: "CHiredis", condition: .when(traits: ["Redis"])),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Redis"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Redis"])),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Redis"])),
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"])),
             ],
             swiftSettings: settings
         ),

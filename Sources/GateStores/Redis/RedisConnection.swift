@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+#if Redis
+    internal import NIOCore
+    internal import PlaybackGate
+
+    /// The handler of a connection to Redis: commands out, replies in, in one order.
+    ///
+    /// Everything is pipelined. When the connection ends, or the oldest reply stays out for too long, all that is waited
+    /// for fails at once.
+    final class RedisConnectionHandler: ChannelDuplexHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundIn = RedisRequest
+        typealias OutboundOut = ByteBuffer
+
+        private var waiting = CircularBuffer<(promise: EventLoopPromise<RedisReply>, since: NIODeadline)>()
+        private let reader: RedisReplyReader?
+        private let patience: TimeAmount
+        private var watch: RepeatedTask?
+
+        /// How many replies may be waited for.
+        static let waitingLimit = 10_000
+
+        /// - Parameter patience: How long the oldest reply may stay out before the connection is given up.
+        init(patience: TimeAmount) {
+            self.patience = patience
+            reader = RedisReplyReader()
+        }
+
+        func channelActive(context: ChannelHandlerContext) {
+            let channel = context.channel
+            let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
+            watch = context.eventLoop.scheduleRepeatedTask(initialDelay: patience, delay: patience) { _ in
+                handler.value.closeIfStuck(channel)
+            }
+            context.fireChannelActive()
+        }
+
+        private func closeIfStuck(_ channel: any Channel) {
+            guard let oldest = waiting.first, oldest.since + patience < .now() else { return }
+            channel.close(mode: .all, promise: nil)
+        }
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            let request = unwrapOutboundIn(data)
+            guard waiting.count < Self.waitingLimit else {
+                request.promise.fail(UseStoreError(.unavailable, "\(Self.waitingLimit) replies are waited for already"))
+                return
+            }
+            waiting.append((request.promise, .now()))
+            context.write(wrapOutboundOut(ByteBuffer(bytes: request.command.bytes)), promise: promise)
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let buffer = unwrapInboundIn(data)
+            do throws(RedisReplyReader.Malformed) {
+                guard let reader else { throw RedisReplyReader.Malformed(reason: "no memory") }
+                try unsafe buffer.withReplyBytes { bytes throws(RedisReplyReader.Malformed) in
+                    try unsafe reader.feed(bytes)
+                }
+                while let reply = try reader.next() {
+                    guard let first = waiting.popFirst() else {
+                        throw RedisReplyReader.Malformed(reason: "a reply that nobody asked for")
+                    }
+                    first.promise.succeed(reply)
+                }
+            } catch {
+                fail("Redis sent what cannot be read: \(error.reason)")
+                context.close(promise: nil)
+            }
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            watch?.cancel()
+            fail("the connection to Redis has ended")
+            context.fireChannelInactive()
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            fail("the connection to Redis has failed: \(error)")
+            context.close(promise: nil)
+        }
+
+        private func fail(_ reason: String) {
+            let failed = waiting
+            waiting.removeAll()
+            for entry in failed { entry.promise.fail(UseStoreError(.unavailable, reason)) }
+        }
+    }
+
+    /// A command, and who waits for its reply.
+    struct RedisRequest: Sendable {
+        let command: RedisCommand
+        let promise: EventLoopPromise<RedisReply>
+    }
+
+    extension ByteBuffer {
+        fileprivate func withReplyBytes<Failure: Error>(
+            _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+        ) throws(Failure) {
+            // NIO's closure knows untyped errors only.
+            let result: Result<Void, Failure> = unsafe withUnsafeReadableBytes { bytes in
+                do throws(Failure) { return .success(try unsafe body(bytes)) } catch { return .failure(error) }
+            }
+            try result.get()
+        }
+    }
+#endif

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+#if Redis
+    internal import MediaTokens
+    internal import PlaybackGate
+
+    /// The script that Redis runs for a use, without anything between its steps.
+    ///
+    /// One key a use (`SET … NX PXAT`), so that Redis forgets it by itself. Redis's clock judges when: keys are kept two
+    /// minutes longer than needed, and where the clocks are so far apart that even this would be over, the use is not
+    /// recorded.
+    enum RedisScript {
+        /// How much longer than needed Redis keeps a use, for clocks that differ: two minutes.
+        private static let margin: Int64 = 120_000
+
+        private static let recorded: Int64 = 0
+        private static let repeated: Int64 = -1
+        private static let usedUp: Int64 = -2
+        private static let clocksDiffer: Int64 = -3
+
+        /// `use`: KEYS are the keys of the uses that a token has, then those of what may revoke it.
+        /// `revoke`: KEYS is the key of what is revoked.
+        private static let text = """
+            local function revoke(key, before, ends)
+                local present = redis.call('GET', key)
+                if present and tonumber(present) > tonumber(before) then before = present end
+                local kept = redis.call('TIME')[1] * 1000 + redis.call('PTTL', key)
+                if present and kept > tonumber(ends) then ends = kept end
+                redis.call('SET', key, before, 'PXAT', string.format('%.0f', ends))
+                return 1
+            end
+            if ARGV[1] == 'revoke' then return revoke(KEYS[1], ARGV[2], ARGV[3]) end
+            local uses, issued, ends, playback = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
+            for i = uses + 1, #KEYS do
+                local before = redis.call('GET', KEYS[i])
+                if before and issued < tonumber(before) then return i end
+            end
+            if tonumber(redis.call('TIME')[1]) * 1000 >= tonumber(ends) then return -3 end
+            for i = 1, uses do
+                if redis.call('SET', KEYS[i], playback, 'NX', 'PXAT', ends) then return 0 end
+                if playback ~= '' and redis.call('GET', KEYS[i]) == playback then return -1 end
+            end
+            return -2
+            """
+
+        /// The command that loads the script and answers with its digest.
+        static var load: RedisCommand? { RedisCommand("SCRIPT", "LOAD", text) }
+
+        /// A call of the script.
+        struct Call {
+            let keys: [String]
+            let arguments: [String]
+
+            /// The command that calls the script by its digest.
+            func command(digest: String) -> RedisCommand? { command(["EVALSHA", digest]) }
+
+            /// The command that calls the script by its text.
+            func command() -> RedisCommand? { command(["EVAL", RedisScript.text]) }
+
+            private func command(_ head: [String]) -> RedisCommand? {
+                RedisCommand((head + ["\(keys.count)"] + keys + arguments).map { [UInt8]($0.utf8) })
+            }
+        }
+
+        static func use(_ use: TokenUse, prefix: String) -> Call {
+            let fingerprint = use.token.fingerprint.hexadecimal
+            let ends = use.forgettable.advanced(byMilliseconds: margin)
+            return Call(
+                keys: (1...use.maximumUses).map { "\(prefix)use:\(fingerprint):\($0)" }
+                    + Revocation.keys(of: use.token).map { revocationKey($0.key, prefix) },
+                arguments: [
+                    "use", "\(use.maximumUses)", "\(use.token.timeIssued.millisecondsSince1970)",
+                    "\(ends.millisecondsSince1970)", use.playback.map { String($0, radix: 16) } ?? "",
+                ]
+            )
+        }
+
+        static func revocation(_ revocation: Revocation, prefix: String, at now: Timestamp) -> Call {
+            // Lua counts in doubles: a time beyond their exact numbers is as good as the greatest of them.
+            let before = min(revocation.issuedBefore.millisecondsSince1970, 1 << 53)
+            let ends = revocation.expires.advanced(byMilliseconds: margin)
+            return Call(
+                keys: [revocationKey(revocation.key, prefix)],
+                arguments: ["revoke", "\(before)", "\(ends.millisecondsSince1970)"]
+            )
+        }
+
+        /// What the script's answer to a use means.
+        static func outcome(of reply: RedisReply, _ use: TokenUse) throws(UseStoreError) -> UseOutcome {
+            guard case .integer(let number) = reply else {
+                throw UseStoreError(.unavailable, "Redis answered something else than a number")
+            }
+            switch number {
+            case recorded: return .recorded
+            case repeated: return .repeated
+            case usedUp: return .usedUp
+            case clocksDiffer:
+                throw UseStoreError(
+                    .unavailable,
+                    "the clock of Redis is minutes ahead of this machine's: set both by NTP"
+                )
+            default:
+                let kinds = Revocation.keys(of: use.token).map(\.kind)
+                let place = Int(number) - use.maximumUses - 1
+                guard kinds.indices.contains(place) else {
+                    throw UseStoreError(.unavailable, "Redis answered with the number \(number)")
+                }
+                return .revoked(kinds[place])
+            }
+        }
+
+        private static func revocationKey(_ key: [UInt8], _ prefix: String) -> String {
+            prefix + "revoked:" + key.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        }
+    }
+#endif

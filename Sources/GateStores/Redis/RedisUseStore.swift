@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+#if Redis
+    public import MediaTokens
+    internal import NIOCore
+    internal import NIOPosix
+    internal import NIOSSL
+    public import PlaybackGate
+    internal import Synchronization
+
+    /// The use store that several gates share: Redis 6.2 or later.
+    ///
+    /// A use is one round trip and one atomic script; see ``RedisScript``. Two gates never both allow a token that may be
+    /// used once. Where the connection is lost, uses fail at once, and a new connection is made in the background, with
+    /// growing pauses. Redis must be told to evict nothing (`maxmemory-policy noeviction`), as evicted uses are forgotten.
+    ///
+    /// Run ``run()`` for as long as the store is used.
+    public final class RedisUseStore: UseStore {
+        public let name = "redis"
+
+        private let settings: RedisSettings
+        private let group: any EventLoopGroup
+        private let link = Mutex<Link>(.down("not connected yet"))
+
+        private enum Link {
+            case up(any Channel, scriptDigest: String)
+            case down(String)
+        }
+
+        /// Makes a store; it connects when it runs.
+        public init(_ settings: RedisSettings) {
+            self.settings = settings
+            group = MultiThreadedEventLoopGroup.singleton
+        }
+
+        // MARK: UseStore
+
+        public func record(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome {
+            let call = RedisScript.use(use, prefix: settings.keyPrefix)
+            return try RedisScript.outcome(of: await reply(to: call), use)
+        }
+
+        public func revoke(_ revocation: Revocation, at now: Timestamp) async throws(UseStoreError) {
+            let call = RedisScript.revocation(revocation, prefix: settings.keyPrefix, at: now)
+            guard case .integer(1) = try await reply(to: call) else {
+                throw UseStoreError(.unavailable, "Redis did not record the revocation")
+            }
+        }
+
+        public func check() async throws(UseStoreError) {
+            guard case .text(let text) = try await send(RedisCommand("PING")), text == [UInt8]("PONG".utf8) else {
+                throw UseStoreError(.unavailable, "Redis does not answer PING with PONG")
+            }
+        }
+
+        // MARK: Commands
+
+        /// Calls a script by its digest, and by its text where Redis has forgotten it.
+        private func reply(to call: RedisScript.Call) async throws(UseStoreError) -> RedisReply {
+            let digest = link.withLock { if case .up(_, let digest) = $0 { digest } else { "" } }
+            let reply = try await send(call.command(digest: digest))
+            guard case .error(let text) = reply else { return reply }
+            if text.hasPrefix("NOSCRIPT") {
+                let again = try await send(call.command())
+                if case .error(let text) = again { throw UseStoreError(.unavailable, "Redis refused: \(text)") }
+                return again
+            }
+            // A replica, or a server that loads its data, may be another one after a new look-up.
+            if text.hasPrefix("READONLY") || text.hasPrefix("LOADING") || text.hasPrefix("MASTERDOWN") { drop() }
+            throw UseStoreError(.unavailable, "Redis refused: \(text)")
+        }
+
+        private func send(_ command: RedisCommand?) async throws(UseStoreError) -> RedisReply {
+            let channel: any Channel
+            switch link.withLock({ $0 }) {
+            case .up(let present, _): channel = present
+            case .down(let reason): throw UseStoreError(.unavailable, "Redis is not connected: \(reason)")
+            }
+            return try await Self.send(command, on: channel)
+        }
+
+        private static func send(
+            _ command: RedisCommand?,
+            on channel: any Channel
+        ) async throws(UseStoreError) -> RedisReply {
+            guard let command else { throw UseStoreError(.unavailable, "no memory for a command") }
+            let promise = channel.eventLoop.makePromise(of: RedisReply.self)
+            let request = RedisRequest(command: command, promise: promise)
+            channel.writeAndFlush(request).whenFailure { promise.fail($0) }
+            do { return try await promise.futureResult.get() } catch let error as UseStoreError { throw error } catch {
+                throw UseStoreError(.unavailable, "the connection to Redis has failed: \(error)")
+            }
+        }
+
+        private func drop() {
+            if case .up(let channel, _) = link.withLock({ $0 }) { channel.close(mode: .all, promise: nil) }
+        }
+
+        // MARK: Connecting
+
+        /// Keeps a connection until the task is cancelled.
+        ///
+        /// - Parameter report: Is told of every connection that is made (nil) and of every fault.
+        public func run(report: @Sendable (UseStoreError?) -> Void = { _ in }) async {
+            var pause = Duration.milliseconds(50)
+            while !Task.isCancelled {
+                do throws(UseStoreError) {
+                    let channel = try await connect()
+                    report(nil)
+                    pause = .milliseconds(50)
+                    // Closing is what ends a connection, by whomever.
+                    await withTaskCancellationHandler {
+                        try? await channel.closeFuture.get()
+                    } onCancel: {
+                        channel.close(mode: .all, promise: nil)
+                    }
+                    link.withLock { $0 = .down("the connection has ended") }
+                    if !Task.isCancelled { report(UseStoreError(.unavailable, "the connection to Redis has ended")) }
+                } catch {
+                    link.withLock { $0 = .down(error.reason) }
+                    if !Task.isCancelled { report(error) }
+                }
+                // Gates that lost the same server do not come back in step.
+                let jittered = pause * Double.random(in: 0.5...1)
+                try? await Task.sleep(for: jittered)
+                pause = min(pause * 2, .seconds(2))
+            }
+        }
+
+        private func connect() async throws(UseStoreError) -> any Channel {
+            let channel: any Channel
+            do { channel = try await bootstrap() } catch {
+                throw UseStoreError(.unavailable, "\(settings.address) cannot be reached: \(error)")
+            }
+            do throws(UseStoreError) {
+                let digest = try await greet(channel)
+                link.withLock { $0 = .up(channel, scriptDigest: digest) }
+                return channel
+            } catch {
+                channel.close(mode: .all, promise: nil)
+                throw error
+            }
+        }
+
+        private func bootstrap() async throws -> any Channel {
+            let tls = try settings.tls.map { try NIOSSLContext(configuration: $0.configuration) }
+            let (host, patience) = (settings.serverName, settings.patience)
+            let bootstrap = ClientBootstrap(group: group)
+                .connectTimeout(settings.connectTimeout)
+                .channelOption(.socketOption(.tcp_nodelay), value: 1)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        if let tls {
+                            let handler = try NIOSSLClientHandler(context: tls, serverHostname: host)
+                            try channel.pipeline.syncOperations.addHandler(handler)
+                        }
+                        try channel.pipeline.syncOperations.addHandler(RedisConnectionHandler(patience: patience))
+                    }
+                }
+            return switch settings.address {
+            case .tcp(let host, let port): try await bootstrap.connect(host: host, port: port).get()
+            case .unix(let path):
+                try await bootstrap.channelOption(.socketOption(.tcp_nodelay), value: 0)
+                    .connect(unixDomainSocketPath: path).get()
+            }
+        }
+
+        /// Logs in, looks at how the server is set up, and loads the script.
+        private func greet(_ channel: any Channel) async throws(UseStoreError) -> String {
+            if let password = settings.password {
+                let words = ["AUTH"] + (settings.user.map { [$0] } ?? []) + [password.text]
+                try await expectOK(RedisCommand(words.map { [UInt8]($0.utf8) }), "login", channel)
+            }
+            if settings.database != 0 {
+                try await expectOK(RedisCommand("SELECT", "\(settings.database)"), "selection of the database", channel)
+            }
+            try await checkEviction(channel)
+            guard case .text(let digest) = try await Self.send(RedisScript.load, on: channel) else {
+                throw UseStoreError(
+                    .misconfigured,
+                    "Redis does not take scripts: version 6.2 is needed, and leave to EVAL"
+                )
+            }
+            return String(decoding: digest, as: UTF8.self)
+        }
+
+        private func expectOK(
+            _ command: RedisCommand?,
+            _ what: String,
+            _ channel: any Channel
+        ) async throws(UseStoreError) {
+            switch try await Self.send(command, on: channel) {
+            case .text(let text) where text == [UInt8]("OK".utf8): return
+            case .error(let reason): throw UseStoreError(.misconfigured, "Redis refused the \(what): \(reason)")
+            default: throw UseStoreError(.misconfigured, "Redis refused the \(what)")
+            }
+        }
+
+        /// A server that evicts keys forgets uses. Where it may not be asked, that is for who runs it to know.
+        private func checkEviction(_ channel: any Channel) async throws(UseStoreError) {
+            guard case .text(let bytes) = try await Self.send(RedisCommand("INFO", "memory"), on: channel) else {
+                return
+            }
+            var facts: [Substring: Substring] = [:]
+            let info = String(decoding: bytes, as: UTF8.self)
+            for line in info.split(whereSeparator: \.isNewline) {
+                guard let colon = line.firstIndex(of: ":") else { continue }
+                facts[line[..<colon]] = line[line.index(after: colon)...]
+            }
+            guard let limit = facts["maxmemory"], limit != "0", let policy = facts["maxmemory_policy"] else { return }
+            guard policy == "noeviction" else {
+                throw UseStoreError(
+                    .misconfigured,
+                    "Redis evicts keys (maxmemory-policy \(policy)) and would forget uses: set it to noeviction"
+                )
+            }
+        }
+    }
+#endif

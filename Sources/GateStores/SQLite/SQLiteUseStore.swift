@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+#if SQLite
+    internal import GRDB
+    public import MediaTokens
+    public import PlaybackGate
+    internal import Synchronization
+
+    /// The use store in a file: what it answered is on the disk, and outlives a crash of process and machine.
+    ///
+    /// Uses that come in while the disk is busy are committed together with the next write (group commit), so that a
+    /// disk with 200 syncs a second still takes thousands of playback starts. Several processes of one machine may share
+    /// the file; it must not lie on a network file system.
+    public final class SQLiteUseStore: UseStore {
+        public let name = "sqlite"
+
+        private let database: DatabaseQueue
+        private let queue = Mutex(JobQueue())
+
+        /// How many uses may wait for the disk. One more is refused: the queue never grows beyond.
+        public static let waitingLimit = 10_000
+
+        /// The most uses that are committed at once.
+        private static let batchLimit = 1000
+
+        private struct JobQueue {
+            var jobs: [Job] = []
+            var isWriting = false
+        }
+
+        private enum Job: Sendable {
+            case use(TokenUse, at: Timestamp, CheckedContinuation<Result<UseOutcome, UseStoreError>, Never>)
+            case revoke(Revocation, at: Timestamp, CheckedContinuation<Result<UseOutcome, UseStoreError>, Never>)
+
+            var continuation: CheckedContinuation<Result<UseOutcome, UseStoreError>, Never> {
+                switch self {
+                case .use(_, _, let continuation), .revoke(_, _, let continuation): continuation
+                }
+            }
+
+            var time: Timestamp {
+                switch self {
+                case .use(_, let time, _), .revoke(_, let time, _): time
+                }
+            }
+        }
+
+        /// Opens a store, and makes the file where it is missing.
+        ///
+        /// - Parameters:
+        ///   - path: The path of the file. SQLite keeps two more beside it (`-wal`, `-shm`).
+        ///   - busyTimeout: How long to wait for another process that writes.
+        /// - Throws: ``UseStoreError`` with code `store_misconfigured`.
+        public init(path: String, busyTimeout: Duration = .milliseconds(200)) throws(UseStoreError) {
+            var configuration = Configuration()
+            configuration.label = "playgate.uses"
+            configuration.journalMode = .wal
+            let (seconds, attoseconds) = busyTimeout.components
+            configuration.busyMode = .timeout(Double(seconds) + Double(attoseconds) / 1e18)
+            // In the WAL, FULL is what syncs before every commit returns.
+            configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+            do {
+                database = try DatabaseQueue(path: path, configuration: configuration)
+                try UseSchema.migrator.migrate(database)
+            } catch {
+                throw UseStoreError(.misconfigured, "\(path): cannot be opened as a store: \(Self.text(error))")
+            }
+        }
+
+        // MARK: UseStore
+
+        public func record(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome {
+            let answer = await withCheckedContinuation { submit(.use(use, at: now, $0)) }
+            return try answer.get()
+        }
+
+        public func revoke(_ revocation: Revocation, at now: Timestamp) async throws(UseStoreError) {
+            let answer = await withCheckedContinuation { submit(.revoke(revocation, at: now, $0)) }
+            _ = try answer.get()
+        }
+
+        public func check() async throws(UseStoreError) {
+            do {
+                _ = try await database.write { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM revocation") }
+            } catch {
+                throw UseStoreError(.unavailable, Self.text(error))
+            }
+        }
+
+        // MARK: Group commit
+
+        private func submit(_ job: Job) {
+            let (isTaken, mustStart) = queue.withLock { queue in
+                guard queue.jobs.count < Self.waitingLimit else { return (false, false) }
+                queue.jobs.append(job)
+                defer { queue.isWriting = true }
+                return (true, !queue.isWriting)
+            }
+            if !isTaken {
+                let error = UseStoreError(.unavailable, "\(Self.waitingLimit) uses wait for the disk already")
+                job.continuation.resume(returning: .failure(error))
+            }
+            if mustStart { Task { await write() } }
+        }
+
+        /// Writes until nothing waits any more.
+        private func write() async {
+            while let jobs = nextBatch() {
+                let answers: [Result<UseOutcome, UseStoreError>]
+                do {
+                    answers = try await database.write { db in
+                        try jobs.map { try Self.carryOut($0, UseTables(db)) }.map { .success($0) }
+                    }
+                } catch {
+                    let failure = UseStoreError(.unavailable, Self.text(error))
+                    answers = jobs.map { _ in .failure(failure) }
+                }
+                for (job, answer) in zip(jobs, answers) { job.continuation.resume(returning: answer) }
+                guard let now = jobs.last?.time else { continue }
+                // Nobody waits for this; what cannot be removed now is removed later.
+                try? await database.write { db in try UseTables(db).forget(at: now) }
+            }
+        }
+
+        private func nextBatch() -> [Job]? {
+            queue.withLock { queue in
+                guard !queue.jobs.isEmpty else {
+                    queue.isWriting = false
+                    return nil
+                }
+                let batch = Array(queue.jobs.prefix(Self.batchLimit))
+                queue.jobs.removeFirst(batch.count)
+                return batch
+            }
+        }
+
+        private static func carryOut(_ job: Job, _ tables: UseTables) throws -> UseOutcome {
+            switch job {
+            case .use(let use, let now, _): return try tables.record(use, at: now)
+            case .revoke(let revocation, let now, _):
+                try tables.revoke(revocation, at: now)
+                return .recorded
+            }
+        }
+
+        private static func text(_ error: any Error) -> String {
+            // Not the statement: it has the fingerprints of tokens.
+            guard let error = error as? DatabaseError else { return "\(error)" }
+            return error.message ?? "SQLite's error \(error.extendedResultCode.rawValue)"
+        }
+    }
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+#if SQLite
+    internal import FoundationEssentials
+    internal import GRDB
+    internal import MediaTokens
+    internal import PlaybackGate
+
+    /// The tables of the store, within a transaction.
+    struct UseTables {
+        private let database: Database
+
+        init(_ database: Database) { self.database = database }
+
+        /// Records a use where the token has one left.
+        func record(_ use: TokenUse, at now: Timestamp) throws -> UseOutcome {
+            if let kind = try revocation(of: use.token, at: now) { return .revoked(kind) }
+            let fingerprint = Data(use.token.fingerprint.bytes)
+            let playback = use.playback.map { Int64(bitPattern: $0) }
+            let present = try Row.fetchCursor(
+                try database.cachedStatement(sql: "SELECT playback FROM use WHERE token = ?"),
+                arguments: [fingerprint]
+            )
+            var uses = 0
+            while let row = try present.next() {
+                let recorded: Int64? = row[0]
+                if let playback, recorded == playback { return .repeated }
+                uses += 1
+            }
+            guard uses < use.maximumUses else { return .usedUp }
+            let insertion = try database.cachedStatement(
+                sql: "INSERT INTO use (token, number, playback, forgettable) VALUES (?, ?, ?, ?)"
+            )
+            try insertion.execute(
+                arguments: [fingerprint, uses, playback, use.forgettable.millisecondsSince1970]
+            )
+            return .recorded
+        }
+
+        /// Records a revocation. Of two words on one thing, what each revokes stays revoked.
+        func revoke(_ revocation: Revocation, at now: Timestamp) throws {
+            let statement = try database.cachedStatement(
+                sql: """
+                    INSERT INTO revocation (subject, issuedBefore, expires) VALUES (?1, ?2, ?3)
+                    ON CONFLICT (subject) DO UPDATE SET
+                        issuedBefore = iif(expires < ?4, ?2, max(issuedBefore, ?2)),
+                        expires = max(expires, ?3)
+                    """
+            )
+            try statement.execute(
+                arguments: [
+                    Data(revocation.key), revocation.issuedBefore.millisecondsSince1970,
+                    revocation.expires.millisecondsSince1970, now.millisecondsSince1970,
+                ]
+            )
+        }
+
+        private func revocation(of token: MediaToken, at now: Timestamp) throws -> Revocation.Kind? {
+            for (kind, key) in Revocation.keys(of: token) {
+                let statement = try database.cachedStatement(
+                    sql: "SELECT 1 FROM revocation WHERE subject = ? AND expires >= ? AND issuedBefore > ?"
+                )
+                let arguments: StatementArguments = [
+                    Data(key), now.millisecondsSince1970, token.timeIssued.millisecondsSince1970,
+                ]
+                if try Int.fetchOne(statement, arguments: arguments) != nil { return kind }
+            }
+            return nil
+        }
+
+        /// Removes some of what can be forgotten: faster than it comes in.
+        func forget(at now: Timestamp) throws {
+            try database.cachedStatement(
+                sql: """
+                    DELETE FROM use WHERE (token, number) IN
+                        (SELECT token, number FROM use WHERE forgettable < ? LIMIT 4000)
+                    """
+            ).execute(arguments: [now.millisecondsSince1970])
+            try database.cachedStatement(sql: "DELETE FROM revocation WHERE expires < ?")
+                .execute(arguments: [now.millisecondsSince1970])
+        }
+    }
+
+    /// The layout of the file.
+    enum UseSchema {
+        static var migrator: DatabaseMigrator {
+            var migrator = DatabaseMigrator()
+            migrator.registerMigration("1: uses and revocations") { database in
+                try database.execute(
+                    sql: """
+                        CREATE TABLE use (
+                            token BLOB NOT NULL,
+                            number INTEGER NOT NULL,
+                            playback INTEGER,
+                            forgettable INTEGER NOT NULL,
+                            PRIMARY KEY (token, number)
+                        ) WITHOUT ROWID;
+                        CREATE INDEX use_forgettable ON use (forgettable);
+                        CREATE TABLE revocation (
+                            subject BLOB NOT NULL PRIMARY KEY,
+                            issuedBefore INTEGER NOT NULL,
+                            expires INTEGER NOT NULL
+                        ) WITHOUT ROWID;
+                        """
+                )
+            }
+            return migrator
+        }
+    }
+#endif
