@@ -9,6 +9,7 @@ let package = Package(
         .library(name: "MediaResources", targets: ["MediaResources"]),
         .library(name: "PlaybackGate", targets: ["PlaybackGate"]),
         .library(name: "GateStores", targets: ["GateStores"]),
+        .library(name: "GateService", targets: ["GateService"]),
         .executable(name: "playgate", targets: ["playgate"]),
     ],
     traits: [
@@ -19,10 +20,15 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.9.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
     ],
     targets: [
         // Floor 0: C libraries of the system, a module map and a shim header each.
@@ -75,11 +81,35 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // Floor 4: configuration, listeners and HTTP around the gate.
+        .target(
+            name: "GateService",
+            dependencies: [
+                "GateStores", "MediaResources", "MediaTokens", "PlaybackGate",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTLS", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "SystemPackage", package: "swift-system"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            resources: [.embedInCode("openapi.yaml")],
+            swiftSettings: settings
+        ),
+
         // Floor 5: the command line.
         .executableTarget(
             name: "playgate",
             dependencies: [
-                "MediaResources", "MediaTokens", "SlotPool",
+                "GateService", "MediaResources", "MediaTokens", "SlotPool",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],

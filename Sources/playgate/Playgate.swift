@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import ArgumentParser
+import GateService
 
 /// The command line.
 @main
@@ -10,15 +11,15 @@ struct Playgate: AsyncParsableCommand {
         commandName: "playgate",
         abstract: "May this viewer play this resource now?",
         discussion: """
-            Verifies the short-lived, signed media tokens of TV providers' entitlement services, and matches the \
-            resources that they are good for.
+            Verifies the short-lived, signed media tokens of TV providers' entitlement services, matches the resources \
+            that they are good for, and runs the gate that player backends ask before they serve.
 
             Exit codes: 0 yes, 1 refused, 2 could not run, 64 wrong usage.
             """,
-        version: "playgate 0.1.0",
+        version: "playgate \(GateVersion.current)",
         subcommands: [
             VerifyCommand.self, InspectCommand.self, MintCommand.self, KeysCommand.self, ResourceCommand.self,
-            CatalogueCommand.self,
+            CatalogueCommand.self, ServeCommand.self, CheckCommand.self,
         ]
     )
 

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import ArgumentParser
+import GateService
 import MediaTokens
 
 struct InspectCommand: ParsableCommand {

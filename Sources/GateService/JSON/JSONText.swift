@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 /// A JSON value that keeps the order of its members, as the documentation shows them.
-enum JSONText {
+package enum JSONText: Sendable {
     case null
     case bool(Bool)
     case number(Int64)
@@ -11,16 +11,16 @@ enum JSONText {
     case object([(String, JSONText)])
 
     /// A string, or null for nil.
-    static func optional(_ text: String?) -> JSONText { text.map { .string($0) } ?? .null }
+    package static func optional(_ text: String?) -> JSONText { text.map { .string($0) } ?? .null }
 
     /// This value in one line.
-    var line: String {
+    package var line: String {
         var bytes: [UInt8] = []
         write(to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    func write(to bytes: inout [UInt8]) {
+    package func write(to bytes: inout [UInt8]) {
         switch self {
         case .null: bytes += "null".utf8
         case .bool(let value): bytes += (value ? "true" : "false").utf8
@@ -55,6 +55,12 @@ enum JSONText {
     /// RFC 8259 §7. DEL and the separators of lines are escaped too, so that a line stays one on every terminal.
     private static func write(_ text: String, to bytes: inout [UInt8]) {
         bytes += "\"".utf8
+        // Nearly all text is plain: it is copied in one go.
+        if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
+            bytes += text.utf8
+            bytes += "\"".utf8
+            return
+        }
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\"": bytes += "\\\"".utf8

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import HTTPTypes
+internal import Hummingbird
+internal import MediaResources
+internal import MediaTokens
+internal import NIOCore
+internal import PlaybackGate
+
+/// The form of a refusal.
+enum AnswerFormat: Sendable {
+    case json
+    case xml
+
+    /// What `Accept` likes best of the two; JSON where it likes them equally well, or neither.
+    ///
+    /// Source: RFC 9110 §12.5.1.
+    init(accept: String?) {
+        var best = (json: 0, xml: 0)
+        for range in (accept ?? "").split(separator: ",").prefix(32) {
+            let parts = range.split(separator: ";").map { $0.lowercased().filter { $0 != " " && $0 != "\t" } }
+            guard let type = parts.first else { continue }
+            let quality = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1
+            let weight = quality.isFinite ? Int(min(max(quality, 0), 1) * 1000) : 0
+            switch type {
+            case "application/xml", "text/xml": best.xml = max(best.xml, weight)
+            case "application/json", "application/*", "*/*": best.json = max(best.json, weight)
+            default: break
+            }
+        }
+        self = best.xml > best.json ? .xml : .json
+    }
+}
+
+extension Response {
+    /// An answer in JSON.
+    static func json(_ value: JSONText, status: HTTPResponse.Status = .ok, trace: String?) -> Response {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(512)
+        value.write(to: &bytes)
+        bytes.append(UInt8(ascii: "\n"))
+        return answer(bytes, type: "application/json", status: status, trace: trace)
+    }
+
+    /// A refusal in the shape of an enhanced error.
+    static func refusal(_ refusal: APIRefusal, format: AnswerFormat, helpURL: String, trace: String) -> Response {
+        let members = refusal.members(helpURL: helpURL, trace: trace)
+        var response: Response
+        switch format {
+        case .json: response = json(.object(members), status: refusal.status, trace: trace)
+        case .xml:
+            let xml = refusal.xml(members)
+            response = answer([UInt8](xml.utf8), type: "application/xml", status: refusal.status, trace: trace)
+        }
+        switch refusal.status {
+        // RFC 9110 §15.5.2: says what is asked for.
+        case .unauthorized:
+            response.headers[.wwwAuthenticate] =
+                refusal.code == DenyCode.tokenMissing.rawValue ? "MediaToken" : "Bearer"
+        case .serviceUnavailable: response.headers[.retryAfter] = "1"
+        default: break
+        }
+        if let allow = refusal.allow { response.headers[.allow] = allow }
+        return response
+    }
+
+    static func answer(
+        _ bytes: [UInt8],
+        type: String,
+        status: HTTPResponse.Status = .ok,
+        trace: String? = nil
+    ) -> Response {
+        var headers = HTTPFields()
+        headers.reserveCapacity(5)
+        headers[.contentType] = type
+        headers[.cacheControl] = "no-store"
+        if let trace { headers[.playgateTrace] = trace }
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+}
+
+extension HTTPField.Name {
+    // swift-format-ignore: NeverForceUnwrap
+    static let playgateTrace = Self("X-Playgate-Trace")!
+    // swift-format-ignore: NeverForceUnwrap
+    static let traceparent = Self("traceparent")!
+}
+
+extension APIRefusal {
+    /// The members of the enhanced error, in the order of the documentation.
+    func members(helpURL: String, trace: String) -> [(String, JSONText)] {
+        var members: [(String, JSONText)] = [
+            ("action", .string(action)), ("status", .number(Int64(status.code))), ("code", .string(code)),
+            ("message", .string(message)),
+        ]
+        if let details { members.append(("details", .string(details))) }
+        members.append(("helpUrl", .string(helpURL + code)))
+        members.append(("trace", .string(trace)))
+        if let verifierStatus { members.append(("verifierStatus", .string(verifierStatus))) }
+        return members
+    }
+
+    fileprivate func xml(_ members: [(String, JSONText)]) -> String {
+        var bytes: [UInt8] = []
+        for (name, value) in members {
+            bytes += "<\(name)>".utf8
+            switch value {
+            case .string(let text): bytes.appendXMLText(text.filter { $0.isLegalInXML }.utf8)
+            default: value.write(to: &bytes)
+            }
+            bytes += "</\(name)>".utf8
+        }
+        return "<error>" + String(decoding: bytes, as: UTF8.self) + "</error>\n"
+    }
+}
+
+extension Character {
+    fileprivate var isLegalInXML: Bool { String(self).isLegalXML }
+}
+
+extension Decision {
+    /// The answer in JSON to a playback that may start.
+    static func members(_ allowance: Allowance, trace: String) -> [(String, JSONText)] {
+        let subject = allowance.subject
+        var members: [(String, JSONText)] = [
+            ("allowed", .bool(true)), ("reason", .string(allowance.reason.name)),
+            ("media", .optional(subject.entry?.key.text)), ("resource", .optional(subject.resource?.text)),
+            ("requestor", .optional(subject.requestor)), ("mvpd", .optional(subject.token?.mvpdID)),
+            ("expires", allowance.expires.map { .number($0.millisecondsSince1970) } ?? .null),
+        ]
+        if case .shadow(let code) = allowance.reason { members.append(("shadowed", .string(code.rawValue))) }
+        members.append(("trace", .string(trace)))
+        return members
+    }
+}
+
+extension MediaToken {
+    /// What an authentic token says.
+    var json: JSONText {
+        .object([
+            ("requestorID", .string(requestorID)), ("resourceID", .string(resourceID)), ("mvpdID", .string(mvpdID)),
+            ("proxyMVPDID", .optional(proxyMVPDID)), ("userSessionGUID", .string(userSessionGUID)),
+            ("issued", .number(timeIssued.millisecondsSince1970)), ("ttl", .number(timeToLiveMilliseconds)),
+            ("expires", .number(expires.millisecondsSince1970)), ("fingerprint", .string(fingerprint.hexadecimal)),
+        ])
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import HTTPTypes
+internal import MediaTokens
+internal import PlaybackGate
+
+/// What is wrong with a request to the API, apart from what the gate decides.
+///
+/// The raw values are stable; they share no name with the deny codes.
+enum APIFault: String, CaseIterable, Sendable {
+    /// The body is not what the operation takes.
+    case invalidRequest = "invalid_request"
+    /// There is neither a bearer key nor a client certificate.
+    case credentialMissing = "credential_missing"
+    /// The bearer key or the client certificate is not known.
+    case credentialUnknown = "credential_unknown"
+    /// The caller may not do this.
+    case scopeMissing = "scope_missing"
+    /// There is no such operation.
+    case operationUnknown = "operation_unknown"
+    /// The operation has another method.
+    case methodNotAllowed = "method_not_allowed"
+    /// The body is larger than allowed.
+    case bodyTooLarge = "body_too_large"
+    /// The body is not said to be JSON.
+    case unsupportedMediaType = "unsupported_media_type"
+    /// A code that is not in the table.
+    case codeUnknown = "code_unknown"
+    /// The token to be revoked is not authentic.
+    case tokenNotAuthentic = "token_not_authentic"
+    /// The store has no room for one more revocation.
+    case revocationsFull = "revocations_full"
+
+    var status: HTTPResponse.Status {
+        switch self {
+        case .invalidRequest, .tokenNotAuthentic: .badRequest
+        case .credentialMissing, .credentialUnknown: .unauthorized
+        case .scopeMissing: .forbidden
+        case .operationUnknown, .codeUnknown: .notFound
+        case .methodNotAllowed: .methodNotAllowed
+        case .bodyTooLarge: .contentTooLarge
+        case .unsupportedMediaType: .unsupportedMediaType
+        case .revocationsFull: .serviceUnavailable
+        }
+    }
+
+    var action: ClientAction {
+        switch self {
+        case .credentialMissing, .credentialUnknown, .scopeMissing: .configuration
+        case .revocationsFull: .retry
+        default: .none
+        }
+    }
+
+    var message: String {
+        switch self {
+        case .invalidRequest: "The body of the request is not what this operation takes."
+        case .credentialMissing: "A bearer key or a client certificate is needed."
+        case .credentialUnknown: "The bearer key or client certificate is not known."
+        case .scopeMissing: "This caller may not do this."
+        case .operationUnknown: "There is no such operation; see /openapi.yaml."
+        case .methodNotAllowed: "This operation has another method."
+        case .bodyTooLarge: "The body of the request is too large."
+        case .unsupportedMediaType: "The body must be JSON, and be said to be: Content-Type: application/json."
+        case .codeUnknown: "There is no such code; see /v1/codes."
+        case .tokenNotAuthentic: "The token to be revoked is not authentic, so nobody can play with it."
+        case .revocationsFull: "There is no room for one more revocation."
+        }
+    }
+}
+
+/// An answer that is no success: what the body says of it.
+struct APIRefusal: Error {
+    let status: HTTPResponse.Status
+    let action: String
+    let code: String
+    let message: String
+    var details: String?
+    var verifierStatus: String?
+    /// The methods that there are, where the method was wrong.
+    var allow: String?
+
+    init(_ fault: APIFault, details: String? = nil, allow: String? = nil) {
+        status = fault.status
+        action = fault.action.rawValue
+        code = fault.rawValue
+        message = fault.message
+        self.details = details
+        self.allow = allow
+    }
+
+    init(_ code: DenyCode) {
+        status = code.status
+        action = code.action.rawValue
+        self.code = code.rawValue
+        message = code.message
+        verifierStatus = code.verifierStatus?.rawValue
+    }
+}
+
+extension DenyCode {
+    /// The status of a refusal over HTTP.
+    var status: HTTPResponse.Status {
+        switch self {
+        case .unknownMedia, .invalidPath: .notFound
+        case .tokenMissing: .unauthorized
+        case .token(.internalFailure), .useStoreFull, .useStoreUnavailable, .overloaded: .serviceUnavailable
+        case .token, .mvpdNotAllowed, .ratingNotAllowed, .tokenRevoked, .sessionRevoked, .mvpdRevoked,
+            .tokenAlreadyUsed:
+            .forbidden
+        }
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import HTTPTypes
+internal import MediaTokens
+internal import NIOCore
+internal import NIOSSL
+
+/// Finds out who calls the API.
+struct CallerAuthentication: Sendable {
+    /// Nil is everybody, with every scope.
+    let callers: [Caller]?
+
+    /// The caller's name, once it is known and may do what `scope` says; nil where everybody may.
+    func authenticate(
+        _ headers: HTTPFields,
+        _ channel: any Channel,
+        for scope: Scope
+    ) async throws(APIRefusal) -> String? {
+        guard let callers else { return nil }
+        guard let credential = try await credential(headers, channel) else { throw APIRefusal(.credentialMissing) }
+        // All are looked at, so that the time says nothing of which one it is.
+        var found: Caller?
+        for caller in callers where caller.credential.isSame(as: credential) { found = caller }
+        guard let found else { throw APIRefusal(.credentialUnknown) }
+        guard found.scopes.contains(scope) else {
+            throw APIRefusal(.scopeMissing, details: "the scope \(scope.rawValue) is needed")
+        }
+        return found.name
+    }
+
+    /// What the caller shows: a bearer key (RFC 6750 §2.1), or else the certificate of its connection.
+    private func credential(
+        _ headers: HTTPFields,
+        _ channel: any Channel
+    ) async throws(APIRefusal) -> Caller.Credential? {
+        let values = headers[values: .authorization]
+        if let value = values.first {
+            guard values.count == 1, value.utf8.count <= 4096 else { throw APIRefusal(.credentialUnknown) }
+            let parts = value.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw APIRefusal(.credentialMissing) }
+            return .key(sha256: SHA256.digest(String(parts[1])))
+        }
+        guard callers?.contains(where: { $0.credential.isCertificate }) ?? false,
+            let certificate = try? await channel.nioSSL_peerCertificate().get(),
+            let bytes = try? certificate.toDERBytes()
+        else { return nil }
+        return .certificate(sha256: SHA256.digest(bytes))
+    }
+}
+
+extension Caller.Credential {
+    fileprivate var isCertificate: Bool {
+        if case .certificate = self { true } else { false }
+    }
+
+    /// Equality in a time that does not depend on where two digests differ.
+    fileprivate func isSame(as other: Self) -> Bool {
+        switch (self, other) {
+        case (.key(let mine), .key(let its)), (.certificate(let mine), .certificate(let its)):
+            guard mine.count == its.count else { return false }
+            return zip(mine, its).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import HTTPTypes
+internal import MediaTokens
+internal import PlaybackGate
+
+/// What every code means: what the links in refusals lead to.
+enum CodeTable {
+    /// All codes.
+    static func json(helpURL: String) -> JSONText {
+        .object([
+            ("denyCodes", .array(DenyCode.allCases.map { entry($0, helpURL) })),
+            ("requestCodes", .array(APIFault.allCases.map { entry($0, helpURL) })),
+        ])
+    }
+
+    /// One code.
+    static func entry(_ code: Substring, helpURL: String) -> JSONText? {
+        if let code = DenyCode(rawValue: String(code)) { return entry(code, helpURL) }
+        return APIFault(rawValue: String(code)).map { entry($0, helpURL) }
+    }
+
+    private static func entry(_ code: DenyCode, _ helpURL: String) -> JSONText {
+        .object([
+            ("code", .string(code.rawValue)), ("status", .number(Int64(code.status.code))),
+            ("action", .string(code.action.rawValue)), ("verifierStatus", .optional(code.verifierStatus?.rawValue)),
+            ("message", .string(code.message)), ("lookAt", .string(code.operatorHint)),
+            ("helpUrl", .string(helpURL + code.rawValue)),
+        ])
+    }
+
+    private static func entry(_ fault: APIFault, _ helpURL: String) -> JSONText {
+        .object([
+            ("code", .string(fault.rawValue)), ("status", .number(Int64(fault.status.code))),
+            ("action", .string(fault.action.rawValue)), ("verifierStatus", .null),
+            ("message", .string(fault.message)), ("lookAt", .null), ("helpUrl", .string(helpURL + fault.rawValue)),
+        ])
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// Where something stands in a configuration: the file, the line and the name of the key.
+public struct ConfigurationPlace: Hashable, Sendable {
+    /// The file.
+    public let file: String
+    /// The line, from 1; 0 where it is not known.
+    public let line: Int
+    /// The column, from 1; 0 where it is not known.
+    public let column: Int
+    /// The key with those that it stands in, such as `catalogue.entries[2].resource`; empty for the file as a whole.
+    public let key: String
+}
+
+/// Something that is wrong with a configuration.
+public struct ConfigurationProblem: Hashable, Sendable {
+    /// Where.
+    public let place: ConfigurationPlace
+    /// What, and what to do.
+    public let message: String
+}
+
+extension ConfigurationProblem: CustomStringConvertible {
+    public var description: String {
+        var text = place.file
+        if place.line > 0 { text += ":\(place.line)" }
+        if place.column > 0 { text += ":\(place.column)" }
+        return text + (place.key.isEmpty ? "" : ": \(place.key)") + ": \(message)"
+    }
+}
+
+/// All that is wrong with a configuration: never empty, in the order of the file.
+public struct ConfigurationError: Error, Sendable {
+    /// What is wrong.
+    public let problems: [ConfigurationProblem]
+}
+
+extension ConfigurationError: CustomStringConvertible {
+    public var description: String { problems.map(\.description).joined(separator: "\n") }
+}
+
+/// Gathers problems, so that all of them are told at once.
+final class ProblemList {
+    private(set) var problems: [ConfigurationProblem] = []
+
+    func add(_ place: ConfigurationPlace, _ message: String) {
+        problems.append(ConfigurationProblem(place: place, message: message))
+    }
+
+    /// - Throws: ``ConfigurationError`` where there is a problem.
+    func throwIfAny() throws(ConfigurationError) {
+        guard !problems.isEmpty else { return }
+        throw ConfigurationError(
+            problems: problems.sorted { ($0.place.line, $0.place.key) < ($1.place.line, $1.place.key) }
+        )
+    }
+}

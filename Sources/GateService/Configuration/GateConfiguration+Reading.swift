@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import GateStores
+internal import MediaResources
+internal import MediaTokens
+internal import PlaybackGate
+internal import Yams
+
+extension GateConfiguration {
+    /// Reads a configuration file.
+    ///
+    /// - Throws: ``ConfigurationError`` with everything that is wrong.
+    init(file path: String) throws(ConfigurationError) {
+        let file = ConfigurationFile(path: path)
+        let text: String
+        do throws(FileFault) { text = try path.contentsOfFile(limit: 16 << 20) } catch {
+            throw ConfigurationError(file, message: error.reason)
+        }
+        try self.init(text, file: file)
+    }
+
+    /// Reads the text of a configuration file.
+    init(_ text: String, file: ConfigurationFile) throws(ConfigurationError) {
+        let problems = ProblemList()
+        let root = ConfigurationSection(try Self.compose(text, file), path: "", file: file, problems: problems)
+        self.file = file
+        let requestor = root.optionalString("requestor")
+        if requestor == "" { root.note("requestor", "must not be empty") }
+        trust = root.section("trust", Trust.init)
+        verification = root.section("verification", Verification.init)
+        catalogue = root.section("catalogue") { Catalogue($0, requestor: requestor) }
+        policies = root.list("policies", PlaybackPolicy.init)
+        let isShadow = root.bool("shadow", default: false)
+        use = root.section("use") { Use($0, isShadow: isShadow) }
+        self.isShadow = isShadow
+        api = root.section("api", API.init)
+        admin = root.section("admin") { Listener($0, default: .tcp(host: "127.0.0.1", port: 9090)) }
+        log = root.section("log", Log.init)
+        shutdownGrace = root.section("shutdown") {
+            $0.duration("grace", in: .milliseconds(100) ... .seconds(600), default: .seconds(10))
+        }
+        watchInterval = root.section("reload") { section in
+            let interval = section.duration("interval", in: .milliseconds(100) ... .seconds(3600), default: .seconds(2))
+            return section.bool("watch", default: true) ? interval : nil
+        }
+        root.finish()
+        effective = root.effective
+        if api.listener.address == admin.address, case .tcp(_, let port) = admin.address, port != 0 {
+            root.note("admin", "listens where api does: \(admin.address)")
+        }
+        try problems.throwIfAny()
+    }
+
+    private static func compose(_ text: String, _ file: ConfigurationFile) throws(ConfigurationError) -> Node? {
+        do { return try Yams.compose(yaml: text) } catch let error as YamlError {
+            switch error {
+            case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
+                .composer(let context, let problem, let mark, _):
+                let during = context.map { " (\($0.text))" } ?? ""
+                throw ConfigurationError(file, line: mark.line, column: mark.column, message: "\(problem)\(during)")
+            case .duplicatedKeysInMapping(let keys, let context):
+                throw ConfigurationError(
+                    file,
+                    line: context.mark.line,
+                    column: context.mark.column,
+                    key: keys.joined(separator: ", "),
+                    message: "is there twice"
+                )
+            default: throw ConfigurationError(file, message: "is not YAML: \(error)")
+            }
+        } catch { throw ConfigurationError(file, message: "is not YAML: \(error)") }
+    }
+}
+
+extension ConfigurationError {
+    fileprivate init(_ file: ConfigurationFile, line: Int = 0, column: Int = 0, key: String = "", message: String) {
+        let place = ConfigurationPlace(file: file.path, line: line, column: column, key: key)
+        self.init(problems: [ConfigurationProblem(place: place, message: message)])
+    }
+}
+
+// MARK: Trust and verification
+
+extension GateConfiguration.Trust {
+    init(_ section: ConfigurationSection) {
+        keys = section.list("keys", Key.init)
+        if keys.isEmpty {
+            section.note("keys", "keys is missing: name at least one file with a certificate or public key")
+        }
+        anchors = (section.strings("anchors") ?? []).map {
+            Located(value: section.resolve($0), place: section.place("anchors"))
+        }
+        switch section.choice("minimumKeySize", default: KeySize.standard) {
+        case .standard: minimumKeySize = .standard
+        case .three: minimumKeySize = .atLeast(3072)
+        case .four: minimumKeySize = .atLeast(4096)
+        case .legacy: minimumKeySize = .legacy1024
+        }
+    }
+
+    private enum KeySize: String, CaseIterable {
+        case standard = "rsa2048"
+        case three = "rsa3072"
+        case four = "rsa4096"
+        case legacy = "legacy-rsa1024"
+    }
+}
+
+extension GateConfiguration.Trust.Key {
+    init(_ section: ConfigurationSection) {
+        file = Located(value: section.requiredPath("file"), place: section.place("file"))
+        name = section.optionalString("name")
+        requestors = section.strings("requestors")
+        if requestors?.isEmpty ?? false {
+            section.note("requestors", "must not be empty; leave it out for all requestors")
+        }
+        let earliest = Timestamp(millisecondsSince1970: .min)
+        let start = section.parsed("notBefore", default: earliest, Timestamp.parse)
+        let end = section.parsed("notAfter", default: Timestamp(millisecondsSince1970: .max), Timestamp.parse)
+        if start > end {
+            section.note("notAfter", "is before notBefore")
+        } else if section.has("notBefore") || section.has("notAfter") {
+            validity = start...end
+        }
+    }
+}
+
+extension GateConfiguration.Verification {
+    init(_ section: ConfigurationSection) {
+        earlyLeeway = section.duration("earlyLeeway", in: .zero ... .seconds(120), default: .seconds(60))
+        lateLeeway = section.duration("lateLeeway", in: .zero ... .seconds(120), default: .zero)
+        maximumTimeToLive = section.duration(
+            "maximumTimeToLive",
+            in: .milliseconds(1) ... .seconds(86_400),
+            default: .seconds(900)
+        )
+        matchOptions = section.section("match", MediaResource.MatchOptions.init)
+        cacheCapacity = section.integer("cache", in: 0...1_000_000, default: 0)
+    }
+}
+
+extension MediaResource.MatchOptions {
+    fileprivate init(_ section: ConfigurationSection) {
+        self.init()
+        channelCoversAssets = section.bool("channelCoversAssets", default: false)
+        ignoreRating = section.bool("ignoreRating", default: false)
+        schemeAliases = section.bool("schemeAliases", default: false)
+        ignoreCase = section.bool("ignoreCase", default: false)
+        collapseWhitespace = section.bool("collapseWhitespace", default: false)
+        videoNamespaceAlias = section.bool("videoNamespaceAlias", default: true)
+    }
+}
+
+extension Timestamp {
+    fileprivate static func parse(_ text: String) throws(ParseFault) -> Timestamp {
+        guard let time = Timestamp(iso8601: text) else {
+            throw ParseFault("must be a time in ISO 8601 with a zone, such as 2031-01-02T10:04:05Z")
+        }
+        return time
+    }
+}
+
+/// Why a text is not what it should be.
+struct ParseFault: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+// MARK: Catalogue and policies
+
+extension GateConfiguration.Catalogue {
+    init(_ section: ConfigurationSection, requestor: String?) {
+        entries = section.list("entries") { entry in
+            Located(value: PlaybackGate.Catalogue.Entry.read(entry, requestor: requestor), place: entry.place)
+        }.compactMap { located in located.value.map { Located(value: $0, place: located.place) } }
+        feeds = section.list("feeds") { Feed($0, requestor: requestor) }
+    }
+}
+
+extension GateConfiguration.Catalogue.Feed {
+    fileprivate init(_ section: ConfigurationSection, requestor: String?) {
+        file = Located(value: section.requiredPath("file"), place: section.place("file"))
+        self.requestor = section.requestor(default: requestor) ?? ""
+        channel = section.optionalString("channel")
+        paths = section.choice("paths", default: FeedPathScope.file)
+    }
+}
+
+extension ConfigurationSection {
+    /// The requestor of an entry, or that of the file as a whole.
+    fileprivate func requestor(default fallback: String?) -> String? {
+        let requestor = optionalString("requestor") ?? fallback
+        if requestor?.isEmpty ?? true {
+            note("requestor", "requestor is missing: name it here, or once for all at the top of the file")
+        }
+        return requestor
+    }
+
+    func resolve(_ name: String) -> String { file.resolve(name) }
+}
+
+extension PlaybackGate.Catalogue.Entry {
+    /// Reads an entry; nil where it has no key or resource.
+    fileprivate static func read(_ section: ConfigurationSection, requestor: String?) -> Self? {
+        let isShadow = section.bool("shadow", default: false)
+        let isProtected = section.bool("protected", default: true)
+        let key = readKey(section)
+        guard isProtected else {
+            if section.has("resource") { section.note("resource", "an entry that is not protected has no resource") }
+            return key.map { Self(key: $0, protection: .none, isShadow: isShadow) }
+        }
+        let requestor = section.requestor(default: requestor) ?? ""
+        guard section.has("resource") else {
+            section.note("resource", "resource is missing: what must a token be good for? (or: protected: false)")
+            return nil
+        }
+        let resource: MediaResource? = section.parsed("resource", default: nil) { try MediaResource($0) }
+        guard let key, let resource else { return nil }
+        return Self(key: key, protection: .resource(resource, requestor: requestor), isShadow: isShadow)
+    }
+
+    private static func readKey(_ section: ConfigurationSection) -> Key? {
+        let pattern: PathPattern? = section.parsed("path", default: nil) { try PathPattern($0) }
+        let media = section.optionalString("media")
+        switch (media, section.has("path")) {
+        case (let media?, false):
+            if media.isEmpty { section.note("media", "must not be empty") }
+            return .media(media)
+        case (nil, true): return pattern.map { .path($0) }
+        default:
+            section.note("media", "an entry has either media (an id) or path (a path, a folder/ or a glob)")
+            return nil
+        }
+    }
+}
+
+extension PlaybackPolicy {
+    fileprivate init(_ section: ConfigurationSection) {
+        let requestors = section.strings("requestors")
+        let (allowed, denied) = section.section("mvpds") { ($0.strings("allow"), $0.strings("deny") ?? []) }
+        let ratings = section.texts("maximumRatings").map { Rating(scheme: $0.key, value: $0.value) }
+        for rating in ratings where !rating.isAtMost(rating) {
+            section.note(
+                "maximumRatings",
+                "\(rating.scheme) \(rating.value): not a known rating; known are urn:v-chip (TV-Y to TV-MA) and urn:mpaa (G to NC-17)"
+            )
+        }
+        self.init(
+            requestors: requestors,
+            allowedMVPDs: allowed,
+            deniedMVPDs: denied,
+            maximumRatings: ratings,
+            allowsUnrated: section.bool("allowUnrated", default: false)
+        )
+    }
+}
+
+// MARK: Use
+
+extension GateConfiguration.Use {
+    private enum StoreName: String, CaseIterable {
+        case memory, sqlite, redis
+    }
+
+    private enum WhenUnavailable: String, CaseIterable {
+        case refuse, allow
+    }
+
+    init(_ section: ConfigurationSection, isShadow: Bool) {
+        let name = section.choice("store", default: StoreName.memory)
+        let capacity = section.section("memory") {
+            $0.integer("capacity", in: 1...100_000_000, default: 1_000_000)
+        }
+        let file = section.optionalSection("sqlite") { sqlite in
+            Located(value: sqlite.requiredPath("file"), place: sqlite.place("file"))
+        }
+        #if Redis
+            let redis = section.optionalSection("redis", RedisSettings.init)
+        #else
+            _ = section.optionalSection("redis") { _ in }
+        #endif
+        switch name {
+        case .memory: store = .memory(capacity: capacity)
+        case .sqlite:
+            if file == nil { section.note("sqlite", "sqlite.file is missing: where is the file of the store?") }
+            store = .sqlite(file ?? Located(value: "", place: section.place))
+        case .redis:
+            #if Redis
+                if redis == nil { section.note("redis", "redis.address is missing: where does Redis listen?") }
+                store = redis.map { .redis($0) } ?? .memory(capacity: capacity)
+            #else
+                section.note("store", "this playgate was built without Redis")
+                store = .memory(capacity: capacity)
+            #endif
+        }
+        rules = Gate.Rules(
+            maximumUses: section.integer("maximumUses", in: 1...TokenUse.maximumUsesLimit, default: 1),
+            storeDeadline: section.duration(
+                "deadline",
+                in: .milliseconds(1) ... .seconds(10),
+                default: .milliseconds(250)
+            ),
+            allowsUnknownUse: section.choice("whenUnavailable", default: WhenUnavailable.refuse) == .allow,
+            isShadow: isShadow
+        )
+    }
+}
+
+#if Redis
+    extension RedisSettings {
+        fileprivate init(_ section: ConfigurationSection) {
+            if !section.has("address") { section.note("address", "address is missing: such as 127.0.0.1:6379") }
+            let address = section.parsed("address", default: Address.tcp(host: "", port: 0)) { text in
+                switch try ListenerAddress(text) {
+                case .tcp(let host, let port): Address.tcp(host: host, port: port)
+                case .unix(let path): Address.unix(path: section.resolve(path))
+                }
+            }
+            self.init(
+                address: address,
+                user: section.optionalString("user"),
+                password: section.secret("password").map { RedisPassword($0.text) },
+                database: section.integer("database", in: 0...1023, default: 0),
+                keyPrefix: section.string("keyPrefix", default: "playgate:"),
+                tls: section.optionalSection("tls") { tls in
+                    TLS(
+                        authorities: tls.bool("systemAuthorities", default: false)
+                            ? nil : tls.requiredPath("authorities")
+                    )
+                }
+            )
+        }
+    }
+#endif
+
+// MARK: Listeners
+
+extension ListenerAddress {
+    /// Reads `HOST:PORT`, `[IPv6]:PORT` or `unix:PATH`.
+    init(_ text: String) throws(ParseFault) {
+        if text.hasPrefix("unix:") {
+            let path = String(text.dropFirst(5))
+            guard !path.isEmpty, path.utf8.count < 104 else {
+                throw ParseFault("unix: needs the path of a socket, of at most 103 bytes")
+            }
+            self = .unix(path: path)
+            return
+        }
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            throw ParseFault("\"\(text)\" must be HOST:PORT, [IPV6]:PORT or unix:PATH, such as 127.0.0.1:8080")
+        }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard !host.isEmpty else {
+            throw ParseFault("\"\(text)\" names no host; 0.0.0.0 stands for all addresses of this machine")
+        }
+        self = .tcp(host: String(host), port: Int(port))
+    }
+}
+
+extension GateConfiguration.Listener {
+    init(_ section: ConfigurationSection, default fallback: ListenerAddress) {
+        place = section.place("listen")
+        let address = section.parsed("listen", default: fallback) { try ListenerAddress($0) }
+        if case .unix(let path) = address {
+            self.address = .unix(path: section.resolve(path))
+        } else {
+            self.address = address
+        }
+        tls = section.optionalSection("tls", TLS.init)
+        limits = section.section("limits", Limits.init)
+    }
+}
+
+extension GateConfiguration.Listener.TLS {
+    fileprivate init(_ section: ConfigurationSection) {
+        certificate = Located(value: section.requiredPath("certificate"), place: section.place("certificate"))
+        key = Located(value: section.requiredPath("key"), place: section.place("key"))
+        clientAuthorities = section.optionalPath("clientAuthorities").map {
+            Located(value: $0, place: section.place("clientAuthorities"))
+        }
+    }
+}
+
+extension GateConfiguration.Listener.Limits {
+    fileprivate init(_ section: ConfigurationSection) {
+        connections = section.integer("connections", in: 1...1_000_000, default: 4096)
+        headerBytes = section.integer("headerBytes", in: 1024...1_048_576, default: 32 * 1024)
+        bodyBytes = section.integer("bodyBytes", in: 1024...67_108_864, default: 2 * 1024 * 1024)
+        requestTimeout = section.duration(
+            "requestTimeout",
+            in: .milliseconds(100) ... .seconds(600),
+            default: .seconds(10)
+        )
+        idleTimeout = section.duration("idleTimeout", in: .milliseconds(100) ... .seconds(3600), default: .seconds(60))
+    }
+}
+
+extension GateConfiguration.API {
+    fileprivate init(_ section: ConfigurationSection) {
+        let listener = GateConfiguration.Listener(section, default: .tcp(host: "127.0.0.1", port: 8080))
+        let isOpen = section.bool("open", default: false)
+        let keys = section.list("keys") { Caller($0, credentialKey: "sha256") { .key(sha256: $0) } }
+        let certificates = section.list("clientCertificates") {
+            Caller($0, credentialKey: "sha256") { .certificate(sha256: $0) }
+        }
+        if !certificates.isEmpty, listener.tls?.clientAuthorities == nil {
+            section.note("clientCertificates", "needs tls.clientAuthorities, or nobody could show a certificate")
+        }
+        let callers = keys + certificates
+        let names = callers.map(\.name)
+        if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
+            section.note("keys", "two callers have the name \(twice)")
+        }
+        if isOpen {
+            if !callers.isEmpty { section.note("open", "must be false where there are keys or clientCertificates") }
+            if !listener.address.isLocal {
+                section.note(
+                    "open",
+                    "is for loopback addresses and unix sockets only: make keys with: playgate keys api NAME"
+                )
+            }
+        } else if callers.isEmpty {
+            section.note(
+                "keys",
+                "nobody may call: add keys (playgate keys api NAME) or clientCertificates, or open: true on loopback"
+            )
+        }
+        self.listener = listener
+        self.callers = isOpen ? nil : callers
+        concurrency = section.integer("concurrency", in: 1...1_000_000, default: 1024)
+        helpURL = section.string("helpURL", default: "/v1/codes/")
+    }
+}
+
+extension Caller {
+    fileprivate init(
+        _ section: ConfigurationSection,
+        credentialKey: String,
+        _ credential: ([UInt8]) -> Credential
+    ) {
+        name = section.requiredString("name")
+        let digest = section.parsed(credentialKey, default: [UInt8]()) { text throws(ParseFault) in
+            guard let fingerprint = TokenFingerprint(hexadecimal: text.filter { $0 != ":" }) else {
+                throw ParseFault("must be a SHA-256: 64 hexadecimal digits")
+            }
+            return fingerprint.bytes
+        }
+        if !section.has(credentialKey) { section.note(credentialKey, "\(credentialKey) is missing") }
+        self.credential = credential(digest)
+        var scopes: Set<Scope> = []
+        for name in section.strings("scopes") ?? [] {
+            guard let scope = Scope(rawValue: name) else {
+                let known = Scope.allCases.map(\.rawValue).joined(separator: ", ")
+                section.note("scopes", "\(name) is no scope; there are \(known)")
+                continue
+            }
+            scopes.insert(scope)
+        }
+        if !section.has("scopes") { section.note("scopes", "scopes is missing: what may this caller do?") }
+        self.scopes = scopes
+    }
+}
+
+extension GateConfiguration.Log {
+    fileprivate init(_ section: ConfigurationSection) {
+        format = section.choice("format", default: LogFormat.json)
+        level = section.choice("level", default: LogLevel.info)
+        salt = section.secret("salt")
+    }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import GateStores
+internal import MediaResources
+internal import MediaTokens
+internal import PlaybackGate
+
+/// What a configuration names, read and put together: trust, catalogue and verifier.
+struct GateAssembly: Sendable {
+    let trust: TrustStore
+    let catalogue: Catalogue
+    let verifier: Verifier
+    /// What people should know although it keeps nothing from working.
+    let warnings: [String]
+
+    /// Reads what `configuration` names.
+    ///
+    /// - Throws: ``ConfigurationError`` with everything that is wrong.
+    init(_ configuration: GateConfiguration, at now: Timestamp) throws(ConfigurationError) {
+        let problems = ProblemList()
+        let trust = Self.trust(configuration.trust, at: now, problems)
+        var warnings: [String] = []
+        let catalogue = Self.catalogue(configuration.catalogue, problems, &warnings)
+        let policy = Self.policy(configuration, problems)
+        try problems.throwIfAny()
+        guard let trust, let policy else { throw ConfigurationError(problems: []) }
+        self.trust = trust
+        self.catalogue = catalogue
+        self.warnings = warnings
+        let capacity = configuration.verification.cacheCapacity
+        verifier = Verifier(
+            trust: trust,
+            policy: policy,
+            cache: capacity > 0 ? AuthenticatedTokenCache(capacity: capacity) : nil
+        )
+    }
+
+    /// The gate that goes by this.
+    func gate(_ configuration: GateConfiguration, store: any UseStore, observer: any DecisionObserver) -> Gate {
+        Gate(
+            catalogue: catalogue,
+            verifier: verifier,
+            policies: configuration.policies,
+            store: store,
+            rules: configuration.use.rules,
+            observer: observer
+        )
+    }
+
+    // MARK: Parts
+
+    /// Each key is read by itself first, so that a fault is told with its line.
+    private static func trust(
+        _ trust: GateConfiguration.Trust,
+        at now: Timestamp,
+        _ problems: ProblemList
+    ) -> TrustStore? {
+        let anchors = trust.anchors.map { TrustSource.file($0.value) }
+        var sources: [TrustSource] = []
+        var isWhole = true
+        for key in trust.keys {
+            let source = TrustSource.file(
+                key.file.value,
+                name: key.name,
+                requestors: key.requestors.map { .only($0) } ?? .any,
+                validity: key.validity
+            )
+            sources.append(source)
+            // With anchors, links of a chain come in files of their own: only the whole can be judged.
+            guard anchors.isEmpty else { continue }
+            do throws(TrustError) {
+                _ = try TrustStore([source], minimumKeySize: trust.minimumKeySize, at: now)
+            } catch {
+                problems.add(key.file.place, "\(error)")
+                isWhole = false
+            }
+        }
+        guard isWhole, let first = trust.keys.first else { return nil }
+        do throws(TrustError) {
+            return try TrustStore(sources, anchors: anchors, minimumKeySize: trust.minimumKeySize, at: now)
+        } catch {
+            problems.add(first.file.place, "\(error)")
+            return nil
+        }
+    }
+
+    private static func policy(_ configuration: GateConfiguration, _ problems: ProblemList) -> VerificationPolicy? {
+        let verification = configuration.verification
+        var requestors: [String] = []
+        let entries = configuration.catalogue.entries.compactMap(\.value.protection.requestor)
+        for requestor in entries + configuration.catalogue.feeds.map(\.requestor)
+        where !requestors.contains(where: { $0.utf8.elementsEqual(requestor.utf8) }) {
+            requestors.append(requestor)
+        }
+        // A catalogue where nothing is protected needs none; the verifier does.
+        if requestors.isEmpty { requestors = ["(none)"] }
+        do throws(PolicyError) {
+            return try VerificationPolicy(
+                requestors: requestors,
+                earlyLeeway: verification.earlyLeeway,
+                lateLeeway: verification.lateLeeway,
+                maximumTimeToLive: verification.maximumTimeToLive,
+                minimumKeySize: configuration.trust.minimumKeySize,
+                matchOptions: verification.matchOptions
+            )
+        } catch {
+            problems.add(configuration.file.place(nil, "verification"), "\(error)")
+            return nil
+        }
+    }
+
+    private static func catalogue(
+        _ configuration: GateConfiguration.Catalogue,
+        _ problems: ProblemList,
+        _ warnings: inout [String]
+    ) -> Catalogue {
+        var catalogue = Catalogue()
+        for entry in configuration.entries {
+            do throws(Catalogue.DuplicateEntry) { try catalogue.add(entry.value) } catch {
+                problems.add(entry.place, "there is an entry for \(error.key.text) already")
+            }
+        }
+        for feed in configuration.feeds { read(feed, into: &catalogue, problems, &warnings) }
+        if catalogue.count == 0, problems.problems.isEmpty {
+            warnings.append("the catalogue is empty: nothing can be played")
+        }
+        return catalogue
+    }
+
+    private static func read(
+        _ feed: GateConfiguration.Catalogue.Feed,
+        into catalogue: inout Catalogue,
+        _ problems: ProblemList,
+        _ warnings: inout [String]
+    ) {
+        var reader = FeedReader(channel: feed.channel)
+        var fresh = catalogue
+        var refused: [FeedRefusal] = []
+        var conflicts: [Catalogue.Entry.Key] = []
+        let take = { (item: FeedItem) in
+            switch item {
+            case .entry(let entry):
+                conflicts += fresh.add(entry, requestor: feed.requestor, source: feed.file.value, scope: feed.paths)
+            case .refused(let refusal): refused.append(refusal)
+            }
+        }
+        do {
+            try feed.file.value.readFile { chunk throws(FileFault) in
+                do throws(FeedError) { try reader.read(chunk.span, take) } catch { throw FileFault(reason: "\(error)") }
+            }
+            try reader.finish(take)
+        } catch let fault as FileFault {
+            return problems.add(feed.file.place, "\(feed.file.value): \(fault.reason)")
+        } catch {
+            return problems.add(feed.file.place, "\(feed.file.value): \(error)")
+        }
+        catalogue = fresh
+        for refusal in refused.prefix(20) {
+            let name = refusal.name.map { " (\($0))" } ?? ""
+            warnings.append(
+                "\(feed.file.value):\(refusal.line): item\(name) cannot be played: \(refusal.reason.rawValue)"
+            )
+        }
+        if refused.count > 20 {
+            warnings.append("\(feed.file.value): \(refused.count - 20) more items cannot be played")
+        }
+        for key in conflicts.prefix(20) {
+            warnings.append("\(feed.file.value): items contradict each other about \(key.text), which cannot be played")
+        }
+    }
+}
+
+/// A store as the configuration asks for it.
+enum UseStoreFactory {
+    /// - Throws: ``ConfigurationError`` where the store cannot be opened.
+    static func make(_ configuration: GateConfiguration) throws(ConfigurationError) -> any UseStore {
+        switch configuration.use.store {
+        case .memory(let capacity): return MemoryUseStore(capacity: capacity)
+        case .sqlite(let file):
+            #if SQLite
+                do throws(UseStoreError) { return try SQLiteUseStore(path: file.value) } catch {
+                    throw ConfigurationError(problems: [
+                        ConfigurationProblem(place: file.place, message: error.reason)
+                    ])
+                }
+            #else
+                throw ConfigurationError(problems: [
+                    ConfigurationProblem(place: file.place, message: "this playgate was built without SQLite")
+                ])
+            #endif
+        #if Redis
+            case .redis(let settings): return RedisUseStore(settings)
+        #endif
+        }
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import MediaTokens
+internal import PlaybackGate
+internal import Synchronization
+
+/// The gate that is in force, until a reload puts another one in its place.
+///
+/// A request takes it once, at its start, and goes by it to its end.
+final class LiveGate: Sendable {
+    /// A gate, and what it was made from.
+    struct Snapshot: Sendable {
+        let gate: Gate
+        let configuration: GateConfiguration
+        let loaded: Timestamp
+    }
+
+    private let snapshot: Mutex<Snapshot>
+
+    init(_ snapshot: Snapshot) { self.snapshot = Mutex(snapshot) }
+
+    /// What is in force.
+    var current: Snapshot { snapshot.withLock { $0 } }
+
+    /// Puts `next` in force.
+    func replace(with next: Snapshot) { snapshot.withLock { $0 = next } }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Dispatch
+internal import Logging
+internal import MediaTokens
+internal import PlaybackGate
+internal import ServiceLifecycle
+internal import Synchronization
+internal import SystemPackage
+internal import UnixSignals
+
+#if canImport(Darwin)
+    internal import Darwin
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Glibc
+#endif
+
+/// Reads the configuration and what it names again: on SIGHUP, when asked to, and when files change.
+///
+/// All of it is put in force at once, or none: with an error, what is in force stays. Listeners, the store and the log
+/// stay as they are; to change those, restart.
+final class Reloader: Service {
+    private let live: LiveGate
+    private let observer: any DecisionObserver
+    private let logger: Logger
+    private let counts: ReloadCounts
+    /// One at a time: a reload that began earlier must not end later.
+    private let turn = Mutex<Void>(())
+
+    init(_ live: LiveGate, observer: any DecisionObserver, logger: Logger, counts: ReloadCounts) {
+        self.live = live
+        self.observer = observer
+        self.logger = logger
+        self.counts = counts
+    }
+
+    func run() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask(name: "reload on SIGHUP") {
+                for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
+                    await self.reload(because: "SIGHUP")
+                }
+            }
+            group.addTask(name: "reload on change") { await self.watch() }
+        }
+    }
+
+    private func watch() async {
+        guard let interval = live.current.configuration.watchInterval else { return }
+        await cancelWhenGracefulShutdown {
+            var known = FileStamps(self.live.current.configuration)
+            while (try? await Task.sleep(for: interval)) != nil {
+                let seen = FileStamps(self.live.current.configuration)
+                guard seen != known else { continue }
+                await self.reload(because: "files changed")
+                // The stamps from before the reload: what was written meanwhile is read again. Where other files are
+                // named now, those are the ones to watch.
+                let named = FileStamps(self.live.current.configuration)
+                known = named.files == seen.files ? seen : named
+            }
+        }
+    }
+
+    /// Reads everything again, on a thread of its own: a large feed takes seconds.
+    ///
+    /// - Returns: What is wrong; nil where it is in force.
+    @discardableResult
+    func reload(because reason: String) async -> ConfigurationError? {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global(qos: .utility).async {
+                continuation.resume(returning: self.reloadNow(because: reason))
+            }
+        }
+    }
+
+    private func reloadNow(because reason: String) -> ConfigurationError? {
+        turn.withLock { _ in
+            let present = live.current
+            do throws(ConfigurationError) {
+                let now = Timestamp.now()
+                let configuration = try GateConfiguration(file: present.configuration.file.path)
+                let assembly = try GateAssembly(configuration, at: now)
+                let gate = assembly.gate(configuration, store: present.gate.store, observer: observer)
+                live.replace(with: LiveGate.Snapshot(gate: gate, configuration: configuration, loaded: now))
+                counts.succeeded()
+                for warning in assembly.warnings { logger.warning("\(warning)") }
+                for part in configuration.fixedParts(differingFrom: present.configuration) {
+                    logger.warning("a change of \(part) needs a restart")
+                }
+                logger.info(
+                    "reloaded",
+                    metadata: [
+                        "because": "\(reason)", "keys": "\(assembly.trust.keys.count)",
+                        "entries": "\(assembly.catalogue.count)",
+                    ]
+                )
+                return nil
+            } catch {
+                counts.failed()
+                for problem in error.problems {
+                    logger.error(
+                        "reload failed, the old stays in force: \(problem)",
+                        metadata: ["because": "\(reason)"]
+                    )
+                }
+                return error
+            }
+        }
+    }
+}
+
+/// How often a reload succeeded and failed.
+final class ReloadCounts: Sendable {
+    private let counts = Mutex((succeeded: 0, failed: 0, lastFailed: false))
+
+    /// The counts, and whether the last reload failed.
+    var current: (succeeded: Int, failed: Int, lastFailed: Bool) { counts.withLock { $0 } }
+
+    func succeeded() { counts.withLock { $0 = ($0.succeeded + 1, $0.failed, false) } }
+
+    func failed() { counts.withLock { $0 = ($0.succeeded, $0.failed + 1, true) } }
+}
+
+extension GateConfiguration {
+    /// The names of what a reload does not change and `other` has in another way.
+    fileprivate func fixedParts(differingFrom other: GateConfiguration) -> [String] {
+        guard case .object(let mine) = effective, case .object(let its) = other.effective else { return [] }
+        let old = Dictionary(its.map { ($0.0, $0.1.line) }, uniquingKeysWith: { first, _ in first })
+        // Of `use`, the rules are in force at once; the store is not.
+        return mine.filter { ["use", "api", "admin", "log", "shutdown", "reload"].contains($0.0) }
+            .filter { $0.1.line != old[$0.0] }.map(\.0)
+    }
+}
+
+/// What files looked like when they were last seen.
+private struct FileStamps: Equatable {
+    struct Stamp: Equatable {
+        let device: UInt64
+        let number: UInt64
+        let size: Int64
+        let seconds: Int64
+        let nanoseconds: Int64
+    }
+
+    let files: [String]
+    let stamps: [Stamp?]
+
+    init(_ configuration: GateConfiguration) {
+        files = Self.files(configuration)
+        stamps = files.map { Self.stamp($0) }
+    }
+
+    /// The configuration and what it names.
+    static func files(_ configuration: GateConfiguration) -> [String] {
+        [configuration.file.path] + configuration.trust.keys.map(\.file.value)
+            + configuration.trust.anchors.map(\.value)
+            + configuration.catalogue.feeds.map(\.file.value)
+    }
+
+    /// A file that is not there has none.
+    private static func stamp(_ path: String) -> Stamp? {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        #if canImport(Darwin)
+            let time = status.st_mtimespec
+        #else
+            let time = status.st_mtim
+        #endif
+        return Stamp(
+            device: UInt64(truncatingIfNeeded: status.st_dev),
+            number: UInt64(status.st_ino),
+            size: Int64(status.st_size),
+            seconds: Int64(time.tv_sec),
+            nanoseconds: Int64(time.tv_nsec)
+        )
+    }
+}

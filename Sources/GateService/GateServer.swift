@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import GateStores
+internal import Hummingbird
+internal import Logging
+internal import MediaTokens
+internal import PlaybackGate
+internal import ServiceLifecycle
+internal import SystemPackage
+internal import UnixSignals
+
+/// The service: a gate with listeners around it, from a configuration file.
+///
+/// SIGTERM and SIGINT drain it and end ``run()``; SIGHUP makes it read its files again.
+public struct GateServer: Sendable {
+    private let configuration: GateConfiguration
+    private let assembly: GateAssembly
+
+    /// Reads a configuration and what it names. Opens no store and listens nowhere.
+    ///
+    /// - Parameter path: The configuration file.
+    /// - Throws: ``ConfigurationError`` with everything that is wrong.
+    public init(configurationFile path: String) throws(ConfigurationError) {
+        configuration = try GateConfiguration(file: path)
+        assembly = try GateAssembly(configuration, at: .now())
+        for listener in [configuration.api.listener, configuration.admin] {
+            if let tls = listener.tls { _ = try ListenerApplication.configuration(tls) }
+        }
+    }
+
+    /// What the configuration comes to, for a person.
+    public var summary: Summary {
+        Summary(
+            keys: assembly.trust.keys.count,
+            entries: assembly.catalogue.count,
+            api: configuration.api.listener.address.description,
+            admin: configuration.admin.address.description,
+            warnings: assembly.warnings
+        )
+    }
+
+    /// What a configuration comes to.
+    public struct Summary: Hashable, Sendable {
+        /// The number of trusted keys.
+        public let keys: Int
+        /// The number of entries of the catalogue.
+        public let entries: Int
+        /// Where the API listens.
+        public let api: String
+        /// Where the admin listener listens.
+        public let admin: String
+        /// What keeps nothing from working, and should be known.
+        public let warnings: [String]
+    }
+
+    /// Serves until the process is told to end.
+    ///
+    /// - Throws: ``ConfigurationError`` where the store cannot be opened; other errors where an address cannot be
+    ///   listened on.
+    public func run() async throws {
+        let sink = LogSink(.standardError)
+        defer { sink.flush() }
+        let logger = makeLogger(sink)
+        let store = try UseStoreFactory.make(configuration)
+        let registry = PrometheusRegistry()
+        let metrics = DecisionMetrics(factory: registry, store: store.name)
+        let salt = configuration.log.salt?.text ?? RequestTrace.id(traceparent: nil)
+        let observer = DecisionObservers([DecisionLog(sink, format: configuration.log.format, salt: salt), metrics])
+        let gate = assembly.gate(configuration, store: store, observer: observer)
+        let live = LiveGate(LiveGate.Snapshot(gate: gate, configuration: configuration, loaded: .now()))
+        let reloads = ReloadCounts()
+        let reloader = Reloader(live, observer: observer, logger: logger, counts: reloads)
+        let inHand = ConcurrencyLimit(configuration.api.concurrency)
+
+        let api = try ListenerApplication.make(
+            "api",
+            configuration.api.listener,
+            responder: APIResponder(
+                configuration.api,
+                live: live,
+                metrics: metrics,
+                inHand: inHand,
+                requests: StatusCounters(factory: registry, listener: "api"),
+                clock: { .now() }
+            ),
+            logger: logger.quieter,
+            onReady: { logger.info("listening", metadata: ["listener": "api", "address": "\($0)"]) }
+        )
+        let admin = try ListenerApplication.make(
+            "admin",
+            configuration.admin,
+            responder: AdminResponder(
+                live: live,
+                reloader: reloader,
+                registry: registry,
+                gauges: ServiceGauges(inHand: inHand, reloads: reloads, sink: sink),
+                clock: { .now() }
+            ),
+            logger: logger.quieter,
+            onReady: { logger.info("listening", metadata: ["listener": "admin", "address": "\($0)"]) }
+        )
+        for warning in assembly.warnings { logger.warning("\(warning)") }
+        if configuration.isShadow { logger.warning("shadow mode: refusals are logged and counted, and allowed") }
+        logger.info(
+            "starting",
+            metadata: [
+                "version": "\(GateVersion.current)", "store": "\(store.name)", "keys": "\(assembly.trust.keys.count)",
+                "entries": "\(assembly.catalogue.count)",
+            ]
+        )
+        // They end in the reverse order: what stands last is told first.
+        let services: [any Service] = [
+            StoreConnection(store: store, logger: logger), reloader, admin, api,
+            GraceTime(limit: configuration.shutdownGrace, logger: logger),
+        ]
+        var group = ServiceGroupConfiguration(
+            services: services,
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: logger.quieter
+        )
+        group.maximumGracefulShutdownDuration = configuration.shutdownGrace * 0.8
+        try await ServiceGroup(configuration: group).run()
+        logger.info("stopped")
+    }
+
+    private func makeLogger(_ sink: LogSink) -> Logger {
+        let level: Logger.Level =
+            switch configuration.log.level {
+            case .debug: .debug
+            case .info: .info
+            case .warning: .warning
+            case .error: .error
+            }
+        let format = configuration.log.format
+        return Logger(label: "playgate") { label in
+            SinkLogHandler(sink: sink, format: format, label: label, logLevel: level)
+        }
+    }
+}
+
+extension Logger {
+    /// For libraries, whose news is not that of who runs the gate.
+    fileprivate var quieter: Logger {
+        var logger = self
+        if logger.logLevel < .warning { logger.logLevel = .warning }
+        return logger
+    }
+}
+
+/// The connection of a store that has one.
+private struct StoreConnection: Service {
+    let store: any UseStore
+    let logger: Logger
+
+    func run() async throws {
+        #if Redis
+            if let redis = store as? RedisUseStore {
+                return await cancelWhenGracefulShutdown {
+                    await redis.run { fault in
+                        if let fault {
+                            logger.error("use store: \(fault)")
+                        } else {
+                            logger.info("use store connected", metadata: ["store": "redis"])
+                        }
+                    }
+                }
+            }
+        #endif
+        try await gracefulShutdown()
+    }
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// The version of this program.
+public enum GateVersion {
+    /// By Semantic Versioning.
+    public static let current = "0.2.0"
+}

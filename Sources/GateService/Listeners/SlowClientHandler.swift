@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import NIOCore
+internal import NIOHTTPTypes
+
+/// Closes a connection whose client takes too long: to send a request, or to send the next.
+///
+/// Between requests the client may be idle for a while. A connection that was never used, and a request that has begun,
+/// must be complete within the shorter time, however many bytes trickle in.
+final class SlowClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    private let requestTimeout: TimeAmount
+    private let idleTimeout: TimeAmount
+    private var timer: Scheduled<Void>?
+    /// Requests that are whole and not answered yet: while there is one, the client waits for us.
+    private var unanswered = 0
+
+    init(requestTimeout: Duration, idleTimeout: Duration) {
+        self.requestTimeout = TimeAmount(requestTimeout)
+        self.idleTimeout = TimeAmount(idleTimeout)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { expect(within: requestTimeout, context) }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        expect(within: requestTimeout, context)
+        context.fireChannelActive()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        timer?.cancel()
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head: expect(within: requestTimeout, context)
+        case .body: break
+        case .end:
+            timer?.cancel()
+            unanswered += 1
+        }
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .end = unwrapOutboundIn(data) {
+            unanswered = max(0, unanswered - 1)
+            if unanswered == 0 { expect(within: idleTimeout, context) }
+        }
+        context.write(data, promise: promise)
+    }
+
+    private func expect(within limit: TimeAmount, _ context: ChannelHandlerContext) {
+        timer?.cancel()
+        let channel = context.channel
+        timer = context.eventLoop.scheduleTask(in: limit) { channel.close(mode: .all, promise: nil) }
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Logging
+internal import MediaTokens
+
+/// swift-log's lines, in the form and to the place of the decision lines.
+struct SinkLogHandler: LogHandler {
+    let sink: LogSink
+    let format: LogFormat
+    let label: String
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var facts = metadata
+        if let more = event.metadata { facts.merge(more) { _, new in new } }
+        let sorted = facts.sorted { $0.key < $1.key }.map { ($0.key, "\($0.value)") }
+        let (level, text, time) = (event.level, "\(event.message)", Timestamp.now())
+        sink.line { bytes in
+            switch format {
+            case .json:
+                JSONText.object(
+                    [("time", .string(time.iso8601)), ("level", .string("\(level)")), ("message", .string(text))]
+                        + sorted.map { ($0.0, .string($0.1)) }
+                ).write(to: &bytes)
+            case .text:
+                let tail = sorted.map { " \($0.0)=\(TextLine.value($0.1))" }.joined()
+                bytes += "\(time.iso8601) \(level) \(TextLine.printable(text))\(tail)".utf8
+            }
+        }
+    }
+}
+
+/// The parts of a log line for people.
+enum TextLine {
+    /// A value that is one word, or stands in quotes.
+    static func value(_ text: String) -> String {
+        let isWord = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
+        return isWord ? text : JSONText.string(text).line
+    }
+
+    /// A text without what would start another line or move the cursor.
+    static func printable(_ text: String) -> String {
+        text.unicodeScalars.contains { $0.value < 0x20 || 0x7F...0x9F ~= $0.value || 0x2028...0x2029 ~= $0.value }
+            ? JSONText.string(text).line : text
+    }
+}

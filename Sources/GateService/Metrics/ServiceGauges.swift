@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import MediaTokens
+internal import PlaybackGate
+
+#if canImport(Darwin)
+    internal import Darwin
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Glibc
+#endif
+
+/// What is looked up when metrics are asked for.
+struct ServiceGauges: Sendable {
+    let inHand: ConcurrencyLimit
+    let reloads: ReloadCounts
+    let sink: LogSink
+
+    func values(_ snapshot: LiveGate.Snapshot, at now: Timestamp) -> [PrometheusGauge] {
+        let gate = snapshot.gate
+        let reloads = reloads.current
+        var gauges = [
+            PrometheusGauge(
+                name: "playgate_build_info",
+                help: "1, with the version as a label.",
+                labels: [("version", GateVersion.current)],
+                value: 1
+            ),
+            PrometheusGauge(name: "playgate_in_flight", help: "Decisions in hand.", value: Double(inHand.inHand)),
+            PrometheusGauge(
+                name: "playgate_catalogue_entries",
+                help: "Entries of the catalogue.",
+                value: Double(gate.catalogue.count)
+            ),
+            PrometheusGauge(
+                name: "playgate_catalogue_age_seconds",
+                help: "Time since the catalogue was loaded.",
+                value: Double(now.millisecondsSince1970 - snapshot.loaded.millisecondsSince1970) / 1000
+            ),
+            PrometheusGauge(
+                name: "playgate_reloads_total",
+                type: "counter",
+                help: "Reloads by result.",
+                labels: [("result", "succeeded")],
+                value: Double(reloads.succeeded)
+            ),
+            PrometheusGauge(
+                name: "playgate_reloads_total",
+                type: "counter",
+                help: "Reloads by result.",
+                labels: [("result", "failed")],
+                value: Double(reloads.failed)
+            ),
+            PrometheusGauge(
+                name: "playgate_last_reload_failed",
+                help: "1 where the last reload failed and something older is in force.",
+                value: reloads.lastFailed ? 1 : 0
+            ),
+            PrometheusGauge(
+                name: "playgate_log_lines_dropped_total",
+                type: "counter",
+                help: "Log lines that nobody took.",
+                value: Double(sink.dropped)
+            ),
+            PrometheusGauge(
+                name: "process_resident_memory_bytes",
+                help: "Resident memory.",
+                value: Double(Self.residentMemory)
+            ),
+        ]
+        for key in gate.verifier.trust.keys {
+            gauges.append(
+                PrometheusGauge(
+                    name: "playgate_trusted_key_expiry_timestamp_seconds",
+                    help: "When a trusted key is no longer trusted, in Unix seconds; +Inf never.",
+                    labels: [("key", key.name)],
+                    value: key.validity.map { Double($0.upperBound.millisecondsSince1970) / 1000 } ?? .infinity
+                )
+            )
+        }
+        if let store = gate.store as? MemoryUseStore {
+            gauges.append(
+                PrometheusGauge(name: "playgate_store_uses", help: "Uses in memory.", value: Double(store.count))
+            )
+            gauges.append(
+                PrometheusGauge(
+                    name: "playgate_store_capacity",
+                    help: "Uses that there is room for in memory.",
+                    value: Double(store.capacity)
+                )
+            )
+        }
+        return gauges + cache(gate.verifier.cache)
+    }
+
+    private func cache(_ cache: AuthenticatedTokenCache?) -> [PrometheusGauge] {
+        guard let statistics = cache?.statistics else { return [] }
+        let lookups = [("hit", statistics.hits), ("forged_hit", statistics.forgedHits), ("miss", statistics.misses)]
+        return lookups.map { result, count in
+            PrometheusGauge(
+                name: "playgate_cache_lookups_total",
+                type: "counter",
+                help: "Look-ups in the cache of authenticated tokens.",
+                labels: [("result", result)],
+                value: Double(count)
+            )
+        } + [
+            PrometheusGauge(
+                name: "playgate_cache_entries",
+                help: "Tokens in the cache of authenticated tokens.",
+                value: Double(statistics.count)
+            )
+        ]
+    }
+
+    /// In bytes; 0 where the system does not say.
+    private static var residentMemory: Int {
+        guard let text = try? "/proc/self/statm".contentsOfFile(limit: 4096) else { return 0 }
+        let fields = text.split(separator: " ")
+        return fields.count > 1 ? (Int(fields[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE)) : 0
+    }
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import HTTPTypes
+internal import Metrics
+
+/// Counts requests by the status of their answer.
+struct StatusCounters: Sendable {
+    private static let statuses = [200, 201, 400, 401, 403, 404, 405, 413, 415, 500, 503]
+
+    private let counters: [Int: Counter]
+    private let others: Counter
+
+    /// - Parameter listener: The name of the listener.
+    init(factory: any MetricsFactory, listener: String) {
+        let counter = { (status: String) in
+            Counter(label: "playgate_\(listener)_requests", dimensions: [("status", status)], factory: factory)
+        }
+        counters = Dictionary(uniqueKeysWithValues: Self.statuses.map { ($0, counter("\($0)")) })
+        others = counter("other")
+    }
+
+    func count(_ status: HTTPResponse.Status) { (counters[status.code] ?? others).increment() }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import ArgumentParser
+import GateService
+
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Run the gate that player backends call.",
+        discussion: """
+            Logs to standard error. SIGHUP makes it read its files again; SIGTERM lets requests in hand finish and ends \
+            it with exit code 0. See docs/operations.md.
+            """
+    )
+
+    @Option(help: ArgumentHelp("The configuration file (YAML).", valueName: "file"))
+    var config: String
+
+    func run() async throws {
+        do {
+            try await GateServer(configurationFile: config).run()
+        } catch let error as ConfigurationError {
+            throw CommandFailure("\(error)")
+        } catch {
+            throw CommandFailure("the gate has stopped: \(error)")
+        }
+    }
+}
+
+struct CheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Check a configuration of the gate without running it.",
+        discussion: """
+            Reads the file and everything that it names: keys, feeds, certificates. Prints every problem with file, \
+            line and key. Exits with 2 where there is one.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The configuration file (YAML).", valueName: "file"))
+    var file: String
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func run() throws {
+        let summary: GateServer.Summary
+        do throws(ConfigurationError) { summary = try GateServer(configurationFile: file).summary } catch {
+            if json { Terminal.output.write(Self.json(error).line + "\n") }
+            throw CommandFailure("\(error)")
+        }
+        if json {
+            Terminal.output.write(Self.json(summary).line + "\n")
+            return
+        }
+        for warning in summary.warnings { Terminal.output.write(Style.yellow("!") + " \(warning)\n") }
+        Terminal.output.write(
+            Style.green("✔")
+                + " \(file): trusted keys \(summary.keys), catalogue entries \(summary.entries), "
+                + "api \(summary.api), admin \(summary.admin)\n"
+        )
+    }
+
+    private static func json(_ summary: GateServer.Summary) -> JSONText {
+        .object([
+            ("valid", .bool(true)), ("keys", .number(Int64(summary.keys))),
+            ("entries", .number(Int64(summary.entries))), ("api", .string(summary.api)),
+            ("admin", .string(summary.admin)), ("warnings", .array(summary.warnings.map { .string($0) })),
+        ])
+    }
+
+    private static func json(_ error: ConfigurationError) -> JSONText {
+        let problems = error.problems.map { problem -> JSONText in
+            .object([
+                ("file", .string(problem.place.file)), ("line", .number(Int64(problem.place.line))),
+                ("column", .number(Int64(problem.place.column))), ("key", .string(problem.place.key)),
+                ("message", .string(problem.message)),
+            ])
+        }
+        return .object([("valid", .bool(false)), ("problems", .array(problems))])
+    }
+}
