@@ -122,9 +122,34 @@ let package = Package(
             dependencies: ["CLibXML2", "MediaResources", "MediaTokens"],
             swiftSettings: settings
         ),
+        // What tests of the gate share: keys, tokens, peers that are started and stopped.
+        .target(
+            name: "GateTestSupport",
+            dependencies: ["MediaResources", "MediaTokens", "PlaybackGate"],
+            path: "Tests/GateTestSupport",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PlaybackGateTests",
+            dependencies: ["GateTestSupport", "MediaResources", "MediaTokens", "PlaybackGate"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "GateStoresTests",
+            dependencies: ["GateStores", "GateTestSupport", "MediaTokens", "PlaybackGate"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "GateServiceTests",
+            dependencies: [
+                "GateService", "GateTestSupport", "MediaResources", "MediaTokens", "PlaybackGate", "playgate",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "PlaygateCommandTests",
-            dependencies: ["MediaResources", "MediaTokens", "playgate"],
+            dependencies: ["GateService", "GateTestSupport", "MediaResources", "MediaTokens", "playgate"],
             swiftSettings: settings
         ),
     ]

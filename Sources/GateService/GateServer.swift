@@ -4,11 +4,11 @@
 internal import GateStores
 internal import Hummingbird
 internal import Logging
-internal import MediaTokens
+package import MediaTokens
 internal import PlaybackGate
 internal import ServiceLifecycle
-internal import SystemPackage
-internal import UnixSignals
+package import SystemPackage
+package import UnixSignals
 
 /// The service: a gate with listeners around it, from a configuration file.
 ///
@@ -22,8 +22,12 @@ public struct GateServer: Sendable {
     /// - Parameter path: The configuration file.
     /// - Throws: ``ConfigurationError`` with everything that is wrong.
     public init(configurationFile path: String) throws(ConfigurationError) {
+        try self.init(configurationFile: path, at: .now())
+    }
+
+    package init(configurationFile path: String, at now: Timestamp) throws(ConfigurationError) {
         configuration = try GateConfiguration(file: path)
-        assembly = try GateAssembly(configuration, at: .now())
+        assembly = try GateAssembly(configuration, at: now)
         for listener in [configuration.api.listener, configuration.admin] {
             if let tls = listener.tls { _ = try ListenerApplication.configuration(tls) }
         }
@@ -59,7 +63,32 @@ public struct GateServer: Sendable {
     /// - Throws: ``ConfigurationError`` where the store cannot be opened; other errors where an address cannot be
     ///   listened on.
     public func run() async throws {
-        let sink = LogSink(.standardError)
+        try await run(Surroundings(log: .standardError, signals: [.sigterm, .sigint], clock: { .now() }))
+    }
+
+    /// What the service has around it; tests have other things there.
+    package struct Surroundings: Sendable {
+        package var log: FileDescriptor
+        package var signals: [UnixSignal]
+        package var clock: @Sendable () -> Timestamp
+        /// Is told the name of a listener and its address, once it listens.
+        package var onListening: @Sendable (String, String) -> Void
+
+        package init(
+            log: FileDescriptor,
+            signals: [UnixSignal] = [],
+            clock: @escaping @Sendable () -> Timestamp,
+            onListening: @escaping @Sendable (String, String) -> Void = { _, _ in }
+        ) {
+            self.log = log
+            self.signals = signals
+            self.clock = clock
+            self.onListening = onListening
+        }
+    }
+
+    package func run(_ surroundings: Surroundings) async throws {
+        let sink = LogSink(surroundings.log)
         defer { sink.flush() }
         let logger = makeLogger(sink)
         let store = try UseStoreFactory.make(configuration)
@@ -68,11 +97,21 @@ public struct GateServer: Sendable {
         let salt = configuration.log.salt?.text ?? RequestTrace.id(traceparent: nil)
         let observer = DecisionObservers([DecisionLog(sink, format: configuration.log.format, salt: salt), metrics])
         let gate = assembly.gate(configuration, store: store, observer: observer)
-        let live = LiveGate(LiveGate.Snapshot(gate: gate, configuration: configuration, loaded: .now()))
+        let live = LiveGate(LiveGate.Snapshot(gate: gate, configuration: configuration, loaded: surroundings.clock()))
         let reloads = ReloadCounts()
-        let reloader = Reloader(live, observer: observer, logger: logger, counts: reloads)
+        let reloader = Reloader(
+            live,
+            observer: observer,
+            logger: logger,
+            counts: reloads,
+            clock: surroundings.clock
+        )
         let inHand = ConcurrencyLimit(configuration.api.concurrency)
 
+        let announce = { @Sendable (listener: String, address: ListenerAddress) in
+            logger.info("listening", metadata: ["listener": "\(listener)", "address": "\(address)"])
+            surroundings.onListening(listener, "\(address)")
+        }
         let api = try ListenerApplication.make(
             "api",
             configuration.api.listener,
@@ -82,10 +121,10 @@ public struct GateServer: Sendable {
                 metrics: metrics,
                 inHand: inHand,
                 requests: StatusCounters(factory: registry, listener: "api"),
-                clock: { .now() }
+                clock: surroundings.clock
             ),
             logger: logger.quieter,
-            onReady: { logger.info("listening", metadata: ["listener": "api", "address": "\($0)"]) }
+            onReady: { announce("api", $0) }
         )
         let admin = try ListenerApplication.make(
             "admin",
@@ -95,10 +134,10 @@ public struct GateServer: Sendable {
                 reloader: reloader,
                 registry: registry,
                 gauges: ServiceGauges(inHand: inHand, reloads: reloads, sink: sink),
-                clock: { .now() }
+                clock: surroundings.clock
             ),
             logger: logger.quieter,
-            onReady: { logger.info("listening", metadata: ["listener": "admin", "address": "\($0)"]) }
+            onReady: { announce("admin", $0) }
         )
         for warning in assembly.warnings { logger.warning("\(warning)") }
         if configuration.isShadow { logger.warning("shadow mode: refusals are logged and counted, and allowed") }
@@ -116,7 +155,7 @@ public struct GateServer: Sendable {
         ]
         var group = ServiceGroupConfiguration(
             services: services,
-            gracefulShutdownSignals: [.sigterm, .sigint],
+            gracefulShutdownSignals: surroundings.signals,
             logger: logger.quieter
         )
         group.maximumGracefulShutdownDuration = configuration.shutdownGrace * 0.8

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import Foundation
+import GateTestSupport
 import Testing
 
 /// A run of the built command line, as a person or a script runs it.
@@ -12,7 +13,8 @@ struct CommandRun {
 
     /// Runs `playgate` with `arguments` and `input` on standard input.
     init(_ arguments: [String], input: String = "") throws {
-        try self.init(program: Self.playgate, arguments, input: Data(input.utf8))
+        let playgate = URL(fileURLWithPath: Program.built("playgate"))
+        try self.init(program: playgate, arguments, input: Data(input.utf8))
     }
 
     init(program: URL, _ arguments: [String], input: Data = Data()) throws {
@@ -34,11 +36,6 @@ struct CommandRun {
         error = readers[1].text
     }
 
-    /// The executable that was built beside the tests.
-    private static var playgate: URL {
-        URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent("playgate")
-    }
-
     private final class Reader: @unchecked Sendable {
         private let done = DispatchSemaphore(value: 0)
         private var data = Data()
@@ -54,26 +51,6 @@ struct CommandRun {
             done.wait()
             return String(decoding: data, as: UTF8.self)
         }
-    }
-}
-
-/// A folder for a test that goes with it.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("playgate-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        path = folder.path
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func file(_ name: String) -> String { path + "/" + name }
-
-    func write(_ name: String, _ text: String) throws -> String {
-        try Data(text.utf8).write(to: URL(fileURLWithPath: file(name)))
-        return file(name)
     }
 }
 

@@ -30,8 +30,17 @@ final class Reloader: Service {
     /// One at a time: a reload that began earlier must not end later.
     private let turn = Mutex<Void>(())
 
-    init(_ live: LiveGate, observer: any DecisionObserver, logger: Logger, counts: ReloadCounts) {
+    private let clock: @Sendable () -> Timestamp
+
+    init(
+        _ live: LiveGate,
+        observer: any DecisionObserver,
+        logger: Logger,
+        counts: ReloadCounts,
+        clock: @escaping @Sendable () -> Timestamp
+    ) {
         self.live = live
+        self.clock = clock
         self.observer = observer
         self.logger = logger
         self.counts = counts
@@ -80,7 +89,7 @@ final class Reloader: Service {
         turn.withLock { _ in
             let present = live.current
             do throws(ConfigurationError) {
-                let now = Timestamp.now()
+                let now = clock()
                 let configuration = try GateConfiguration(file: present.configuration.file.path)
                 let assembly = try GateAssembly(configuration, at: now)
                 let gate = assembly.gate(configuration, store: present.gate.store, observer: observer)

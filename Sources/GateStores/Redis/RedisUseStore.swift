@@ -176,13 +176,12 @@
                 try await expectOK(RedisCommand("SELECT", "\(settings.database)"), "selection of the database", channel)
             }
             try await checkEviction(channel)
-            guard case .text(let digest) = try await Self.send(RedisScript.load, on: channel) else {
-                throw UseStoreError(
-                    .misconfigured,
-                    "Redis does not take scripts: version 6.2 is needed, and leave to EVAL"
-                )
+            switch try await Self.send(RedisScript.load, on: channel) {
+            case .text(let digest): return String(decoding: digest, as: UTF8.self)
+            case .error(let reason):
+                throw UseStoreError(.misconfigured, "Redis does not take a script: \(reason)")
+            default: throw UseStoreError(.misconfigured, "Redis does not take a script")
             }
-            return String(decoding: digest, as: UTF8.self)
         }
 
         private func expectOK(

@@ -46,8 +46,34 @@ public final class MemoryUseStore: LocalUseStore {
 
     public func recordNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome {
         if let kind = revocation(of: use.token, at: now) { return .revoked(kind) }
-        let shard = shards[Int(use.token.fingerprint.quarters.0 % UInt64(shards.count))]
-        return shard.table.withLock { $0.record(use, at: now) }
+        return recordNow(
+            use.token.fingerprint,
+            playback: use.playback,
+            forgettable: use.forgettable,
+            maximumUses: use.maximumUses,
+            at: now
+        )
+    }
+
+    /// Records a use of a token of which no more than the fingerprint is known, whatever was revoked.
+    ///
+    /// - Parameters:
+    ///   - fingerprint: The SHA-256 of the token's signed bytes.
+    ///   - playback: What names this start of a playback, if anything does; not 0.
+    ///   - until: When the token can no longer be verified.
+    ///   - maximumUses: How often the token may be used.
+    ///   - now: The time of receipt.
+    public func recordNow(
+        _ fingerprint: TokenFingerprint,
+        playback: UInt64? = nil,
+        forgettable until: Timestamp,
+        maximumUses: Int = 1,
+        at now: Timestamp
+    ) -> UseOutcome {
+        let shard = shards[Int(fingerprint.quarters.0 % UInt64(shards.count))]
+        return shard.table.withLock {
+            $0.record(fingerprint, playback: playback, forgettable: until, maximumUses: maximumUses, at: now)
+        }
     }
 
     public func revoke(_ revocation: Revocation, at now: Timestamp) async throws(UseStoreError) {

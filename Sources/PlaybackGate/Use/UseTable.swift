@@ -34,26 +34,32 @@ struct UseTable {
     private var places: Int { forgettable.count }
 
     /// Records a use where the token has one left.
-    mutating func record(_ use: TokenUse, at now: Timestamp) -> UseOutcome {
+    mutating func record(
+        _ fingerprint: TokenFingerprint,
+        playback: UInt64?,
+        forgettable until: Timestamp,
+        maximumUses: Int,
+        at now: Timestamp
+    ) -> UseOutcome {
         let seconds = Self.seconds(now, roundedUp: false)
         forgetSome(at: seconds)
-        let fingerprint = use.token.fingerprint.quarters
+        let fingerprint = fingerprint.quarters
         var place = home(fingerprint)
         var uses = 0
         while forgettable[place] != 0 {
             if holds(place, fingerprint) {
-                if let playback = use.playback, playbacks[place] == playback { return .repeated }
+                if let playback, playbacks[place] == playback { return .repeated }
                 uses += 1
             }
             place = next(place)
         }
-        guard uses < use.maximumUses else { return .usedUp }
+        guard uses < maximumUses else { return .usedUp }
         if count >= limit {
             guard makeRoom(at: seconds) else { return .full }
             place = home(fingerprint)
             while forgettable[place] != 0 { place = next(place) }
         }
-        store(fingerprint, use.playback ?? 0, max(Self.seconds(use.forgettable, roundedUp: true), 1), at: place)
+        store(fingerprint, playback ?? 0, max(Self.seconds(until, roundedUp: true), 1), at: place)
         count += 1
         return .recorded
     }

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateStores
+import GateTestSupport
+import MediaTokens
+import PlaybackGate
+import Testing
+
+/// A store of each kind, made new and empty for a test.
+enum StoreKind: String, CaseIterable, Sendable {
+    case memory
+    case sqlite
+    case redis
+
+    /// The kinds that this machine has.
+    static var present: [StoreKind] { RedisServer.isInstalled ? allCases : [.memory, .sqlite] }
+
+    /// Runs `body` with a store, and for two gates that share one with two.
+    func with(_ body: (any UseStore, any UseStore) async throws -> Void) async throws {
+        switch self {
+        case .memory:
+            let store = MemoryUseStore(capacity: 1000)
+            try await body(store, store)
+        case .sqlite:
+            let folder = try TemporaryFolder()
+            let path = folder.file("uses.sqlite")
+            try await body(try SQLiteUseStore(path: path), try SQLiteUseStore(path: path))
+        case .redis:
+            let redis = try RedisServer()
+            let server = try redis.start()
+            try await withRedis(redis) { first in try await withRedis(redis) { second in try await body(first, second) } }
+            server.signal(SIGTERM)
+        }
+    }
+}
+
+/// Runs `body` with a store that is connected to `redis`.
+func withRedis(_ redis: RedisServer, _ body: (RedisUseStore) async throws -> Void) async throws {
+    let store = RedisUseStore(RedisSettings(address: .unix(path: redis.socket)))
+    let connection = Task { await store.run() }
+    defer { connection.cancel() }
+    try await waitUntil { (try? await store.check()) != nil }
+    try await body(store)
+}
+
+/// Waits until `condition` holds.
+func waitUntil(_ condition: () async throws -> Bool) async throws {
+    let end = ContinuousClock.now + .seconds(20)
+    while try await !condition() {
+        guard ContinuousClock.now < end else {
+            Issue.record("it never happened")
+            return
+        }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}
+
+// What every store must do. Times are those of the machine, as Redis goes by its own clock.
+@Suite struct `Every use store` {
+    private static let now = Timestamp.now()
+
+    private static func use(_ number: Int = 0, maximumUses: Int = 1, playbackID: String? = nil) throws -> TokenUse {
+        try GateSample.use(number, maximumUses: maximumUses, playbackID: playbackID, issued: now)
+    }
+
+    @Test(arguments: StoreKind.present)
+    func `records a use once, and again for the same playback`(kind: StoreKind) async throws {
+        try await kind.with { (first, second) async throws in
+            let now = Self.now
+            #expect(try await first.record(try Self.use(1, playbackID: "p"), at: now) == .recorded)
+            #expect(try await second.record(try Self.use(1), at: now) == .usedUp)
+            #expect(try await first.record(try Self.use(1, playbackID: "q"), at: now) == .usedUp)
+            #expect(try await second.record(try Self.use(1, playbackID: "p"), at: now) == .repeated)
+            #expect(try await first.record(try Self.use(2), at: now) == .recorded)
+            // Without a name, a playback is never the same as another.
+            #expect(try await first.record(try Self.use(2), at: now) == .usedUp)
+        }
+    }
+
+    @Test(arguments: StoreKind.present)
+    func `counts to the maximum`(kind: StoreKind) async throws {
+        try await kind.with { (first, second) async throws in
+            var outcomes: [UseOutcome] = []
+            for (number, id) in ["a", "b", "a", "c", "d", "c"].enumerated() {
+                let use = try Self.use(1, maximumUses: 3, playbackID: id)
+                outcomes.append(try await (number.isMultiple(of: 2) ? first : second).record(use, at: Self.now))
+            }
+            #expect(outcomes == [.recorded, .recorded, .repeated, .recorded, .usedUp, .repeated])
+        }
+    }
+
+    @Test(arguments: StoreKind.present)
+    func `lets one of many be first`(kind: StoreKind) async throws {
+        try await kind.with { (first, second) async throws in
+            let uses = try (0..<40).map { try Self.use($0) }
+            let recorded = await withTaskGroup(of: Int.self) { group in
+                for (number, use) in (uses + uses + uses).enumerated() {
+                    for store in [first, second] {
+                        group.addTask { (try? await store.record(use, at: Self.now)) == .recorded ? number % 40 : -1 }
+                    }
+                }
+                var recorded: [Int] = []
+                for await number in group where number >= 0 { recorded.append(number) }
+                return recorded
+            }
+            #expect(recorded.sorted() == Array(0..<40))
+        }
+    }
+
+    enum Word: String, CaseIterable, Sendable {
+        case token, session, sessionBefore, mvpd, mvpdBefore, other
+
+        func revocation(_ use: TokenUse, until expires: Timestamp) -> Revocation {
+            let issued = use.token.timeIssued
+            let subject: Revocation.Subject =
+                switch self {
+                case .token: .token(use.token.fingerprint)
+                case .session: .session(guid: use.token.userSessionGUID, issuedBefore: issued.adding(seconds: 1))
+                case .sessionBefore: .session(guid: use.token.userSessionGUID, issuedBefore: issued)
+                case .mvpd: .mvpd(id: use.token.mvpdID, issuedBefore: expires)
+                case .mvpdBefore: .mvpd(id: use.token.mvpdID, issuedBefore: issued)
+                case .other: .mvpd(id: "another", issuedBefore: expires)
+                }
+            return Revocation(subject, expires: expires)
+        }
+
+        var outcome: UseOutcome {
+            switch self {
+            case .token: .revoked(.token)
+            case .session: .revoked(.session)
+            case .mvpd: .revoked(.mvpd)
+            case .sessionBefore, .mvpdBefore, .other: .recorded
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.present, Word.allCases)
+    func `refuses what is revoked, for all who share it`(kind: StoreKind, word: Word) async throws {
+        try await kind.with { (first, second) async throws in
+            let use = try Self.use(1)
+            try await first.revoke(word.revocation(use, until: Self.now.adding(seconds: 600)), at: Self.now)
+            #expect(try await second.record(use, at: Self.now) == word.outcome)
+        }
+    }
+
+    @Test(arguments: StoreKind.present)
+    func `keeps the stronger of two words on one thing`(kind: StoreKind) async throws {
+        try await kind.with { (store, _) async throws in
+            let use = try Self.use(1)
+            let guid = use.token.userSessionGUID
+            let end = Self.now.adding(seconds: 600)
+            let revoke = { (before: Int64, ends: Timestamp) in
+                let subject = Revocation.Subject.session(guid: guid, issuedBefore: use.token.timeIssued.adding(seconds: before))
+                try await store.revoke(Revocation(subject, expires: ends), at: Self.now)
+            }
+            try await revoke(1, end)
+            try await revoke(-10, Self.now.adding(seconds: 300))
+            #expect(try await store.record(use, at: Self.now) == .revoked(.session))
+        }
+    }
+
+    @Test(arguments: [StoreKind.memory, .sqlite])
+    func `lets a revocation end`(kind: StoreKind) async throws {
+        try await kind.with { (store, _) async throws in
+            let use = try Self.use(1)
+            try await store.revoke(Word.token.revocation(use, until: Self.now.adding(seconds: 60)), at: Self.now)
+            #expect(try await store.record(use, at: Self.now.adding(seconds: 60)) == .revoked(.token))
+            #expect(try await store.record(use, at: Self.now.adding(seconds: 61)) == .recorded)
+        }
+    }
+}
+
+@Suite struct `The SQLite store` {
+    @Test func `remembers over restarts, and forgets what can be forgotten`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("uses.sqlite")
+        let use = try GateSample.use(1)
+        #expect(try await SQLiteUseStore(path: path).record(use, at: GateSample.time) == .recorded)
+        let store = try SQLiteUseStore(path: path)
+        #expect(try await store.record(use, at: GateSample.time.adding(seconds: 420)) == .usedUp)
+        // What is over is swept behind the next use.
+        for number in 2...3 {
+            let later = GateSample.time.adding(seconds: 1000)
+            #expect(try await store.record(try GateSample.use(number, issued: later), at: later) == .recorded)
+            try await store.check()
+        }
+        #expect(try await store.record(use, at: GateSample.time.adding(seconds: 1000)) == .recorded)
+    }
+
+    @Test(arguments: ["no such folder/uses.sqlite", "", "text"])
+    func `says why it cannot be opened`(name: String) throws {
+        let folder = try TemporaryFolder()
+        try folder.write("text", String(repeating: "this is no database ", count: 100))
+        #expect(throws: UseStoreError(.misconfigured, "")) {
+            try SQLiteUseStore(path: name.isEmpty ? folder.path : folder.file(name))
+        }
+    }
+
+    @Test func `answers that it cannot, when another process holds the file`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("uses.sqlite")
+        let store = try SQLiteUseStore(path: path, busyTimeout: .milliseconds(20))
+        try #require(Program.installed("sqlite3") != nil, "sqlite3 is not installed; run scripts/setup test")
+        // Holds the write lock until its input ends.
+        let script = "(echo 'BEGIN IMMEDIATE;'; echo \".shell touch \(folder.file("held"))\"; sleep 30) | sqlite3 \(path)"
+        let holder = try Program("/bin/sh", ["-c", script], log: folder.file("log"))
+        #expect(eventually { FileManager.default.fileExists(atPath: folder.file("held")) })
+        await #expect(throws: UseStoreError(.unavailable, "")) {
+            try await store.record(try GateSample.use(1), at: GateSample.time)
+        }
+        holder.signal(SIGKILL)
+    }
+}
+
+@Suite(.enabled(if: RedisServer.isInstalled)) struct `The Redis store` {
+    private static let now = Timestamp.now()
+
+    private static func use(_ number: Int) throws -> TokenUse { try GateSample.use(number, issued: now) }
+
+    @Test func `fails at once while Redis is away, and comes back by itself`() async throws {
+        let redis = try RedisServer()
+        let server = try redis.start()
+        try await withRedis(redis) { (store) async throws in
+            #expect(try await store.record(try Self.use(1), at: Self.now) == .recorded)
+            server.signal(SIGKILL)
+            _ = server.waitUntilExit()
+            try await waitUntil { (try? await store.check()) == nil }
+            await #expect(throws: UseStoreError(.unavailable, "")) {
+                try await store.record(try Self.use(2), at: Self.now)
+            }
+            let again = try redis.start()
+            try await waitUntil { (try? await store.check()) != nil }
+            // The script is loaded again, and what was used is used still.
+            #expect(try await store.record(try Self.use(1), at: Self.now) == .usedUp)
+            #expect(try await store.record(try Self.use(2), at: Self.now) == .recorded)
+            again.signal(SIGTERM)
+        }
+    }
+
+    @Test func `gives up a connection on which nothing comes back`() async throws {
+        let redis = try RedisServer()
+        let server = try redis.start()
+        try await withRedis(redis) { (store) async throws in
+            server.signal(SIGSTOP)
+            await #expect(throws: UseStoreError(.unavailable, "")) {
+                try await store.record(try Self.use(1), at: Self.now)
+            }
+            server.signal(SIGCONT)
+            try await waitUntil { (try? await store.check()) != nil }
+        }
+    }
+
+    @Test func `goes on when Redis has forgotten the script`() async throws {
+        let redis = try RedisServer()
+        let server = try redis.start()
+        try await withRedis(redis) { (store) async throws in
+            #expect(try await store.record(try Self.use(1), at: Self.now) == .recorded)
+            try Self.command(redis, "SCRIPT FLUSH")
+            #expect(try await store.record(try Self.use(1), at: Self.now) == .usedUp)
+            #expect(try await store.record(try Self.use(2), at: Self.now) == .recorded)
+        }
+        server.signal(SIGTERM)
+    }
+
+    @Test func `keeps a use no longer than it is needed`() async throws {
+        let redis = try RedisServer()
+        let server = try redis.start()
+        try await withRedis(redis) { (store) async throws in
+            let use = try Self.use(1)
+            #expect(try await store.record(use, at: Self.now) == .recorded)
+            let key = "playgate:use:\(use.token.fingerprint.hexadecimal):1"
+            let left = try Self.command(redis, "PTTL \(key)").split(separator: ":").last.flatMap { Int($0) } ?? 0
+            // The token's seven minutes, and two more for clocks.
+            #expect((530_000...540_000).contains(left))
+        }
+        server.signal(SIGTERM)
+    }
+
+    @Test(arguments: [
+        (["--maxmemory", "10mb", "--maxmemory-policy", "allkeys-lru"], nil, "evicts"),
+        (["--requirepass", "secret"], nil, "NOAUTH"), (["--requirepass", "secret"], "wrong", "login"),
+    ] as [([String], String?, String)])
+    func `says what is wrong with how Redis is set up`(options: [String], password: String?, what: String) async throws {
+        let redis = try RedisServer(options)
+        let server = try redis.start()
+        let settings = RedisSettings(address: .unix(path: redis.socket), password: password.map { RedisPassword($0) })
+        let store = RedisUseStore(settings)
+        let fault = await firstFault(of: store)
+        #expect(fault?.code == .misconfigured || fault?.reason.contains("NOAUTH") ?? false)
+        #expect(fault?.reason.contains(what) ?? false, "\(fault.map { "\($0)" } ?? "none")")
+        server.signal(SIGTERM)
+    }
+
+    @Test func `logs in with a password`() async throws {
+        let redis = try RedisServer(["--requirepass", "secret"])
+        let server = try redis.start()
+        let settings = RedisSettings(
+            address: .unix(path: redis.socket),
+            password: RedisPassword("secret"),
+            database: 3,
+            keyPrefix: "other:"
+        )
+        let store = RedisUseStore(settings)
+        let connection = Task { await store.run() }
+        try await waitUntil { (try? await store.check()) != nil }
+        #expect(try await store.record(try Self.use(1), at: Self.now) == .recorded)
+        connection.cancel()
+        server.signal(SIGTERM)
+    }
+
+    /// The first fault that a connection reports.
+    private func firstFault(of store: RedisUseStore) async -> UseStoreError? {
+        let (faults, continuation) = AsyncStream.makeStream(of: UseStoreError.self)
+        let connection = Task { await store.run { if let fault = $0 { continuation.yield(fault) } } }
+        defer { connection.cancel() }
+        for await fault in faults { return fault }
+        return nil
+    }
+
+    /// Sends Redis an inline command, and returns the first line of its answer.
+    @discardableResult
+    private static func command(_ redis: RedisServer, _ text: String) throws -> String {
+        let connection = try HTTPConnection("unix:\(redis.socket)")
+        try connection.send(text + "\r\n")
+        return try connection.line()
+    }
+}

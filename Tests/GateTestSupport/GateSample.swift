@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import MediaTokens
+package import PlaybackGate
+
+/// Keys, times and tokens that tests of the gate share.
+package struct GateSample: Sendable {
+    package let keys: DevelopmentKeys
+    package let issuer: Issuer
+
+    /// 2031-01-02T10:04:05Z: when keys are made and tokens are issued, unless a test says otherwise.
+    package static let time = Timestamp(millisecondsSince1970: 1_925_114_645_000)
+
+    /// The issuer that tests trust; made once, for that takes time.
+    package static let trusted = Result { () throws(any Error) in try GateSample(at: time) }
+    /// Another one.
+    package static let foreign = Result { () throws(any Error) in try GateSample(at: time) }
+    /// One whose keys are valid by the clock of the machine.
+    package static let current = Result { () throws(any Error) in try GateSample(at: .now()) }
+
+    private init(at time: Timestamp) throws {
+        keys = try DevelopmentKeys(at: time)
+        issuer = Issuer(key: try SigningKey(pem: keys.signerKey))
+    }
+
+    package static func claims(
+        resource: String = "TNT",
+        requestor: String = "REF30",
+        mvpd: String = "SandboxMVPD",
+        proxy: String? = nil,
+        session: String = "00112233445566778899aabbccddeeff",
+        ttl: Int64 = 420_000
+    ) -> TokenClaims {
+        TokenClaims(
+            requestorID: requestor,
+            resourceID: resource,
+            mvpdID: mvpd,
+            proxyMVPDID: proxy,
+            userSessionGUID: session,
+            timeToLiveMilliseconds: ttl
+        )
+    }
+
+    /// A token of the trusted issuer.
+    package static func token(_ claims: TokenClaims = claims(), at time: Timestamp = time) throws -> String {
+        try trusted.get().issuer.issue(claims, at: time).serialized
+    }
+
+    /// A verifier that trusts the trusted issuer.
+    package static func verifier(requestors: [String] = ["REF30"]) throws -> Verifier {
+        let pem = try trusted.get().keys.signerCertificate
+        let trust = try TrustStore([.pem(pem, name: "signer")], at: time)
+        return Verifier(trust: trust, policy: try VerificationPolicy(requestors: requestors))
+    }
+
+    /// What a store is told of the use of a token of its own for each `number`.
+    package static func use(
+        _ number: Int = 0,
+        maximumUses: Int = 1,
+        playbackID: String? = nil,
+        mvpd: String = "SandboxMVPD",
+        issued: Timestamp = time
+    ) throws -> TokenUse {
+        let claims = claims(mvpd: mvpd, session: "session-\(number)")
+        let token = try trusted.get().issuer.issue(claims, at: issued).raw
+        // Stores take verified tokens for granted; the time of the keys does not matter here.
+        let known = try UnverifiedToken(reading: token).content
+        return TokenUse(known, forgettable: known.expires, maximumUses: maximumUses, playbackID: playbackID, media: "m")
+    }
+}
+
+extension Timestamp {
+    /// The time `seconds` later.
+    package func adding(seconds: Int64) -> Timestamp { advanced(byMilliseconds: seconds * 1000) }
+}

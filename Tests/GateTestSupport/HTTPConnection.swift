@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+
+/// A connection to an HTTP server, which sends exactly the bytes that it is given.
+package final class HTTPConnection {
+    private let socket: Int32
+    private var received: [UInt8] = []
+
+    package struct Failure: Error { package let reason: String }
+
+    /// What a server answered.
+    package struct Response: Sendable {
+        package let status: Int
+        package let headers: [String: String]
+        package let body: String
+
+        /// The body as a JSON object.
+        package var json: [String: Any] {
+            (try? JSONSerialization.jsonObject(with: Data(body.utf8))) as? [String: Any] ?? [:]
+        }
+
+        package var code: String? { json["code"] as? String }
+    }
+
+    /// Connects to `HOST:PORT` of this machine, or `unix:PATH`.
+    package init(_ address: String) throws {
+        if address.hasPrefix("unix:") {
+            socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+            var name = sockaddr_un()
+            name.sun_family = sa_family_t(AF_UNIX)
+            let path = [UInt8](address.dropFirst(5).utf8)
+            unsafe withUnsafeMutableBytes(of: &name.sun_path) { bytes in unsafe bytes.copyBytes(from: path) }
+            let result = unsafe withUnsafePointer(to: &name) { name in
+                unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    unsafe connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                }
+            }
+            guard result == 0 else { throw Failure(reason: "cannot connect to \(address): \(errno)") }
+        } else {
+            guard let port = address.split(separator: ":").last.flatMap({ UInt16($0) }) else {
+                throw Failure(reason: "no port in \(address)")
+            }
+            socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var one: Int32 = 1
+            unsafe setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
+            var name = sockaddr_in()
+            name.sin_family = sa_family_t(AF_INET)
+            name.sin_port = port.bigEndian
+            name.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            let result = unsafe withUnsafePointer(to: &name) { name in
+                unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    unsafe connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            guard result == 0 else { throw Failure(reason: "cannot connect to \(address): \(errno)") }
+        }
+        // Nothing that a test waits for takes that long; what does is a failure, and not for ever.
+        var limit = timeval(tv_sec: 30, tv_usec: 0)
+        unsafe setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close(socket) }
+
+    package func send(_ text: String) throws { try send([UInt8](text.utf8)) }
+
+    package func send(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes { bytes in
+                unsafe Glibc.send(socket, bytes.baseAddress.map { unsafe $0 + sent }, bytes.count - sent, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw Failure(reason: "cannot send: \(errno)") }
+            sent += count
+        }
+    }
+
+    /// Sends a request, and reads the answer.
+    package func request(
+        _ method: String,
+        _ path: String,
+        headers: [String: String] = [:],
+        body: String? = nil
+    ) throws -> Response {
+        var text = "\(method) \(path) HTTP/1.1\r\nHost: gate\r\n"
+        for (name, value) in headers { text += "\(name): \(value)\r\n" }
+        if let body {
+            if headers["Content-Type"] == nil { text += "Content-Type: application/json\r\n" }
+            text += "Content-Length: \(body.utf8.count)\r\n"
+        }
+        try send(text + "\r\n" + (body ?? ""))
+        return try response(hasBody: method != "HEAD")
+    }
+
+    /// Reads an answer.
+    package func response(hasBody: Bool = true) throws -> Response {
+        var end: Int?
+        while end == nil {
+            end = received.indices.dropFirst(3).first { received[($0 - 3)...$0].elementsEqual([13, 10, 13, 10]) }
+            if end == nil { try receive() }
+        }
+        guard let end else { throw Failure(reason: "no answer") }
+        let lines = String(decoding: received[..<(end - 3)], as: UTF8.self).components(separatedBy: "\r\n")
+        guard let status = lines.first?.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
+            throw Failure(reason: "no status in \(lines.first ?? "")")
+        }
+        var headers: [String: String] = [:]
+        for line in lines.dropFirst() {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+            headers[line[..<colon].lowercased()] = value
+        }
+        let length = hasBody ? Int(headers["content-length"] ?? "0") ?? 0 : 0
+        while received.count < end + 1 + length { try receive() }
+        let body = String(decoding: received[(end + 1)..<(end + 1 + length)], as: UTF8.self)
+        received.removeFirst(end + 1 + length)
+        return Response(status: status, headers: headers, body: body)
+    }
+
+    /// Reads a line.
+    package func line() throws -> String {
+        while true {
+            if let end = received.firstIndex(of: 10) {
+                defer { received.removeFirst(end + 1) }
+                return String(decoding: received[..<end].filter { $0 != 13 }, as: UTF8.self)
+            }
+            try receive()
+        }
+    }
+
+    /// Whether the server has closed the connection, once all that it sent is read.
+    package func isClosedByPeer() -> Bool {
+        while true {
+            do { try receive() } catch let failure as Failure { return failure.reason == Self.ended } catch { return false }
+        }
+    }
+
+    private static let ended = "the server has closed the connection"
+
+    private func receive() throws {
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        let count = unsafe buffer.withUnsafeMutableBytes { unsafe recv(socket, $0.baseAddress, $0.count, 0) }
+        guard count != 0, !(count < 0 && errno == ECONNRESET) else { throw Failure(reason: Self.ended) }
+        guard count > 0 else { throw Failure(reason: "cannot receive: \(errno)") }
+        received += buffer[..<count]
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import GateTestSupport
+import MediaTokens
+import PlaybackGate
+import Testing
+
+@Suite struct `The memory store` {
+    /// A token of its own for every number.
+    private static func fingerprint(_ number: Int) -> TokenFingerprint? {
+        let digits = String(number, radix: 16)
+        // Spread as digests are.
+        let mixed = String(UInt64(number &+ 1) &* 0x9E37_79B9_7F4A_7C15, radix: 16)
+        let text = (String(repeating: "0", count: 16 - mixed.count) + mixed)
+        return TokenFingerprint(hexadecimal: text + text + text + String(repeating: "0", count: 16 - digits.count) + digits)
+    }
+
+    @Test func `finds what it recorded, through many turns of being full and being forgotten`() throws {
+        let store = MemoryUseStore(capacity: 500)
+        var live: [(Int, Timestamp)] = []
+        var random = SystemRandomNumberGenerator()
+        var number = 0
+        for second in 0..<3000 {
+            let now = GateSample.time.adding(seconds: Int64(second))
+            live.removeAll { $0.1 < now }
+            let forgettable = now.adding(seconds: Int64.random(in: 1...600, using: &random))
+            let fingerprint = try #require(Self.fingerprint(number))
+            let outcome = store.recordNow(fingerprint, forgettable: forgettable, at: now)
+            #expect(outcome == (live.count < 500 ? .recorded : .full))
+            if outcome == .recorded { live.append((number, forgettable)) }
+            number += 1
+            // One that lives must be found, wherever removals have moved it.
+            if let (known, until) = live.randomElement(using: &random) {
+                let again = try #require(Self.fingerprint(known))
+                #expect(store.recordNow(again, forgettable: until, at: now) == .usedUp)
+            }
+        }
+        #expect(live.count > 100)
+    }
+
+    @Test func `is full at its capacity and not before`() throws {
+        let store = MemoryUseStore(capacity: 20_000)
+        let until = GateSample.time.adding(seconds: 420)
+        for number in 0..<20_000 {
+            let fingerprint = try #require(Self.fingerprint(number))
+            guard store.recordNow(fingerprint, forgettable: until, at: GateSample.time) == .recorded else {
+                Issue.record("full at \(number)")
+                return
+            }
+        }
+        var more = 0
+        while let fingerprint = Self.fingerprint(100_000 + more), more < 10_000,
+            store.recordNow(fingerprint, forgettable: until, at: GateSample.time) == .recorded
+        { more += 1 }
+        #expect(more < 10_000)
+    }
+}
