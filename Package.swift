@@ -145,6 +145,7 @@ let package = Package(
                 "GateService", "GateTestSupport", "MediaResources", "MediaTokens", "PlaybackGate", "playgate",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
+            exclude: ["BadConfigurations"],
             swiftSettings: settings
         ),
         .testTarget(

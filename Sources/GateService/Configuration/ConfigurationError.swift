@@ -48,6 +48,14 @@ final class ProblemList {
         problems.append(ConfigurationProblem(place: place, message: message))
     }
 
+    /// Whether there is a problem with `key` or what stands in it.
+    func contains(below key: String) -> Bool {
+        problems.contains { problem in
+            let name = problem.place.key
+            return name == key || name.hasPrefix(key + ".") || name.hasPrefix(key + "[")
+        }
+    }
+
     /// - Throws: ``ConfigurationError`` where there is a problem.
     func throwIfAny() throws(ConfigurationError) {
         guard !problems.isEmpty else { return }

@@ -39,6 +39,9 @@ final class ConfigurationSection {
     /// Notes a problem with `key`.
     func note(_ key: String, _ message: String) { problems.add(place(key), message) }
 
+    /// Whether something in this section is wrong already: what follows from that need not be told too.
+    var isFaulty: Bool { problems.contains(below: path) }
+
     /// Whether the file has this key.
     func has(_ key: String) -> Bool { value(key) != nil }
 
@@ -132,13 +135,20 @@ final class ConfigurationSection {
     }
 
     /// A text that is turned into a value, or found to be none.
-    func parsed<Value>(_ key: String, default fallback: Value, _ parse: (String) throws -> Value) -> Value {
+    ///
+    /// - Parameter isSecret: Whether the text must not be shown.
+    func parsed<Value>(
+        _ key: String,
+        default fallback: Value,
+        isSecret: Bool = false,
+        _ parse: (String) throws -> Value
+    ) -> Value {
         guard let node = take(key) else { return fallback }
         guard let text = node.text else {
             problems.add(file.place(node, keyPath(key)), "must be a text, and is \(node.kind)")
             return fallback
         }
-        inForce.append((key, .string(text)))
+        inForce.append((key, .string(isSecret ? "<secret>" : text)))
         do { return try parse(text) } catch {
             problems.add(file.place(node, keyPath(key)), "\(error)")
             return fallback

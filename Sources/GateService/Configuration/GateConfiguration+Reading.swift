@@ -25,7 +25,8 @@ extension GateConfiguration {
         let problems = ProblemList()
         let root = ConfigurationSection(try Self.compose(text, file), path: "", file: file, problems: problems)
         self.file = file
-        let requestor = root.optionalString("requestor")
+        // One that is of the wrong type is told once, and not again for every entry.
+        let requestor = root.optionalString("requestor") ?? (root.has("requestor") ? "?" : nil)
         if requestor == "" { root.note("requestor", "must not be empty") }
         trust = root.section("trust", Trust.init)
         verification = root.section("verification", Verification.init)
@@ -85,7 +86,7 @@ extension ConfigurationError {
 extension GateConfiguration.Trust {
     init(_ section: ConfigurationSection) {
         keys = section.list("keys", Key.init)
-        if keys.isEmpty {
+        if keys.isEmpty, !section.isFaulty {
             section.note("keys", "keys is missing: name at least one file with a certificate or public key")
         }
         anchors = (section.strings("anchors") ?? []).map {
@@ -208,7 +209,9 @@ extension PlaybackGate.Catalogue.Entry {
         let isProtected = section.bool("protected", default: true)
         let key = readKey(section)
         guard isProtected else {
-            if section.has("resource") { section.note("resource", "an entry that is not protected has no resource") }
+            if section.optionalString("resource") != nil {
+                section.note("resource", "an entry that is not protected has no resource")
+            }
             return key.map { Self(key: $0, protection: .none, isShadow: isShadow) }
         }
         let requestor = section.requestor(default: requestor) ?? ""
@@ -422,7 +425,7 @@ extension GateConfiguration.API {
                     "is for loopback addresses and unix sockets only: make keys with: playgate keys api NAME"
                 )
             }
-        } else if callers.isEmpty {
+        } else if callers.isEmpty, !section.isFaulty {
             section.note(
                 "keys",
                 "nobody may call: add keys (playgate keys api NAME) or clientCertificates, or open: true on loopback"
@@ -442,7 +445,7 @@ extension Caller {
         _ credential: ([UInt8]) -> Credential
     ) {
         name = section.requiredString("name")
-        let digest = section.parsed(credentialKey, default: [UInt8]()) { text throws(ParseFault) in
+        let digest = section.parsed(credentialKey, default: [UInt8](), isSecret: true) { text throws(ParseFault) in
             guard let fingerprint = TokenFingerprint(hexadecimal: text.filter { $0 != ":" }) else {
                 throw ParseFault("must be a SHA-256: 64 hexadecimal digits")
             }

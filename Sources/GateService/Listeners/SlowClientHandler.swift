@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTPTypes
 
@@ -19,6 +20,11 @@ final class SlowClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var timer: Scheduled<Void>?
     /// Requests that are whole and not answered yet: while there is one, the client waits for us.
     private var unanswered = 0
+    /// Whether the client has said that this request is its last.
+    private var isLast = false
+
+    /// How long a client may take to close its end after its last request.
+    private static let farewell = TimeAmount.seconds(1)
 
     init(requestTimeout: Duration, idleTimeout: Duration) {
         self.requestTimeout = TimeAmount(requestTimeout)
@@ -43,7 +49,9 @@ final class SlowClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        case .head: expect(within: requestTimeout, context)
+        case .head(let head):
+            isLast = head.headerFields[.connection]?.lowercased() == "close"
+            expect(within: requestTimeout, context)
         case .body: break
         case .end:
             timer?.cancel()
@@ -55,7 +63,7 @@ final class SlowClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if case .end = unwrapOutboundIn(data) {
             unanswered = max(0, unanswered - 1)
-            if unanswered == 0 { expect(within: idleTimeout, context) }
+            if unanswered == 0 { expect(within: isLast ? Self.farewell : idleTimeout, context) }
         }
         context.write(data, promise: promise)
     }

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateService
+import GateTestSupport
+import MediaTokens
+import Testing
+
+@Suite struct `The admin listener` {
+    @Test func `says that it lives, and what it does`() async throws {
+        try await RunningGate.with { gate in
+            #expect(try gate.admin("GET", "/livez").status == 200)
+            #expect(try gate.admin("GET", "/readyz").status == 200)
+            #expect(try gate.admin("POST", "/livez").status == 405)
+            #expect(try gate.admin("GET", "/reload").status == 405)
+            #expect(try gate.admin("GET", "/v1/playback").status == 404)
+            _ = try gate.play(token: try gate.token())
+            #expect(try gate.metric("playgate_decisions_total{decision=\"allow\",code=\"verified\"}") == 1)
+            #expect(try gate.metric("playgate_decision_duration_seconds_count") == 1)
+            #expect(try gate.metric("playgate_store_uses") == 1)
+            #expect(try gate.metric("playgate_catalogue_entries") == 5)
+            #expect(try gate.metric("playgate_in_flight") == 0)
+            #expect(try gate.metric("playgate_api_requests_total{status=\"200\"}") == 1)
+        }
+    }
+
+    /// A reader of the text format, strict enough to find a line that is not of it.
+    @Test func `writes metrics that Prometheus reads`() async throws {
+        try await RunningGate.with { gate in
+            let text = try gate.admin("GET", "/metrics").body
+            var types: [String: String] = [:]
+            for line in text.split(separator: "\n") {
+                if let match = line.wholeMatch(of: /# TYPE ([a-z_]+) (counter|gauge|histogram)/) {
+                    #expect(types.updateValue(String(match.2), forKey: String(match.1)) == nil, "\(line)")
+                    continue
+                }
+                if line.wholeMatch(of: /# HELP [a-z_]+ .+/) != nil { continue }
+                let sample = try #require(
+                    line.wholeMatch(of: /([a-z_]+)(\{([a-z_]+="[^"\\\n]*",?)+\})? (-?[0-9.]+(e[-+]?[0-9]+)?|inf|\+Inf)/),
+                    "\(line)"
+                )
+                let name = String(sample.1)
+                let family = ["_bucket", "_sum", "_count"].first { name.hasSuffix($0) && types[name] == nil }
+                    .map { String(name.dropLast($0.count)) } ?? name
+                #expect(types[family] != nil, "\(line)")
+                if types[family] == "counter" { #expect(name.hasSuffix("_total"), "\(line)") }
+            }
+            #expect(types.count > 12)
+        }
+    }
+
+    @Test func `is not ready without a key that is valid`() async throws {
+        try await RunningGate.with { gate in
+            let later = gate.now.adding(seconds: 399 * 86_400)
+            let token = try GateSample.token(at: later)
+            gate.now = later
+            let answer = try gate.admin("GET", "/readyz")
+            #expect(answer.status == 503)
+            #expect((answer.json["faults"] as? [String: Any])?["trust"] != nil)
+            // The certificate has expired while the gate ran, and is trusted no more.
+            let refused = try gate.play(token: token)
+            #expect(refused.status == 403)
+            #expect(refused.code == "no_usable_key")
+            #expect(refused.json["action"] as? String == "configuration")
+        }
+    }
+
+    @Test func `is not ready without a catalogue`() async throws {
+        let configuration = "trust: { keys: [{ file: signer.pem }] }\napi: { listen: \"127.0.0.1:0\", open: true }\nadmin: { listen: \"127.0.0.1:0\" }\n"
+        try await RunningGate.with(configuration) { gate in
+            let answer = try gate.admin("GET", "/readyz")
+            #expect(answer.status == 503)
+            #expect((answer.json["faults"] as? [String: Any])?["catalogue"] != nil)
+            #expect(try gate.play().code == "unknown_media")
+        }
+    }
+
+    // MARK: Reload
+
+    @Test func `reads everything again when told to, all of it or nothing`() async throws {
+        try await RunningGate.with { gate in
+            let more = RunningGate.configuration(catalogue: "    - { media: new, resource: NEW }")
+            try gate.folder.write("gate.yaml", more)
+            #expect(try gate.play("new").code == "unknown_media")
+            #expect(try gate.admin("POST", "/reload").status == 200)
+            #expect(try gate.play("new").code == "media_token_missing")
+            // Broken in one place: nothing of it is taken.
+            try gate.folder.write("gate.yaml", RunningGate.configuration("typo: 1", catalogue: "    - { media: newer, resource: NEW }"))
+            let refused = try gate.admin("POST", "/reload")
+            #expect(refused.status == 422)
+            #expect((refused.json["problems"] as? [String])?.first?.contains("typo") ?? false)
+            #expect(try gate.play("newer").code == "unknown_media")
+            #expect(try gate.play("new").code == "media_token_missing")
+            #expect(try gate.metric("playgate_last_reload_failed") == 1)
+            #expect(try gate.log("reload failed").count == 1)
+            try gate.folder.write("gate.yaml", more)
+            #expect(try gate.admin("POST", "/reload").status == 200)
+            #expect(try gate.metric("playgate_last_reload_failed") == 0)
+        }
+    }
+
+    @Test func `keeps what was used over a reload`() async throws {
+        try await RunningGate.with { gate in
+            let token = try gate.token()
+            #expect(try gate.play(token: token).status == 200)
+            #expect(try gate.admin("POST", "/reload").status == 200)
+            #expect(try gate.play(token: token).code == "token_already_used")
+        }
+    }
+
+    @Test func `changes trust with the key's file`() async throws {
+        try await RunningGate.with { gate in
+            let foreign = try GateSample.foreign.get()
+            let token = try foreign.issuer.issue(GateSample.claims(), at: gate.now).serialized
+            #expect(try gate.play(token: token).code == "untrusted_signature")
+            try gate.folder.write("signer.pem", foreign.keys.signerCertificate)
+            #expect(try gate.admin("POST", "/reload").status == 200)
+            #expect(try gate.play(token: token).status == 200)
+            #expect(try gate.play(token: try gate.token()).code == "untrusted_signature")
+        }
+    }
+
+    @Test func `reads files again when they change`() async throws {
+        let configuration = RunningGate.configuration().replacing("reload: { watch: false }", with: "reload: { interval: 100ms }")
+        try await RunningGate.with(configuration) { gate in
+            #expect(try gate.play("new").code == "unknown_media")
+            try gate.folder.write("gate.yaml", configuration.replacing("media: tbs", with: "media: new"))
+            #expect(try eventually { try gate.play("new").code == "media_token_missing" })
+        }
+    }
+
+    // MARK: Overload
+
+    @Test func `refuses at once what is beyond its limit`() async throws {
+        guard RedisServer.isInstalled else { return }
+        // A store that hangs holds the only place.
+        let redis = try RedisServer()
+        let server = try redis.start()
+        let configuration = RunningGate.configuration(
+            "use: { store: redis, deadline: 5s, redis: { address: \"unix:\(redis.socket)\" } }",
+            api: "  open: true\n  concurrency: 1\n"
+        )
+        try await RunningGate.with(configuration) { gate in
+            #expect(try eventually { try gate.admin("GET", "/readyz").status == 200 })
+            server.signal(SIGSTOP)
+            let waiting = try gate.connect()
+            let body = "{\"media\":\"tnt\",\"token\":\"\(try gate.token())\"}"
+            try waiting.send(
+                "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+            )
+            #expect(try eventually { try gate.metric("playgate_in_flight") == 1 })
+            let refused = try gate.play("trailer")
+            #expect(refused.status == 503)
+            #expect(refused.code == "gate_overloaded")
+            #expect(refused.headers["retry-after"] == "1")
+            #expect(try gate.metric("playgate_decisions_total{decision=\"refuse\",code=\"gate_overloaded\"}") == 1)
+            server.signal(SIGCONT)
+            _ = try waiting.response()
+            #expect(try gate.play("trailer").status == 200)
+            server.signal(SIGTERM)
+        }
+    }
+}

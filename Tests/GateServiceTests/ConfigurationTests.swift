@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateService
+import GateTestSupport
+import MediaTokens
+import Testing
+
+// One bad file for each fault, named for it; its first line says what the error must have.
+@Suite struct `A configuration` {
+    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/BadConfigurations"
+
+    static let faults = (try? FileManager.default.contentsOfDirectory(atPath: folder))?.sorted() ?? []
+
+    /// The problems of a configuration beside which there is a good key.
+    private static func problems(_ text: String) throws -> [ConfigurationProblem] {
+        let folder = try TemporaryFolder()
+        try folder.write("signer.pem", try GateSample.trusted.get().keys.signerCertificate)
+        let file = try folder.write("gate.yaml", text)
+        do throws(ConfigurationError) {
+            _ = try GateServer(configurationFile: file, at: GateSample.time)
+            return []
+        } catch { return error.problems }
+    }
+
+    @Test(arguments: faults) func `is refused for its fault, with file, line and key`(name: String) throws {
+        let text = try String(contentsOfFile: "\(Self.folder)/\(name)", encoding: .utf8)
+        let expected = try #require(text.split(separator: "\n").first?.dropFirst("# expected: ".count))
+        let problems = try Self.problems(text)
+        #expect(problems.count == 1, "\(problems)")
+        let problem = try #require(problems.first)
+        #expect(problem.place.file.hasSuffix("/gate.yaml"))
+        #expect(problem.place.line > 0)
+        let told = "\(problem.place.line): \(problem.place.key): \(problem.message)"
+        #expect(told.contains(expected), "\(told)")
+    }
+
+    @Test func `has a file for many faults`() { #expect(Self.faults.count >= 40) }
+
+    @Test func `tells all its faults at once, in their order`() throws {
+        let problems = try Self.problems(
+            """
+            requestor: 1
+            trust: { keys: [{ fil: signer.pem }] }
+            catalogue: { entries: [{ media: a }] }
+            use: { store: none, deadline: soon }
+            api: { open: maybe, listen: nowhere }
+            nonsense: true
+            """
+        )
+        let lines = problems.map(\.place.line)
+        #expect(problems.count >= 9)
+        #expect(lines == lines.sorted())
+        #expect(Set(lines) == [1, 2, 3, 4, 5, 6])
+    }
+
+    @Test(arguments: ["", "[]", "text", "- a", "{", "\u{0}", "a: &x [*x]"])
+    func `that is no mapping is refused`(text: String) throws {
+        #expect(try !Self.problems(text).isEmpty)
+    }
+
+    @Test func `nested beyond all measure is refused`() throws {
+        #expect(try !Self.problems(String(repeating: "{a: ", count: 100_000)).isEmpty)
+        #expect(try !Self.problems("a: " + String(repeating: "[", count: 100_000)).isEmpty)
+    }
+
+    @Test func `of the examples is good`() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let text = try String(contentsOfFile: root.path + "/examples/gate.yaml", encoding: .utf8)
+        let folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.file("keys"), withIntermediateDirectories: false)
+        try folder.write("keys/signer.pem", try GateSample.trusted.get().keys.signerCertificate)
+        let summary = try GateServer(configurationFile: try folder.write("gate.yaml", text), at: GateSample.time).summary
+        #expect(summary.entries == 5)
+        #expect(summary.keys == 1)
+        #expect(summary.warnings.isEmpty)
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateService
+import GateTestSupport
+import MediaTokens
+import Testing
+
+@Suite struct `A listener` {
+    private static func limits(_ text: String) -> String {
+        RunningGate.configuration(api: "  open: true\n  limits: { \(text) }\n")
+    }
+
+    @Test func `listens on a unix socket`() async throws {
+        let folder = try TemporaryFolder()
+        let configuration = RunningGate.configuration()
+            .replacing("  listen: 127.0.0.1:0\n  open", with: "  listen: unix:\(folder.file("api.sock"))\n  open")
+        try await RunningGate.with(configuration) { (gate) throws in
+            #expect(gate.api == "unix:\(folder.file("api.sock"))")
+            #expect(try gate.play(token: try gate.token()).status == 200)
+        }
+    }
+
+    @Test func `keeps a connection for many requests, sent ahead of the answers too`() async throws {
+        try await RunningGate.with { (gate) throws in
+            let connection = try gate.connect()
+            let body = "{\"media\":\"trailer\"}"
+            let request = "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+            try connection.send(String(repeating: request, count: 20))
+            for _ in 0..<20 { #expect(try connection.response().status == 200) }
+            try connection.send(request.replacing("Host: g", with: "Host: g\r\nConnection: close"))
+            #expect(try connection.response().status == 200)
+            #expect(connection.isClosedByPeer())
+        }
+    }
+
+    @Test(arguments: ["", "GET /v1/codes HTTP/1.1\r\nHost: g\r\n", "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"])
+    func `closes on a client that does not finish its request`(start: String) async throws {
+        try await RunningGate.with(Self.limits("requestTimeout: 200ms, idleTimeout: 1h")) { (gate) throws in
+            let connection = try gate.connect()
+            try connection.send(start)
+            #expect(connection.isClosedByPeer())
+        }
+    }
+
+    @Test func `closes on a client that sends a byte at a time for ever`() async throws {
+        try await RunningGate.with(Self.limits("requestTimeout: 300ms")) { (gate) throws in
+            let connection = try gate.connect()
+            try connection.send("GET /v1/codes HTTP/1.1\r\nHost: g\r\nX: ")
+            let end = Date().addingTimeInterval(20)
+            var isCut = false
+            while !isCut, Date() < end {
+                do { try connection.send("x") } catch { isCut = true }
+                usleep(20_000)
+            }
+            #expect(isCut)
+        }
+    }
+
+    @Test func `closes on a client that is idle for too long`() async throws {
+        try await RunningGate.with(Self.limits("idleTimeout: 200ms")) { (gate) throws in
+            let connection = try gate.connect()
+            #expect(try connection.request("GET", "/v1/codes").status == 200)
+            #expect(connection.isClosedByPeer())
+        }
+    }
+
+    @Test func `takes no more headers than it may`() async throws {
+        try await RunningGate.with(Self.limits("headerBytes: 2048")) { (gate) throws in
+            let fits = try gate.get("/v1/codes", headers: ["X": String(repeating: "x", count: 1500)])
+            #expect(fits.status == 200)
+            let connection = try gate.connect()
+            try connection.send("GET /v1/codes HTTP/1.1\r\nHost: g\r\nX: \(String(repeating: "x", count: 4000))\r\n\r\n")
+            #expect(try connection.response().status == 400)
+            #expect(connection.isClosedByPeer())
+        }
+    }
+
+    @Test func `lets no more connections in than it may`() async throws {
+        try await RunningGate.with(Self.limits("connections: 2")) { (gate) throws in
+            let first = try gate.connect()
+            #expect(try first.request("GET", "/v1/codes").status == 200)
+            let second = try gate.connect()
+            #expect(try second.request("GET", "/v1/codes").status == 200)
+            // The third waits at the door until another leaves.
+            let third = try gate.connect()
+            try third.send("GET /v1/codes HTTP/1.1\r\nHost: g\r\n\r\n")
+            try first.send("GET /v1/codes HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n")
+            #expect(try first.response().status == 200)
+            #expect(first.isClosedByPeer())
+            #expect(try third.response().status == 200)
+        }
+    }
+
+    static let malformed = [
+        "\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n", "GET / HTTP/1.1\r\nBad Header: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Length: -1\r\n\r\n",
+        "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        "POST /v1/playback HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        "POST /v1/playback HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\nabc",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "\u{16}\u{3}\u{1}", "GET http://[ HTTP/1.1\r\nHost: g\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: g\r\n folded: x\r\n\r\n", "GET /\u{7F} HTTP/1.1\r\nHost: g\r\n\r\n",
+    ]
+
+    @Test func `survives broken HTTP`() async throws {
+        try await RunningGate.with { (gate) throws in
+            for text in Self.malformed {
+                let connection = try gate.connect()
+                try connection.send(text)
+                // Whatever it answers, nobody is let in and nothing breaks.
+                if let answer = try? connection.response(), text.contains("\r\n\r\n") {
+                    #expect((400..<500).contains(answer.status), "\(text.debugDescription)")
+                }
+            }
+            #expect(try gate.play(token: try gate.token()).status == 200)
+        }
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateService
+import GateTestSupport
+import MediaTokens
+import Synchronization
+import SystemPackage
+import Testing
+
+/// A gate that runs in this process while a test talks to it, on free ports and with a clock that the test sets.
+final class RunningGate: Sendable {
+    let folder: TemporaryFolder
+    let api: String
+    let admin: String
+    private let clock: TestClock
+
+    /// A configuration with keys of ``GateSample/trusted`` and a small catalogue; `more` comes behind it.
+    static func configuration(
+        _ more: String = "use: { memory: { capacity: 1000 } }",
+        catalogue: String = "",
+        api: String = "  open: true\n"
+    ) -> String {
+        """
+        requestor: REF30
+        trust: { keys: [{ file: signer.pem }] }
+        catalogue:
+          entries:
+            - { media: tnt, resource: TNT }
+            - { media: tbs, resource: TBS }
+            - { media: "a b/c", resource: TNT }
+            - { media: trailer, protected: false }
+            - { path: /live/tnt/, resource: TNT }
+        \(catalogue)
+        api:
+          listen: 127.0.0.1:0
+        \(api)
+        admin: { listen: "127.0.0.1:0" }
+        reload: { watch: false }
+        \(more)
+        """
+    }
+
+    private init(folder: TemporaryFolder, api: String, admin: String, clock: TestClock) {
+        self.folder = folder
+        self.api = api
+        self.admin = admin
+        self.clock = clock
+    }
+
+    /// Runs a gate and, on a thread of its own, `body`.
+    static func with(
+        _ configuration: String = configuration(),
+        files: [String: String] = [:],
+        _ body: @escaping @Sendable (RunningGate) throws -> Void
+    ) async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("signer.pem", try GateSample.trusted.get().keys.signerCertificate)
+        for (name, text) in files { try folder.write(name, text) }
+        let file = try folder.write("gate.yaml", configuration)
+        let clock = TestClock()
+        let server = try GateServer(configurationFile: file, at: clock.now)
+        let log = try FileDescriptor.open(
+            FilePath(folder.file("log")),
+            .writeOnly,
+            options: [.create, .append],
+            permissions: .ownerReadWrite
+        )
+        let (addresses, continuation) = AsyncStream.makeStream(of: (String, String).self)
+        let surroundings = GateServer.Surroundings(
+            log: log,
+            clock: { clock.now },
+            onListening: { continuation.yield(($0, $1)) }
+        )
+        let task = Task {
+            defer { continuation.finish() }
+            do { try await server.run(surroundings) } catch where Task.isCancelled {}
+        }
+        var known: [String: String] = [:]
+        for await (name, address) in addresses {
+            known[name] = address
+            if known.count == 2 { break }
+        }
+        let gate = RunningGate(folder: folder, api: known["api"] ?? "", admin: known["admin"] ?? "", clock: clock)
+        let outcome = await Result { try await onThread { try body(gate) } }
+        task.cancel()
+        _ = try await task.value
+        // The log stays open: tasks of the server that end later may still write to it, and another file must not get that.
+        try outcome.get()
+    }
+
+    var now: Timestamp {
+        get { clock.now }
+        set { clock.set(newValue) }
+    }
+
+    func connect() throws -> HTTPConnection { try HTTPConnection(api) }
+
+    func post(_ path: String, _ body: String, headers: [String: String] = [:]) throws -> HTTPConnection.Response {
+        try connect().request("POST", path, headers: headers, body: body)
+    }
+
+    func get(_ path: String, headers: [String: String] = [:]) throws -> HTTPConnection.Response {
+        try connect().request("GET", path, headers: headers)
+    }
+
+    func admin(_ method: String, _ path: String) throws -> HTTPConnection.Response {
+        try HTTPConnection(admin).request(method, path)
+    }
+
+    /// A playback of `media`, or of `path`.
+    func play(
+        _ media: String? = "tnt",
+        path: String? = nil,
+        token: String? = nil,
+        playbackID: String? = nil,
+        headers: [String: String] = [:]
+    ) throws -> HTTPConnection.Response {
+        var members: [(String, JSONText)] = []
+        if let path { members.append(("path", .string(path))) } else if let media { members.append(("media", .string(media))) }
+        if let token { members.append(("token", .string(token))) }
+        if let playbackID { members.append(("playbackID", .string(playbackID))) }
+        return try post("/v1/playback", JSONText.object(members).line, headers: headers)
+    }
+
+    /// A token of this moment.
+    func token(_ claims: TokenClaims = GateSample.claims()) throws -> String { try GateSample.token(claims, at: now) }
+
+    /// The value of a metric, by its name with its labels.
+    func metric(_ name: String) throws -> Double? {
+        let text = try admin("GET", "/metrics").body
+        return text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
+            .flatMap { Double($0.dropFirst(name.utf8.count + 1)) }
+    }
+
+    /// The lines of the log that have `word`.
+    func log(_ word: String) throws -> [String] {
+        try folder.text("log").split(separator: "\n").filter { $0.contains(word) }.map(String.init)
+    }
+}
+
+/// A clock that stands still until it is set.
+final class TestClock: Sendable {
+    private let time = Mutex(GateSample.time)
+
+    var now: Timestamp { time.withLock { $0 } }
+
+    func set(_ time: Timestamp) { self.time.withLock { $0 = time } }
+}
+
+extension Result where Failure == any Error {
+    /// What an asynchronous `body` comes to.
+    init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}

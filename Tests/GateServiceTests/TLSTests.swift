@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateService
+import GateTestSupport
+import MediaTokens
+import Testing
+
+// Real certificates by the openssl command line, a real client: curl.
+@Suite struct `TLS` {
+    private static func run(_ program: String, _ arguments: [String], in folder: TemporaryFolder) throws -> String {
+        guard let path = Program.installed(program) else {
+            Issue.record("\(program) is not installed; run scripts/setup test")
+            return ""
+        }
+        let log = folder.file("run-\(UUID().uuidString)")
+        let run = try Program(path, arguments, log: log)
+        _ = run.waitUntilExit()
+        return run.output
+    }
+
+    /// A server's certificate, and one of a client with the authority that vouches for it.
+    private static func certificates() throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        for (name, subject) in [("server", "/CN=localhost"), ("authority", "/CN=authority")] {
+            _ = try run(
+                "openssl",
+                [
+                    "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", subject, "-addext",
+                    "subjectAltName=DNS:localhost", "-keyout", folder.file("\(name).key"), "-out", folder.file("\(name).pem"),
+                ],
+                in: folder
+            )
+        }
+        _ = try run(
+            "openssl",
+            ["req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=backend", "-keyout", folder.file("client.key"), "-out", folder.file("client.csr")],
+            in: folder
+        )
+        _ = try run(
+            "openssl",
+            [
+                "x509", "-req", "-in", folder.file("client.csr"), "-CA", folder.file("authority.pem"), "-CAkey",
+                folder.file("authority.key"), "-CAcreateserial", "-days", "2", "-out", folder.file("client.pem"),
+            ],
+            in: folder
+        )
+        return folder
+    }
+
+    @Test func `serves, and knows callers by their certificates`() async throws {
+        let folder = try Self.certificates()
+        let printed = try Self.run(
+            "openssl",
+            ["x509", "-in", folder.file("client.pem"), "-noout", "-fingerprint", "-sha256"],
+            in: folder
+        )
+        let fingerprint = try #require(printed.split(separator: "=").last).filter { !$0.isNewline }
+        let configuration = RunningGate.configuration(
+            api: """
+                  tls: { certificate: "\(folder.file("server.pem"))", key: "\(folder.file("server.key"))", clientAuthorities: "\(folder.file("authority.pem"))" }
+                  clientCertificates: [{ name: backend, sha256: "\(fingerprint)", scopes: [catalogue] }]
+                """
+        )
+        try await RunningGate.with(configuration) { gate in
+            let port = gate.api.split(separator: ":").last ?? ""
+            let curl = { (path: String, more: [String]) in
+                let base = [
+                    "-s", "--cacert", folder.file("server.pem"), "--resolve", "localhost:\(port):127.0.0.1",
+                    "https://localhost:\(port)\(path)",
+                ]
+                return try Self.run("curl", base + more, in: folder)
+            }
+            let client = ["--cert", folder.file("client.pem"), "--key", folder.file("client.key")]
+            #expect(try curl("/v1/catalogue/tnt", client).contains("\"resource\":\"TNT\""))
+            #expect(try curl("/v1/catalogue/tnt", []).contains("credential_missing"))
+            #expect(try curl("/v1/playback", client + ["-d", "{}"]).contains("scope_missing"))
+            // A certificate that nobody vouches for ends the connection.
+            let other = ["--cert", folder.file("server.pem"), "--key", folder.file("server.key")]
+            #expect(try curl("/v1/catalogue/tnt", other).isEmpty)
+            // Without TLS there is nothing to be had.
+            let plain = try HTTPConnection(gate.api)
+            try plain.send("GET /v1/codes HTTP/1.1\r\nHost: g\r\n\r\n")
+            #expect(plain.isClosedByPeer())
+        }
+    }
+}
