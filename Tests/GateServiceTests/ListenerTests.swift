@@ -105,7 +105,7 @@ import Testing
     ]
 
     @Test func `survives broken HTTP`() async throws {
-        try await RunningGate.with { (gate) throws in
+        try await RunningGate.with(Self.limits("requestTimeout: 200ms")) { (gate) throws in
             for text in Self.malformed {
                 let connection = try gate.connect()
                 try connection.send(text)

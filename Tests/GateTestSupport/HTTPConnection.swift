@@ -95,12 +95,8 @@ package final class HTTPConnection {
 
     /// Reads an answer.
     package func response(hasBody: Bool = true) throws -> Response {
-        var end: Int?
-        while end == nil {
-            end = received.indices.dropFirst(3).first { received[($0 - 3)...$0].elementsEqual([13, 10, 13, 10]) }
-            if end == nil { try receive() }
-        }
-        guard let end else { throw Failure(reason: "no answer") }
+        while headEnd == nil { try receive() }
+        guard let end = headEnd else { throw Failure(reason: "no answer") }
         let lines = String(decoding: received[..<(end - 3)], as: UTF8.self).components(separatedBy: "\r\n")
         guard let status = lines.first?.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
             throw Failure(reason: "no status in \(lines.first ?? "")")
@@ -116,6 +112,13 @@ package final class HTTPConnection {
         let body = String(decoding: received[(end + 1)..<(end + 1 + length)], as: UTF8.self)
         received.removeFirst(end + 1 + length)
         return Response(status: status, headers: headers, body: body)
+    }
+
+    /// The place of the last byte of a head, if one was received.
+    private var headEnd: Int? {
+        let found = unsafe received.withUnsafeBytes { unsafe memmem($0.baseAddress, $0.count, "\r\n\r\n", 4) }
+        guard let found = unsafe found else { return nil }
+        return unsafe received.withUnsafeBytes { unsafe $0.baseAddress.map { unsafe found - $0 } }.map { $0 + 3 }
     }
 
     /// Reads a line.

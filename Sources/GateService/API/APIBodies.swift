@@ -120,8 +120,12 @@ protocol StrictBody: Decodable {
 extension StrictBody {
     static var largestBody: Int { 64 * 1024 }
 
+    /// No body nests deeper than a list of objects in an object.
+    private static var maximumDepth: Int { 8 }
+
     /// Reads a body.
     static func read(_ buffer: ByteBuffer) throws(BodyFault) -> Self {
+        guard buffer.readableBytesView.jsonDepth <= maximumDepth else { throw BodyFault("it is nested too deep") }
         do { return try JSONDecoder().decode(Self.self, from: Data(buffer.readableBytesView)) } catch let fault
             as BodyFault
         {
@@ -143,6 +147,36 @@ extension StrictBody {
             throw BodyFault("unknown member \(name); known are \(Self.members.joined(separator: ", "))")
         }
         try self.init(BodyObject(container))
+    }
+}
+
+extension Sequence<UInt8> {
+    /// How deep the arrays and objects of a JSON text nest, as far as it is well-formed.
+    ///
+    /// Foundation's decoder, which has a limit of 512, traps on a text that ends exactly there.
+    fileprivate var jsonDepth: Int {
+        var (depth, deepest, isString, isEscaped) = (0, 0, false, false)
+        for byte in self {
+            if isString {
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    isString = false
+                }
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "\""): isString = true
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                depth += 1
+                deepest = Swift.max(deepest, depth)
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+            default: break
+            }
+        }
+        return deepest
     }
 }
 

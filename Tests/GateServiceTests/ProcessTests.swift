@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import MediaTokens
+import Synchronization
+import Testing
+
+/// `playgate serve` as operators run it: a process of its own, with the clock of the machine.
+private final class ServedGate: Sendable {
+    let folder: TemporaryFolder
+    let program: Program
+    let addresses: [String: String]
+
+    /// Starts a gate in `folder` and waits until it listens.
+    init(_ folder: TemporaryFolder, _ configuration: String, name: String = "gate") throws {
+        self.folder = folder
+        try folder.write("signer.pem", try GateSample.current.get().keys.signerCertificate)
+        let file = try folder.write("\(name).yaml", configuration)
+        let log = folder.file("\(name)-\(UUID().uuidString).log")
+        program = try Program(Program.built("playgate"), ["serve", "--config", file], log: log)
+        let program = program
+        guard eventually({ program.output.components(separatedBy: "\"listening\"").count > 2 }) else {
+            throw NotStarted(log: program.output)
+        }
+        var addresses: [String: String] = [:]
+        for line in program.output.split(separator: "\n") where line.contains("\"listening\"") {
+            let facts = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String] ?? [:]
+            addresses[facts["listener"] ?? ""] = facts["address"]
+        }
+        self.addresses = addresses
+    }
+
+    struct NotStarted: Error { let log: String }
+
+    var api: String { addresses["api"] ?? "" }
+
+    func admin(_ method: String, _ path: String) throws -> HTTPConnection.Response {
+        try HTTPConnection(addresses["admin"] ?? "").request(method, path)
+    }
+
+    var isReady: Bool { (try? admin("GET", "/readyz").status) == 200 }
+
+    static func configuration(_ use: String, more: String = "") -> String {
+        """
+        requestor: REF30
+        trust: { keys: [{ file: signer.pem }] }
+        catalogue: { entries: [{ media: tnt, resource: TNT }] }
+        api: { listen: "127.0.0.1:0", open: true }
+        admin: { listen: "127.0.0.1:0" }
+        use: \(use)
+        \(more)
+        """
+    }
+
+    static func play(_ token: String, on connection: HTTPConnection) throws -> HTTPConnection.Response {
+        try connection.request("POST", "/v1/playback", body: "{\"media\":\"tnt\",\"token\":\"\(token)\"}")
+    }
+}
+
+/// Tokens of their own for every number, signed on all cores.
+private func mint(_ count: Int) async throws -> [String] {
+    let issuer = try GateSample.current.get().issuer
+    let now = Timestamp.now()
+    return try await withThrowingTaskGroup(of: [String].self) { group in
+        for part in 0..<4 {
+            group.addTask {
+                try stride(from: part, to: count, by: 4).map { number in
+                    try issuer.issue(GateSample.claims(session: "viewer-\(number)"), at: now).serialized
+                }
+            }
+        }
+        return try await group.reduce(into: []) { $0 += $1 }
+    }
+}
+
+/// Plays every token on `address`, from several connections at once.
+///
+/// - Parameter record: Is told the token's number and the answer, or nil where there was none.
+private func playAll(
+    _ tokens: [String],
+    on address: @escaping @Sendable () -> String,
+    connections: Int = 4,
+    _ record: @escaping @Sendable (Int, HTTPConnection.Response?) -> Void
+) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        for part in 0..<connections {
+            group.addTask {
+                try await onThread {
+                    var connection: HTTPConnection?
+                    for number in stride(from: part, to: tokens.count, by: connections) {
+                        do {
+                            let open = try connection ?? HTTPConnection(address())
+                            connection = open
+                            record(number, try ServedGate.play(tokens[number], on: open))
+                        } catch {
+                            connection = nil
+                            record(number, nil)
+                            // Where the gate is down, wait for it: what is never asked proves nothing.
+                            _ = eventually { (try? HTTPConnection(address())) != nil }
+                        }
+                    }
+                }
+            }
+        }
+        try await group.waitForAll()
+    }
+}
+
+/// How often each token was allowed, and how often each code was answered.
+private final class Tally: Sendable {
+    private let state = Mutex((allowed: [Int: Int](), codes: [String: Int](), lost: 0))
+
+    func add(_ number: Int, _ answer: HTTPConnection.Response?) {
+        state.withLock { state in
+            guard let answer else {
+                state.lost += 1
+                return
+            }
+            if answer.status == 200 {
+                state.allowed[number, default: 0] += 1
+            } else {
+                state.codes["\(answer.status) \(answer.code ?? "")", default: 0] += 1
+            }
+        }
+    }
+
+    var allowed: [Int: Int] { state.withLock { $0.allowed } }
+    var codes: [String: Int] { state.withLock { $0.codes } }
+    var lost: Int { state.withLock { $0.lost } }
+}
+
+@Suite(.serialized) struct `playgate serve` {
+    @Test func `on one Redis, two gates allow each of 10,000 tokens once`() async throws {
+        guard RedisServer.isInstalled else { return }
+        let redis = try RedisServer()
+        let server = try redis.start()
+        let folder = try TemporaryFolder()
+        let configuration = ServedGate.configuration(
+            "{ store: redis, deadline: 10s, redis: { address: \"unix:\(redis.socket)\" } }"
+        )
+        let first = try ServedGate(folder, configuration, name: "first")
+        let second = try ServedGate(folder, configuration, name: "second")
+        #expect(eventually { first.isReady && second.isReady })
+        let tokens = try await mint(10_000)
+        let tally = Tally()
+        async let one: Void = playAll(tokens, on: { first.api }) { tally.add($0, $1) }
+        async let two: Void = playAll(tokens, on: { second.api }) { tally.add($0, $1) }
+        _ = try await (one, two)
+        #expect(tally.allowed.count == 10_000)
+        #expect(tally.allowed.values.allSatisfy { $0 == 1 })
+        #expect(tally.codes == ["403 token_already_used": 10_000])
+        server.signal(SIGTERM)
+    }
+
+    @Test func `on SQLite, killed and started again, allows no token twice`() async throws {
+        let folder = try TemporaryFolder()
+        let configuration = ServedGate.configuration(
+            "{ store: sqlite, deadline: 10s, sqlite: { file: uses.sqlite } }"
+        )
+        let gate = Mutex<ServedGate?>(try ServedGate(folder, configuration))
+        let tokens = try await mint(3000)
+        let tally = Tally()
+        let address = { @Sendable in gate.withLock { $0?.api } ?? "127.0.0.1:1" }
+        // Every token is shown twice, and the gate is killed in the middle of it, again and again.
+        let killer = Task {
+            for _ in 0..<4 {
+                let before = tally.allowed.count
+                while tally.allowed.count < before + 300 { try await Task.sleep(for: .milliseconds(2)) }
+                try await onThread {
+                    gate.withLock { $0 }?.program.signal(SIGKILL)
+                    _ = gate.withLock { $0 }?.program.waitUntilExit()
+                    let next = try ServedGate(folder, configuration)
+                    gate.withLock { $0 = next }
+                }
+            }
+        }
+        try await playAll(tokens + tokens, on: address) { tally.add($0 % 3000, $1) }
+        killer.cancel()
+        _ = try? await killer.value
+        // What was cut off may have been used up without an answer: that is the safe side.
+        #expect(tally.allowed.values.allSatisfy { $0 == 1 })
+        #expect(tally.allowed.count > 1200)
+        let again = Tally()
+        let played = tally.allowed.keys.map { tokens[$0] }
+        try await playAll(played, on: address) { again.add($0, $1) }
+        #expect(again.allowed.isEmpty)
+        #expect(again.codes == ["403 token_already_used": played.count])
+    }
+
+    @Test func `refuses while Redis is stopped under load, and recovers without a restart`() async throws {
+        guard RedisServer.isInstalled else { return }
+        let redis = try RedisServer()
+        let server = try redis.start()
+        let folder = try TemporaryFolder()
+        let gate = try ServedGate(
+            folder,
+            ServedGate.configuration("{ store: redis, redis: { address: \"unix:\(redis.socket)\" } }")
+        )
+        #expect(eventually { gate.isReady })
+        let tokens = try await mint(1200)
+        let address = { @Sendable in gate.api }
+        let up = Tally()
+        try await playAll(Array(tokens[..<400]), on: address) { up.add($0, $1) }
+        #expect(up.allowed.count == 400)
+        let during = Tally()
+        async let load: Void = playAll(Array(tokens[400..<800]), on: address) { during.add($0, $1) }
+        server.signal(SIGKILL)
+        _ = server.waitUntilExit()
+        try await load
+        #expect(during.allowed.count + (during.codes["503 use_store_unavailable"] ?? 0) == 400)
+        let down = try ServedGate.play(tokens[800], on: try HTTPConnection(gate.api))
+        #expect(down.code == "use_store_unavailable")
+        #expect(down.headers["retry-after"] == "1")
+        #expect(try gate.admin("GET", "/readyz").status == 503)
+        let again = try redis.start()
+        #expect(eventually { gate.isReady })
+        let back = Tally()
+        try await playAll(Array(tokens[800...]), on: address) { back.add($0, $1) }
+        #expect(back.allowed.count == 400)
+        again.signal(SIGTERM)
+    }
+
+    @Test func `fails no request because of reloads`() async throws {
+        let folder = try TemporaryFolder()
+        let gate = try ServedGate(folder, ServedGate.configuration("{ store: memory }"))
+        let tokens = try await mint(3000)
+        let tally = Tally()
+        let reloading = Task {
+            var count = 0
+            while !Task.isCancelled {
+                gate.program.signal(SIGHUP)
+                if try await onThread({ try gate.admin("POST", "/reload").status }) == 200 { count += 1 }
+            }
+            return count
+        }
+        try await playAll(tokens, on: { gate.api }) { tally.add($0, $1) }
+        reloading.cancel()
+        let reloads = try await reloading.value
+        #expect(reloads > 10)
+        #expect(tally.lost == 0 && tally.codes.isEmpty)
+        #expect(tally.allowed.count == 3000)
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT]) func `drains and ends with 0`(signal: Int32) async throws {
+        let folder = try TemporaryFolder()
+        let gate = try ServedGate(folder, ServedGate.configuration("{ store: memory }"))
+        let idle = try HTTPConnection(gate.api)
+        #expect(try idle.request("GET", "/v1/codes").status == 200)
+        gate.program.signal(signal)
+        #expect(gate.program.waitUntilExit() == 0)
+        #expect(gate.program.output.contains("\"message\":\"stopped\""))
+    }
+
+    @Test func `answers what is in hand before it ends`() async throws {
+        guard RedisServer.isInstalled else { return }
+        let redis = try RedisServer()
+        let server = try redis.start()
+        let folder = try TemporaryFolder()
+        let gate = try ServedGate(
+            folder,
+            ServedGate.configuration("{ store: redis, deadline: 500ms, redis: { address: \"unix:\(redis.socket)\" } }")
+        )
+        #expect(eventually { gate.isReady })
+        server.signal(SIGSTOP)
+        let token = try await mint(1)[0]
+        let waiting = try HTTPConnection(gate.api)
+        let body = "{\"media\":\"tnt\",\"token\":\"\(token)\"}"
+        try waiting.send(
+            "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        )
+        #expect(eventually { (try? gate.admin("GET", "/metrics").body.contains("playgate_in_flight 1")) ?? false })
+        gate.program.signal(SIGTERM)
+        #expect(try waiting.response().code == "use_store_unavailable")
+        #expect(gate.program.waitUntilExit() == 0)
+        server.signal(SIGKILL)
+    }
+
+    @Test func `ends within its grace time while the store hangs`() async throws {
+        guard RedisServer.isInstalled else { return }
+        let redis = try RedisServer()
+        let server = try redis.start()
+        let folder = try TemporaryFolder()
+        let gate = try ServedGate(
+            folder,
+            ServedGate.configuration(
+                "{ store: redis, deadline: 10s, redis: { address: \"unix:\(redis.socket)\" } }",
+                more: "shutdown: { grace: 500ms }"
+            )
+        )
+        #expect(eventually { gate.isReady })
+        server.signal(SIGSTOP)
+        let token = try await mint(1)[0]
+        let waiting = try HTTPConnection(gate.api)
+        let body = "{\"media\":\"tnt\",\"token\":\"\(token)\"}"
+        try waiting.send(
+            "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        )
+        #expect(eventually { (try? gate.admin("GET", "/metrics").body.contains("playgate_in_flight 1")) ?? false })
+        gate.program.signal(SIGTERM)
+        // Long before the deadline of the store, or the patience of its connection.
+        #expect(eventually(within: 1.5) { !gate.program.isRunning })
+        server.signal(SIGKILL)
+    }
+
+    @Test func `says what is wrong and exits with 2`() async throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("gate.yaml", "typo: 1\n")
+        for command in [["serve", "--config", file], ["check", file]] {
+            let program = try Program(Program.built("playgate"), command, log: folder.file("log"))
+            #expect(program.waitUntilExit() == 2)
+            #expect(program.output.contains("gate.yaml:1:1: typo: unknown key"))
+        }
+        // An address that is taken.
+        let gate = try ServedGate(folder, ServedGate.configuration("{ store: memory }"))
+        let taken = ServedGate.configuration("{ store: memory }").replacing("listen: \"127.0.0.1:0\", open", with: "listen: \"\(gate.api)\", open")
+        let second = try Program(
+            Program.built("playgate"),
+            ["serve", "--config", try folder.write("taken.yaml", taken)],
+            log: folder.file("taken.log")
+        )
+        #expect(second.waitUntilExit() == 2)
+        #expect(second.output.contains("already in use") || second.output.contains("in use"), "\(second.output)")
+    }
+
+    @Test func `stays up, in the same memory, through 100,000 broken requests`() async throws {
+        let folder = try TemporaryFolder()
+        let gate = try ServedGate(folder, ServedGate.configuration("{ store: memory, memory: { capacity: 1000 } }"))
+        try await Self.abuse(gate, count: 10_000, seed: 1)
+        let before = try Self.residentMemory(gate)
+        try await Self.abuse(gate, count: 90_000, seed: 2)
+        let after = try Self.residentMemory(gate)
+        // Warm after the first tenth: the rest must not add up to anything.
+        #expect(after < before + 16 << 20, "\(before) \(after)")
+        let token = try await mint(1)[0]
+        #expect(try ServedGate.play(token, on: try HTTPConnection(gate.api)).status == 200)
+    }
+
+    private static func residentMemory(_ gate: ServedGate) throws -> Int {
+        let text = try gate.admin("GET", "/metrics").body
+        let line = text.split(separator: "\n").first { $0.hasPrefix("process_resident_memory_bytes ") }
+        return try #require(line.flatMap { Int($0.split(separator: " ")[1]) })
+    }
+
+    /// Sends requests of which each is broken in some way, by a few connections at once.
+    private static func abuse(_ gate: ServedGate, count: Int, seed: UInt64) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for part in 0..<4 {
+                group.addTask {
+                    try await onThread {
+                        var requests = BrokenRequests(seed: seed &* 31 &+ UInt64(part))
+                        let pool = (0..<300).map { _ in requests.next() }
+                        var connection: HTTPConnection?
+                        for number in 0..<(count / 4) {
+                            let request = pool[number % pool.count]
+                            do {
+                                let open = try connection ?? HTTPConnection(gate.api)
+                                connection = open
+                                try open.send(request.bytes)
+                                guard request.isWhole else {
+                                    connection = nil
+                                    continue
+                                }
+                                let answer = try open.response()
+                                if answer.status < 400 || answer.status >= 500 {
+                                    Issue.record("\(answer.status) for \(String(decoding: request.bytes.prefix(200), as: UTF8.self))")
+                                }
+                                if answer.headers["connection"] == "close" { connection = nil }
+                            } catch is HTTPConnection.Failure { connection = nil }
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(gate.program.isRunning, "\(gate.program.output.suffix(4000))")
+    }
+}
+
+/// Requests that are broken in some way: as HTTP, as JSON, as UTF-8, or too much of something.
+private struct BrokenRequests {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    struct Request {
+        let bytes: [UInt8]
+        /// Whether the server has all that it needs for an answer.
+        let isWhole: Bool
+    }
+
+    private mutating func random(_ limit: Int) -> Int {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return Int(state >> 33) % limit
+    }
+
+    mutating func next() -> Request {
+        switch random(12) {
+        case 0: return Request(bytes: (0..<(1 + random(200))).map { _ in UInt8(random(256)) }, isWhole: false)
+        case 1: return Request(bytes: head("POST", "/v1/playback", "X: \(String(repeating: "x", count: 40_000))\r\n"), isWhole: true)
+        case 2: return Request(bytes: head("POST", "/v1/playback", "Content-Length: 5\r\nContent-Length: 6\r\n"), isWhole: true)
+        case 3: return Request(bytes: head("POST", "/v1/playback", "Content-Length: 100\r\n") + [123], isWhole: false)
+        case 4: return body(String(repeating: "[", count: 1 + random(5000)))
+        case 5: return body(String(repeating: "{\"media\":", count: 1 + random(3000)))
+        case 6: return body("{\"media\":\"tnt\",\"token\":\"\(String(repeating: "A", count: random(30_000)))\"}")
+        case 7: return body(Array("{\"media\":\"tnt\",\"token\":\"".utf8) + (0..<50).map { _ in UInt8(128 + random(128)) } + Array("\"}".utf8))
+        case 8: return body("{\"media\":\"tnt\",\"token\":\"<signatureInfo>\(random(1000))<signatureInfo><authToken>\"}")
+        case 9: return body("{\"path\":\"/live/%\(random(100))..;\(random(9))%2f\"}")
+        case 10: return body("{\"medi\(random(100))\":\"tnt\"}")
+        default: return Request(bytes: head(["GET", "PUT", "BREW", "OPTIONS"][random(4)], "/v1/playback", ""), isWhole: true)
+        }
+    }
+
+    private func head(_ method: String, _ path: String, _ more: String) -> [UInt8] {
+        Array("\(method) \(path) HTTP/1.1\r\nHost: g\r\n\(more)\r\n".utf8)
+    }
+
+    private func body(_ text: String) -> Request { body(Array(text.utf8)) }
+
+    private func body(_ bytes: [UInt8]) -> Request {
+        let head = head("POST", "/v1/playback", "Content-Type: application/json\r\nContent-Length: \(bytes.count)\r\n")
+        return Request(bytes: head + bytes, isWhole: true)
+    }
+}
