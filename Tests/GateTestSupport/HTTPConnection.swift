@@ -116,9 +116,14 @@ package final class HTTPConnection {
 
     /// The place of the last byte of a head, if one was received.
     private var headEnd: Int? {
-        let found = unsafe received.withUnsafeBytes { unsafe memmem($0.baseAddress, $0.count, "\r\n\r\n", 4) }
-        guard let found = unsafe found else { return nil }
-        return unsafe received.withUnsafeBytes { unsafe $0.baseAddress.map { unsafe found - $0 } }.map { $0 + 3 }
+        var place = 3
+        while place < received.count {
+            if received[place] == 10, received[place - 1] == 13, received[place - 2] == 10, received[place - 3] == 13 {
+                return place
+            }
+            place += 1
+        }
+        return nil
     }
 
     /// Reads a line.
