@@ -7,8 +7,10 @@ internal import Logging
 package import MediaTokens
 internal import PlaybackGate
 internal import ServiceLifecycle
-package import SystemPackage
 package import UnixSignals
+
+internal import class NIOPosix.MultiThreadedEventLoopGroup
+package import struct SystemPackage.FileDescriptor
 
 /// The service: a gate with listeners around it, from a configuration file.
 ///
@@ -108,12 +110,13 @@ public struct GateServer: Sendable {
         )
         let inHand = ConcurrencyLimit(configuration.api.concurrency)
 
+        // As many loops as this process may use cores, which may be fewer than the machine has.
+        let loops = MultiThreadedEventLoopGroup(numberOfThreads: usableCores())
         let announce = { @Sendable (listener: String, address: ListenerAddress) in
             logger.info("listening", metadata: ["listener": "\(listener)", "address": "\(address)"])
             surroundings.onListening(listener, "\(address)")
         }
         let api = try ListenerApplication.make(
-            "api",
             configuration.api.listener,
             responder: APIResponder(
                 configuration.api,
@@ -123,11 +126,11 @@ public struct GateServer: Sendable {
                 requests: StatusCounters(factory: registry, listener: "api"),
                 clock: surroundings.clock
             ),
+            group: loops,
             logger: logger.quieter,
             onReady: { announce("api", $0) }
         )
         let admin = try ListenerApplication.make(
-            "admin",
             configuration.admin,
             responder: AdminResponder(
                 live: live,
@@ -136,6 +139,7 @@ public struct GateServer: Sendable {
                 gauges: ServiceGauges(inHand: inHand, reloads: reloads, sink: sink),
                 clock: surroundings.clock
             ),
+            group: loops,
             logger: logger.quieter,
             onReady: { announce("admin", $0) }
         )
@@ -159,7 +163,9 @@ public struct GateServer: Sendable {
             logger: logger.quieter
         )
         group.maximumGracefulShutdownDuration = configuration.shutdownGrace * 0.8
-        try await ServiceGroup(configuration: group).run()
+        let outcome = await Result { try await ServiceGroup(configuration: group).run() }
+        try? await loops.shutdownGracefully()
+        try outcome.get()
         logger.info("stopped")
     }
 
@@ -175,6 +181,13 @@ public struct GateServer: Sendable {
         return Logger(label: "playgate") { label in
             SinkLogHandler(sink: sink, format: format, label: label, logLevel: level)
         }
+    }
+}
+
+extension Result where Failure == any Error {
+    /// What `body` comes to.
+    fileprivate init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }
 

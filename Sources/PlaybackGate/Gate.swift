@@ -6,8 +6,8 @@ public import MediaTokens
 
 /// The judge of playbacks: catalogue, verification, policies and use, in this order.
 ///
-/// A value: make one from what it should go by, share it among any number of threads, and make another when something
-/// changes. All gates of a service share the store.
+/// Make one from what it should go by, share it among any number of threads, and make another when something changes. All
+/// gates of a service share the store.
 ///
 /// ```swift
 /// let gate = Gate(catalogue: catalogue, verifier: verifier, store: MemoryUseStore())
@@ -16,7 +16,7 @@ public import MediaTokens
 /// case .refuse(let refusal): answer(refusal.code, refusal.action)
 /// }
 /// ```
-public struct Gate: Sendable {
+public final class Gate: Sendable {
     /// What is protected.
     public let catalogue: Catalogue
     /// What judges tokens.

@@ -37,11 +37,14 @@ import Testing
                 }
                 if line.wholeMatch(of: /# HELP [a-z_]+ .+/) != nil { continue }
                 let sample = try #require(
-                    line.wholeMatch(of: /([a-z_]+)(\{([a-z_]+="[^"\\\n]*",?)+\})? (-?[0-9.]+(e[-+]?[0-9]+)?|inf|\+Inf)/),
+                    line.wholeMatch(
+                        of: /([a-z_]+)(\{([a-z_]+="[^"\\\n]*",?)+\})? (-?[0-9.]+(e[-+]?[0-9]+)?|inf|\+Inf)/
+                    ),
                     "\(line)"
                 )
                 let name = String(sample.1)
-                let family = ["_bucket", "_sum", "_count"].first { name.hasSuffix($0) && types[name] == nil }
+                let family =
+                    ["_bucket", "_sum", "_count"].first { name.hasSuffix($0) && types[name] == nil }
                     .map { String(name.dropLast($0.count)) } ?? name
                 #expect(types[family] != nil, "\(line)")
                 if types[family] == "counter" { #expect(name.hasSuffix("_total"), "\(line)") }
@@ -67,7 +70,8 @@ import Testing
     }
 
     @Test func `is not ready without a catalogue`() async throws {
-        let configuration = "trust: { keys: [{ file: signer.pem }] }\napi: { listen: \"127.0.0.1:0\", open: true }\nadmin: { listen: \"127.0.0.1:0\" }\n"
+        let configuration =
+            "trust: { keys: [{ file: signer.pem }] }\napi: { listen: \"127.0.0.1:0\", open: true }\nadmin: { listen: \"127.0.0.1:0\" }\n"
         try await RunningGate.with(configuration) { gate in
             let answer = try gate.admin("GET", "/readyz")
             #expect(answer.status == 503)
@@ -86,7 +90,10 @@ import Testing
             #expect(try gate.admin("POST", "/reload").status == 200)
             #expect(try gate.play("new").code == "media_token_missing")
             // Broken in one place: nothing of it is taken.
-            try gate.folder.write("gate.yaml", RunningGate.configuration("typo: 1", catalogue: "    - { media: newer, resource: NEW }"))
+            try gate.folder.write(
+                "gate.yaml",
+                RunningGate.configuration("typo: 1", catalogue: "    - { media: newer, resource: NEW }")
+            )
             let refused = try gate.admin("POST", "/reload")
             #expect(refused.status == 422)
             #expect((refused.json["problems"] as? [String])?.first?.contains("typo") ?? false)
@@ -122,7 +129,10 @@ import Testing
     }
 
     @Test func `reads files again when they change`() async throws {
-        let configuration = RunningGate.configuration().replacing("reload: { watch: false }", with: "reload: { interval: 100ms }")
+        let configuration = RunningGate.configuration().replacing(
+            "reload: { watch: false }",
+            with: "reload: { interval: 100ms }"
+        )
         try await RunningGate.with(configuration) { gate in
             #expect(try gate.play("new").code == "unknown_media")
             try gate.folder.write("gate.yaml", configuration.replacing("media: tbs", with: "media: new"))

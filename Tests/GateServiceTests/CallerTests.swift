@@ -17,14 +17,18 @@ import Testing
         api: "  keys:\n" + key("backend", "key-1", "playback") + key("operator", "key-2", "revoke, catalogue, verify")
     )
 
-    @Test(arguments: [
-        ("Bearer key-1", "/v1/playback", 200, nil), ("bearer key-1", "/v1/playback", 200, nil),
-        ("Bearer key-2", "/v1/playback", 403, "scope_missing"), ("Bearer key-1", "/v1/revocations", 403, "scope_missing"),
-        ("Bearer key-2", "/v1/revocations", 201, nil), ("Bearer key-3", "/v1/playback", 401, "credential_unknown"),
-        ("Bearer ", "/v1/playback", 401, "credential_missing"), ("Basic a2V5LTE6", "/v1/playback", 401, "credential_missing"),
-        (nil, "/v1/playback", 401, "credential_missing"), ("key-1", "/v1/playback", 401, "credential_missing"),
-        ("Bearer key-1 ", "/v1/playback", 200, nil), ("Bearer KEY-1", "/v1/playback", 401, "credential_unknown"),
-    ] as [(String?, String, Int, String?)])
+    @Test(
+        arguments: [
+            ("Bearer key-1", "/v1/playback", 200, nil), ("bearer key-1", "/v1/playback", 200, nil),
+            ("Bearer key-2", "/v1/playback", 403, "scope_missing"),
+            ("Bearer key-1", "/v1/revocations", 403, "scope_missing"),
+            ("Bearer key-2", "/v1/revocations", 201, nil), ("Bearer key-3", "/v1/playback", 401, "credential_unknown"),
+            ("Bearer ", "/v1/playback", 401, "credential_missing"),
+            ("Basic a2V5LTE6", "/v1/playback", 401, "credential_missing"),
+            (nil, "/v1/playback", 401, "credential_missing"), ("key-1", "/v1/playback", 401, "credential_missing"),
+            ("Bearer key-1 ", "/v1/playback", 200, nil), ("Bearer KEY-1", "/v1/playback", 401, "credential_unknown"),
+        ] as [(String?, String, Int, String?)]
+    )
     func `may do what their scopes say`(authorization: String?, path: String, status: Int, code: String?) async throws {
         try await RunningGate.with(Self.configuration) { gate in
             let body = path == "/v1/playback" ? "{\"media\":\"trailer\"}" : "{\"mvpd\":\"X\"}"

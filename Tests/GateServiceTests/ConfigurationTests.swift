@@ -72,7 +72,8 @@ import Testing
         let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.file("keys"), withIntermediateDirectories: false)
         try folder.write("keys/signer.pem", try GateSample.trusted.get().keys.signerCertificate)
-        let summary = try GateServer(configurationFile: try folder.write("gate.yaml", text), at: GateSample.time).summary
+        let summary = try GateServer(configurationFile: try folder.write("gate.yaml", text), at: GateSample.time)
+            .summary
         #expect(summary.entries == 5)
         #expect(summary.keys == 1)
         #expect(summary.warnings.isEmpty)

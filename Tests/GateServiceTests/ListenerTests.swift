@@ -26,7 +26,8 @@ import Testing
         try await RunningGate.with { (gate) throws in
             let connection = try gate.connect()
             let body = "{\"media\":\"trailer\"}"
-            let request = "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+            let request =
+                "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
             try connection.send(String(repeating: request, count: 20))
             for _ in 0..<20 { #expect(try connection.response().status == 200) }
             try connection.send(request.replacing("Host: g", with: "Host: g\r\nConnection: close"))
@@ -35,7 +36,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "GET /v1/codes HTTP/1.1\r\nHost: g\r\n", "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"])
+    @Test(arguments: [
+        "", "GET /v1/codes HTTP/1.1\r\nHost: g\r\n",
+        "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
+    ])
     func `closes on a client that does not finish its request`(start: String) async throws {
         try await RunningGate.with(Self.limits("requestTimeout: 200ms, idleTimeout: 1h")) { (gate) throws in
             let connection = try gate.connect()
@@ -71,7 +75,9 @@ import Testing
             let fits = try gate.get("/v1/codes", headers: ["X": String(repeating: "x", count: 1500)])
             #expect(fits.status == 200)
             let connection = try gate.connect()
-            try connection.send("GET /v1/codes HTTP/1.1\r\nHost: g\r\nX: \(String(repeating: "x", count: 4000))\r\n\r\n")
+            try connection.send(
+                "GET /v1/codes HTTP/1.1\r\nHost: g\r\nX: \(String(repeating: "x", count: 4000))\r\n\r\n"
+            )
             #expect(try connection.response().status == 400)
             #expect(connection.isClosedByPeer())
         }
@@ -94,7 +100,8 @@ import Testing
     }
 
     static let malformed = [
-        "\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n", "GET / HTTP/1.1\r\nBad Header: x\r\n\r\n",
+        "\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n",
+        "GET / HTTP/1.1\r\nBad Header: x\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
         "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Length: -1\r\n\r\n",
         "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Length: 99999999999999999999\r\n\r\n",

@@ -314,7 +314,10 @@ private final class Tally: Sendable {
         }
         // An address that is taken.
         let gate = try ServedGate(folder, ServedGate.configuration("{ store: memory }"))
-        let taken = ServedGate.configuration("{ store: memory }").replacing("listen: \"127.0.0.1:0\", open", with: "listen: \"\(gate.api)\", open")
+        let taken = ServedGate.configuration("{ store: memory }").replacing(
+            "listen: \"127.0.0.1:0\", open",
+            with: "listen: \"\(gate.api)\", open"
+        )
         let second = try Program(
             Program.built("playgate"),
             ["serve", "--config", try folder.write("taken.yaml", taken)],
@@ -367,7 +370,9 @@ private final class Tally: Sendable {
                                 }
                                 let answer = try open.response()
                                 if answer.status < 400 || answer.status >= 500 {
-                                    Issue.record("\(answer.status) for \(String(decoding: request.bytes.prefix(200), as: UTF8.self))")
+                                    Issue.record(
+                                        "\(answer.status) for \(String(decoding: request.bytes.prefix(200), as: UTF8.self))"
+                                    )
                                 }
                                 if answer.headers["connection"] == "close" { connection = nil }
                             } catch is HTTPConnection.Failure { connection = nil }
@@ -401,17 +406,37 @@ private struct BrokenRequests {
     mutating func next() -> Request {
         switch random(12) {
         case 0: return Request(bytes: (0..<(1 + random(200))).map { _ in UInt8(random(256)) }, isWhole: false)
-        case 1: return Request(bytes: head("POST", "/v1/playback", "X: \(String(repeating: "x", count: 4000))\r\n"), isWhole: true)
-        case 2: return Request(bytes: head("POST", "/v1/playback", "Content-Length: 5\r\nContent-Length: 6\r\n"), isWhole: true)
+        case 1:
+            return Request(
+                bytes: head("POST", "/v1/playback", "X: \(String(repeating: "x", count: 4000))\r\n"),
+                isWhole: true
+            )
+        case 2:
+            return Request(
+                bytes: head("POST", "/v1/playback", "Content-Length: 5\r\nContent-Length: 6\r\n"),
+                isWhole: true
+            )
         case 3: return Request(bytes: head("POST", "/v1/playback", "Content-Length: 100\r\n") + [123], isWhole: false)
         case 4: return body(String(repeating: "[", count: 1 + random(1000)))
         case 5: return body(String(repeating: "{\"media\":", count: 1 + random(200)))
-        case 6: return body("{\"media\":\"tnt\",\"token\":\"\(String(repeating: "A", count: random(20) == 0 ? 30_000 : random(1000)))\"}")
-        case 7: return body(Array("{\"media\":\"tnt\",\"token\":\"".utf8) + (0..<50).map { _ in UInt8(128 + random(128)) } + Array("\"}".utf8))
-        case 8: return body("{\"media\":\"tnt\",\"token\":\"<signatureInfo>\(random(1000))<signatureInfo><authToken>\"}")
+        case 6:
+            return body(
+                "{\"media\":\"tnt\",\"token\":\"\(String(repeating: "A", count: random(20) == 0 ? 30_000 : random(1000)))\"}"
+            )
+        case 7:
+            return body(
+                Array("{\"media\":\"tnt\",\"token\":\"".utf8) + (0..<50).map { _ in UInt8(128 + random(128)) }
+                    + Array("\"}".utf8)
+            )
+        case 8:
+            return body("{\"media\":\"tnt\",\"token\":\"<signatureInfo>\(random(1000))<signatureInfo><authToken>\"}")
         case 9: return body("{\"path\":\"/live/%\(random(100))..;\(random(9))%2f\"}")
         case 10: return body("{\"medi\(random(100))\":\"tnt\"}")
-        default: return Request(bytes: head(["GET", "PUT", "BREW", "OPTIONS"][random(4)], "/v1/playback", ""), isWhole: true)
+        default:
+            return Request(
+                bytes: head(["GET", "PUT", "BREW", "OPTIONS"][random(4)], "/v1/playback", ""),
+                isWhole: true
+            )
         }
     }
 

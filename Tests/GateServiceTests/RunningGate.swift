@@ -75,7 +75,7 @@ final class RunningGate: Sendable {
         )
         let task = Task {
             defer { continuation.finish() }
-            do { try await server.run(surroundings) } catch where Task.isCancelled {}
+            do { try await server.run(surroundings) } catch  where Task.isCancelled {}
         }
         var known: [String: String] = [:]
         for await (name, address) in addresses {
@@ -118,7 +118,11 @@ final class RunningGate: Sendable {
         headers: [String: String] = [:]
     ) throws -> HTTPConnection.Response {
         var members: [(String, JSONText)] = []
-        if let path { members.append(("path", .string(path))) } else if let media { members.append(("media", .string(media))) }
+        if let path {
+            members.append(("path", .string(path)))
+        } else if let media {
+            members.append(("media", .string(media)))
+        }
         if let token { members.append(("token", .string(token))) }
         if let playbackID { members.append(("playbackID", .string(playbackID))) }
         return try post("/v1/playback", JSONText.object(members).line, headers: headers)
@@ -134,9 +138,11 @@ final class RunningGate: Sendable {
             .flatMap { Double($0.dropFirst(name.utf8.count + 1)) }
     }
 
-    /// The lines of the log that have `word`.
-    func log(_ word: String) throws -> [String] {
-        try folder.text("log").split(separator: "\n").filter { $0.contains(word) }.map(String.init)
+    /// The lines of the log that have `word`; lines are gathered for a moment before they are written.
+    func log(_ word: String, count: Int = 1) throws -> [String] {
+        let lines = { try self.folder.text("log").split(separator: "\n").filter { $0.contains(word) }.map(String.init) }
+        _ = try eventually(within: 5) { try lines().count >= count }
+        return try lines()
     }
 }
 

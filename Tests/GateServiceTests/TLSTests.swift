@@ -28,14 +28,18 @@ import Testing
                 "openssl",
                 [
                     "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", subject, "-addext",
-                    "subjectAltName=DNS:localhost", "-keyout", folder.file("\(name).key"), "-out", folder.file("\(name).pem"),
+                    "subjectAltName=DNS:localhost", "-keyout", folder.file("\(name).key"), "-out",
+                    folder.file("\(name).pem"),
                 ],
                 in: folder
             )
         }
         _ = try run(
             "openssl",
-            ["req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=backend", "-keyout", folder.file("client.key"), "-out", folder.file("client.csr")],
+            [
+                "req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=backend", "-keyout", folder.file("client.key"),
+                "-out", folder.file("client.csr"),
+            ],
             in: folder
         )
         _ = try run(

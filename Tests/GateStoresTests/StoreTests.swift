@@ -30,7 +30,8 @@ enum StoreKind: String, CaseIterable, Sendable {
         case .redis:
             let redis = try RedisServer()
             let server = try redis.start()
-            try await withRedis(redis) { first in try await withRedis(redis) { second in try await body(first, second) } }
+            try await withRedis(redis) { first in try await withRedis(redis) { second in try await body(first, second) }
+            }
             server.signal(SIGTERM)
         }
     }
@@ -152,7 +153,10 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
             let guid = use.token.userSessionGUID
             let end = Self.now.adding(seconds: 600)
             let revoke = { (before: Int64, ends: Timestamp) in
-                let subject = Revocation.Subject.session(guid: guid, issuedBefore: use.token.timeIssued.adding(seconds: before))
+                let subject = Revocation.Subject.session(
+                    guid: guid,
+                    issuedBefore: use.token.timeIssued.adding(seconds: before)
+                )
                 try await store.revoke(Revocation(subject, expires: ends), at: Self.now)
             }
             try await revoke(1, end)
@@ -204,7 +208,8 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         let store = try SQLiteUseStore(path: path, busyTimeout: .milliseconds(20))
         try #require(Program.installed("sqlite3") != nil, "sqlite3 is not installed; run scripts/setup test")
         // Holds the write lock until its input ends.
-        let script = "(echo 'BEGIN IMMEDIATE;'; echo \".shell touch \(folder.file("held"))\"; sleep 30) | sqlite3 \(path)"
+        let script =
+            "(echo 'BEGIN IMMEDIATE;'; echo \".shell touch \(folder.file("held"))\"; sleep 30) | sqlite3 \(path)"
         let holder = try Program("/bin/sh", ["-c", script], log: folder.file("log"))
         #expect(eventually { FileManager.default.fileExists(atPath: folder.file("held")) })
         await #expect(throws: UseStoreError(.unavailable, "")) {
@@ -278,11 +283,14 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         server.signal(SIGTERM)
     }
 
-    @Test(arguments: [
-        (["--maxmemory", "10mb", "--maxmemory-policy", "allkeys-lru"], nil, "evicts"),
-        (["--requirepass", "secret"], nil, "NOAUTH"), (["--requirepass", "secret"], "wrong", "login"),
-    ] as [([String], String?, String)])
-    func `says what is wrong with how Redis is set up`(options: [String], password: String?, what: String) async throws {
+    @Test(
+        arguments: [
+            (["--maxmemory", "10mb", "--maxmemory-policy", "allkeys-lru"], nil, "evicts"),
+            (["--requirepass", "secret"], nil, "NOAUTH"), (["--requirepass", "secret"], "wrong", "login"),
+        ] as [([String], String?, String)]
+    )
+    func `says what is wrong with how Redis is set up`(options: [String], password: String?, what: String) async throws
+    {
         let redis = try RedisServer(options)
         let server = try redis.start()
         let settings = RedisSettings(address: .unix(path: redis.socket), password: password.map { RedisPassword($0) })

@@ -69,7 +69,12 @@ package final class HTTPConnection {
         var sent = 0
         while sent < bytes.count {
             let count = unsafe bytes.withUnsafeBytes { bytes in
-                unsafe Glibc.send(socket, bytes.baseAddress.map { unsafe $0 + sent }, bytes.count - sent, Int32(MSG_NOSIGNAL))
+                unsafe Glibc.send(
+                    socket,
+                    bytes.baseAddress.map { unsafe $0 + sent },
+                    bytes.count - sent,
+                    Int32(MSG_NOSIGNAL)
+                )
             }
             guard count > 0 else { throw Failure(reason: "cannot send: \(errno)") }
             sent += count
@@ -140,7 +145,9 @@ package final class HTTPConnection {
     /// Whether the server has closed the connection, once all that it sent is read.
     package func isClosedByPeer() -> Bool {
         while true {
-            do { try receive() } catch let failure as Failure { return failure.reason == Self.ended } catch { return false }
+            do { try receive() } catch let failure as Failure { return failure.reason == Self.ended } catch {
+                return false
+            }
         }
     }
 

@@ -52,7 +52,10 @@ package final class Program: Sendable {
 
     /// Where a program is installed; nil where it is not.
     package static func installed(_ name: String) -> String? {
-        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":") + ["/usr/bin", "/usr/sbin", "/usr/local/bin"]
+        let folders =
+            (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":") + [
+                "/usr/bin", "/usr/sbin", "/usr/local/bin",
+            ]
         return folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 }

@@ -34,7 +34,9 @@ package final class RedisServer: Sendable {
             "--appendfsync", "always", "--daemonize", "no",
         ]
         let server = try Program(program, arguments + options, log: folder.file("redis.log"))
-        guard eventually({ (try? HTTPConnection("unix:\(socket)")) != nil }) else { throw NotStarted(log: server.output) }
+        guard eventually({ (try? HTTPConnection("unix:\(socket)")) != nil }) else {
+            throw NotStarted(log: server.output)
+        }
         return server
     }
 

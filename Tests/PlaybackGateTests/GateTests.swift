@@ -91,7 +91,9 @@ import Testing
         Step("other requestor", .media("tnt"), .token(.requestorMismatch)) {
             try GateSample.token(GateSample.claims(requestor: "OTHER"))
         },
-        Step("requestor of the entry", .media("other"), nil) { try GateSample.token(GateSample.claims(requestor: "OTHER")) },
+        Step("requestor of the entry", .media("other"), nil) {
+            try GateSample.token(GateSample.claims(requestor: "OTHER"))
+        },
         Step("last moment", .media("tnt"), after: 420, nil) { try GateSample.token() },
         Step("a second late", .media("tnt"), after: 421, .token(.expired)) { try GateSample.token() },
         Step("from the future", .media("tnt"), after: -61, .token(.issuedInFuture)) { try GateSample.token() },
@@ -249,7 +251,13 @@ import Testing
         let media: String
         let code: DenyCode?
 
-        init(_ policy: PlaybackPolicy, mvpd: String = "A", proxy: String? = nil, media: String = "tnt", _ code: DenyCode?) {
+        init(
+            _ policy: PlaybackPolicy,
+            mvpd: String = "A",
+            proxy: String? = nil,
+            media: String = "tnt",
+            _ code: DenyCode?
+        ) {
             self.policy = policy
             self.mvpd = mvpd
             self.proxy = proxy
@@ -280,7 +288,9 @@ import Testing
         PolicyCase(limit("urn:v-chip", "TV-MA"), media: "tnt", .ratingNotAllowed),
         PolicyCase(limit("urn:v-chip", "TV-MA", unrated: true), media: "tnt", nil),
         PolicyCase(
-            PlaybackPolicy(maximumRatings: [Rating(scheme: "urn:mpaa", value: "G"), Rating(scheme: "urn:v-chip", value: "TV-14")]),
+            PlaybackPolicy(maximumRatings: [
+                Rating(scheme: "urn:mpaa", value: "G"), Rating(scheme: "urn:v-chip", value: "TV-14"),
+            ]),
             media: "asset",
             nil
         ),

@@ -16,7 +16,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", MediaPathError.notAbsolute), ("live/x", .notAbsolute), ("http://host/live", .notAbsolute), ("*", .notAbsolute),
+        ("", MediaPathError.notAbsolute), ("live/x", .notAbsolute), ("http://host/live", .notAbsolute),
+        ("*", .notAbsolute),
         ("/..", .aboveRoot), ("/a/../../b", .aboveRoot), ("/%2e%2e/a", .aboveRoot), ("/a%2fb", .encodedSlash),
         ("/a%2Fb", .encodedSlash), ("/a\\b", .backslash), ("/a%5cb", .backslash), ("/a%00", .controlCharacter),
         ("/a%0d%0ab", .controlCharacter), ("/a\nb", .controlCharacter), ("/a%7f", .controlCharacter),
@@ -45,8 +46,10 @@ import Testing
 
     @Test(arguments: [
         ("", PathPatternError.notAbsolute), ("a/b", .notAbsolute), ("/a//b", .notNormal), ("/a/../b", .notNormal),
-        ("/a/./b", .notNormal), ("/a;b", .notNormal), ("/a#b", .notNormal), ("/a\\b", .notNormal), ("/a\nb", .notNormal),
-        ("/" + String(repeating: "*a", count: 17), .tooManyWildcards), ("/" + String(repeating: "a", count: 9000), .tooLong),
+        ("/a/./b", .notNormal), ("/a;b", .notNormal), ("/a#b", .notNormal), ("/a\\b", .notNormal),
+        ("/a\nb", .notNormal),
+        ("/" + String(repeating: "*a", count: 17), .tooManyWildcards),
+        ("/" + String(repeating: "a", count: 9000), .tooLong),
     ])
     func `have patterns that could cover something`(text: String, fault: PathPatternError) {
         #expect(throws: fault) { try PathPattern(text) }

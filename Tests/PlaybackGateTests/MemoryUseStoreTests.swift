@@ -13,7 +13,9 @@ import Testing
         // Spread as digests are.
         let mixed = String(UInt64(number &+ 1) &* 0x9E37_79B9_7F4A_7C15, radix: 16)
         let text = (String(repeating: "0", count: 16 - mixed.count) + mixed)
-        return TokenFingerprint(hexadecimal: text + text + text + String(repeating: "0", count: 16 - digits.count) + digits)
+        return TokenFingerprint(
+            hexadecimal: text + text + text + String(repeating: "0", count: 16 - digits.count) + digits
+        )
     }
 
     @Test func `finds what it recorded, through many turns of being full and being forgotten`() throws {

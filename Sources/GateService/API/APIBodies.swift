@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import FoundationEssentials
 internal import MediaTokens
 internal import NIOCore
 
@@ -90,8 +89,13 @@ struct RevocationBody: StrictBody {
             }
             subjects.append(.fingerprint(fingerprint))
         }
-        if let guid = try object.text("sessionGUID", limit: 4096), !guid.isEmpty { subjects.append(.session(guid)) }
-        if let mvpd = try object.text("mvpd", limit: 4096), !mvpd.isEmpty { subjects.append(.mvpd(mvpd)) }
+        if let guid = try object.text("sessionGUID", limit: 4096) { subjects.append(.session(guid)) }
+        if let mvpd = try object.text("mvpd", limit: 4096) { subjects.append(.mvpd(mvpd)) }
+        // What names nobody would look like a success.
+        switch subjects.last {
+        case .session(""), .mvpd(""): throw BodyFault("sessionGUID and mvpd must not be empty")
+        default: break
+        }
         guard let subject = subjects.first, subjects.count == 1 else {
             throw BodyFault("there must be one of token, fingerprint, sessionGUID and mvpd")
         }
@@ -109,7 +113,7 @@ struct RevocationBody: StrictBody {
 // MARK: Reading
 
 /// A body whose members are all known: a member that is misspelt must not be overlooked.
-protocol StrictBody: Decodable {
+protocol StrictBody {
     static var members: [String] { get }
     /// The most bytes that are read, even where more are allowed.
     static var largestBody: Int { get }
@@ -120,63 +124,18 @@ protocol StrictBody: Decodable {
 extension StrictBody {
     static var largestBody: Int { 64 * 1024 }
 
-    /// No body nests deeper than a list of objects in an object.
-    private static var maximumDepth: Int { 8 }
-
     /// Reads a body.
     static func read(_ buffer: ByteBuffer) throws(BodyFault) -> Self {
-        guard buffer.readableBytesView.jsonDepth <= maximumDepth else { throw BodyFault("it is nested too deep") }
-        do { return try JSONDecoder().decode(Self.self, from: Data(buffer.readableBytesView)) } catch let fault
-            as BodyFault
-        {
-            throw fault
-        } catch DecodingError.typeMismatch {
-            throw BodyFault("it must be a JSON object")
-        } catch {
-            // Not the decoder's own words, which quote what they could not read.
-            throw BodyFault("it is not JSON")
-        }
+        try read(try JSONReader.read(buffer.readableBytesUInt8Span))
     }
 
-    init(from decoder: any Decoder) throws {
-        guard let container = try? decoder.container(keyedBy: AnyKey.self) else {
-            throw BodyFault("it must be a JSON object")
-        }
-        for key in container.allKeys where !Self.members.contains(key.stringValue) {
-            let name = JSONText.string(String(key.stringValue.prefix(64))).line
+    fileprivate static func read(_ value: JSONValue) throws(BodyFault) -> Self {
+        guard case .object(let members) = value else { throw BodyFault("it must be a JSON object") }
+        for member in members where !Self.members.contains(member.name) {
+            let name = JSONText.string(String(member.name.prefix(64))).line
             throw BodyFault("unknown member \(name); known are \(Self.members.joined(separator: ", "))")
         }
-        try self.init(BodyObject(container))
-    }
-}
-
-extension Sequence<UInt8> {
-    /// How deep the arrays and objects of a JSON text nest, as far as it is well-formed.
-    ///
-    /// Foundation's decoder, which has a limit of 512, traps on a text that ends exactly there.
-    fileprivate var jsonDepth: Int {
-        var (depth, deepest, isString, isEscaped) = (0, 0, false, false)
-        for byte in self {
-            if isString {
-                if isEscaped {
-                    isEscaped = false
-                } else if byte == UInt8(ascii: "\\") {
-                    isEscaped = true
-                } else if byte == UInt8(ascii: "\"") {
-                    isString = false
-                }
-                continue
-            }
-            switch byte {
-            case UInt8(ascii: "\""): isString = true
-            case UInt8(ascii: "["), UInt8(ascii: "{"):
-                depth += 1
-                deepest = Swift.max(deepest, depth)
-            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
-            default: break
-            }
-        }
-        return deepest
+        return try Self(BodyObject(members: members))
     }
 }
 
@@ -187,67 +146,51 @@ struct BodyFault: Error {
     init(_ reason: String) { self.reason = reason }
 }
 
-/// The members of an object of a body. A member that is null is not there.
+/// The members of an object of a body. Null is no value of any of them.
 struct BodyObject {
-    private let container: KeyedDecodingContainer<AnyKey>
+    fileprivate let members: [JSONValue.Member]
 
-    fileprivate init(_ container: KeyedDecodingContainer<AnyKey>) { self.container = container }
+    private subscript(name: String) -> JSONValue? { members.first { $0.name == name }?.value }
 
     func text(_ name: String, limit: Int) throws(BodyFault) -> String? {
-        guard let text = try value(name, "a text", String.self) else { return nil }
-        guard text.utf8.count <= limit else { throw BodyFault("\(name) must not have more than \(limit) bytes") }
-        return text
+        switch self[name] {
+        case nil: return nil
+        case .text(let text):
+            guard text.utf8.count <= limit else { throw BodyFault("\(name) must not have more than \(limit) bytes") }
+            return text
+        default: throw BodyFault("\(name) must be a text")
+        }
     }
 
-    func bool(_ name: String) throws(BodyFault) -> Bool? { try value(name, "true or false", Bool.self) }
+    func bool(_ name: String) throws(BodyFault) -> Bool? {
+        switch self[name] {
+        case nil: return nil
+        case .bool(let value): return value
+        default: throw BodyFault("\(name) must be true or false")
+        }
+    }
 
     /// A time: Unix milliseconds, or ISO 8601 with a zone.
     func time(_ name: String) throws(BodyFault) -> Timestamp? {
-        let what = "Unix milliseconds, or ISO 8601 with a zone (2031-01-02T10:04:05Z)"
-        guard has(name) else { return nil }
-        if let number = try? container.decode(Int64.self, forKey: AnyKey(stringValue: name)) {
-            guard 0...(1 << 53) ~= number else { throw BodyFault("\(name) must be \(what)") }
-            return Timestamp(millisecondsSince1970: number)
+        switch self[name] {
+        case nil: return nil
+        case .number(let number?) where 0...(1 << 53) ~= number: return Timestamp(millisecondsSince1970: number)
+        case .text(let text):
+            if let time = Timestamp(iso8601: text) { return time }
+            fallthrough
+        default: throw BodyFault("\(name) must be Unix milliseconds, or ISO 8601 with a zone (2031-01-02T10:04:05Z)")
         }
-        guard let text = try value(name, what, String.self), let time = Timestamp(iso8601: text) else {
-            throw BodyFault("\(name) must be \(what)")
-        }
-        return time
     }
 
     func list<Element: StrictBody>(_ name: String, limit: Int, _: Element.Type) throws(BodyFault) -> [Element] {
-        guard has(name), var values = try? container.nestedUnkeyedContainer(forKey: AnyKey(stringValue: name)) else {
-            throw BodyFault("\(name) must be a list")
-        }
+        guard case .list(let values) = self[name] else { throw BodyFault("\(name) must be a list") }
+        guard values.count <= limit else { throw BodyFault("\(name) must not have more than \(limit) members") }
         var elements: [Element] = []
-        while !values.isAtEnd {
-            guard elements.count < limit else { throw BodyFault("\(name) must not have more than \(limit) members") }
-            do { elements.append(try values.decode(Element.self)) } catch let fault as BodyFault {
-                throw BodyFault("\(name)[\(elements.count)]: \(fault.reason)")
-            } catch {
-                throw BodyFault("\(name)[\(elements.count)] must be a JSON object")
+        for (number, value) in values.enumerated() {
+            do throws(BodyFault) { elements.append(try Element.read(value)) } catch {
+                throw BodyFault("\(name)[\(number)]: \(error.reason)")
             }
         }
         return elements
     }
-
-    private func has(_ name: String) -> Bool {
-        (try? container.decodeNil(forKey: AnyKey(stringValue: name))) == false
-    }
-
-    private func value<Value: Decodable>(_ name: String, _ what: String, _: Value.Type) throws(BodyFault) -> Value? {
-        do { return try container.decodeIfPresent(Value.self, forKey: AnyKey(stringValue: name)) } catch {
-            throw BodyFault("\(name) must be \(what)")
-        }
-    }
-}
-
-/// A name of a member, whatever it is.
-private struct AnyKey: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(stringValue: String) { self.stringValue = stringValue }
-
-    init?(intValue: Int) { nil }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Synchronization
+
 /// What connects a request with its answer and its log line: the trace id of W3C Trace Context.
 ///
 /// Source: W3C Trace Context, §3.2.
@@ -8,9 +10,14 @@ enum RequestTrace {
     /// The trace id that `traceparent` has; a new one where there is none, or a malformed one.
     static func id(traceparent: String?) -> String {
         if let traceparent, let id = parse(traceparent) { return id }
-        let (high, low) = (UInt64.random(in: 1 ... .max), UInt64.random(in: .min ... .max))
-        return hexadecimal(high) + hexadecimal(low)
+        // Trace ids must differ, and need not be hard to guess: one random number a process, and a count that is spread
+        // over all bits. The system's generator is a system call for each number.
+        let count = made.add(1, ordering: .relaxed).newValue
+        return hexadecimal(process) + hexadecimal(count &* 0x9E37_79B9_7F4A_7C15 ^ process)
     }
+
+    private static let process = UInt64.random(in: 1 ... .max)
+    private static let made = Atomic<UInt64>(0)
 
     /// `VERSION-TRACE-PARENT-FLAGS`, of 2, 32, 16 and 2 lower-case hexadecimal digits; later versions may have more.
     private static func parse(_ text: String) -> String? {

@@ -10,10 +10,16 @@ internal import Synchronization
 /// A request takes it once, at its start, and goes by it to its end.
 final class LiveGate: Sendable {
     /// A gate, and what it was made from.
-    struct Snapshot: Sendable {
+    final class Snapshot: Sendable {
         let gate: Gate
         let configuration: GateConfiguration
         let loaded: Timestamp
+
+        init(gate: Gate, configuration: GateConfiguration, loaded: Timestamp) {
+            self.gate = gate
+            self.configuration = configuration
+            self.loaded = loaded
+        }
     }
 
     private let snapshot: Mutex<Snapshot>

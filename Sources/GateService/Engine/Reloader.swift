@@ -2,21 +2,13 @@
 // Copyright the Playgate authors.
 
 internal import Dispatch
+internal import FoundationEssentials
 internal import Logging
 internal import MediaTokens
 internal import PlaybackGate
 internal import ServiceLifecycle
 internal import Synchronization
-internal import SystemPackage
 internal import UnixSignals
-
-#if canImport(Darwin)
-    internal import Darwin
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Glibc
-#endif
 
 /// Reads the configuration and what it names again: on SIGHUP, when asked to, and when files change.
 ///
@@ -147,11 +139,9 @@ extension GateConfiguration {
 /// What files looked like when they were last seen.
 private struct FileStamps: Equatable {
     struct Stamp: Equatable {
-        let device: UInt64
-        let number: UInt64
-        let size: Int64
-        let seconds: Int64
-        let nanoseconds: Int64
+        let number: Int?
+        let size: Int?
+        let modified: Date?
     }
 
     let files: [String]
@@ -171,19 +161,11 @@ private struct FileStamps: Equatable {
 
     /// A file that is not there has none.
     private static func stamp(_ path: String) -> Stamp? {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0 else { return nil }
-        #if canImport(Darwin)
-            let time = status.st_mtimespec
-        #else
-            let time = status.st_mtim
-        #endif
+        guard let facts = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
         return Stamp(
-            device: UInt64(truncatingIfNeeded: status.st_dev),
-            number: UInt64(status.st_ino),
-            size: Int64(status.st_size),
-            seconds: Int64(time.tv_sec),
-            nanoseconds: Int64(time.tv_nsec)
+            number: facts[.systemFileNumber] as? Int,
+            size: facts[.size] as? Int,
+            modified: facts[.modificationDate] as? Date
         )
     }
 }

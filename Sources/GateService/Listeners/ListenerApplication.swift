@@ -11,13 +11,13 @@ internal import NIOSSL
 /// Makes a Hummingbird application that listens as the configuration says.
 enum ListenerApplication {
     /// - Parameters:
-    ///   - name: The listener's name in the log.
+    ///   - group: The event loops that answer.
     ///   - onReady: Is told where it listens, once it does.
     /// - Throws: ``ConfigurationError`` where certificate or key cannot be used.
     static func make<Responder: HTTPResponder>(
-        _ name: String,
         _ listener: GateConfiguration.Listener,
         responder: Responder,
+        group: any EventLoopGroup,
         logger: Logger,
         onReady: @escaping @Sendable (ListenerAddress) -> Void
     ) throws(ConfigurationError) -> Application<Responder> where Responder.Context == ListenerContext {
@@ -37,7 +37,10 @@ enum ListenerApplication {
             }
         return Application(
             responder: responder,
-            server: try server(.http1(configuration: http), listener.tls),
+            server: try server(
+                HTTPServerBuilder { [http] in EventLoopChannel(HTTP1Channel(responder: $0, configuration: http)) },
+                listener.tls
+            ),
             configuration: ApplicationConfiguration(
                 address: address,
                 serverName: nil,
@@ -51,6 +54,7 @@ enum ListenerApplication {
                     onReady(.tcp(host: host, port: channel.localAddress?.port ?? port))
                 }
             },
+            eventLoopGroupProvider: .shared(group),
             logger: logger
         )
     }

@@ -17,7 +17,10 @@ final class SlowClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let requestTimeout: TimeAmount
     private let idleTimeout: TimeAmount
-    private var timer: Scheduled<Void>?
+    /// When the client is too slow; nil while it waits for us.
+    private var deadline: NIODeadline?
+    /// What looks at the deadline. There is one at a time, and it is not moved with every request: that costs more.
+    private var timer: (fires: NIODeadline, task: Scheduled<Void>)?
     /// Requests that are whole and not answered yet: while there is one, the client waits for us.
     private var unanswered = 0
     /// Whether the client has said that this request is its last.
@@ -41,11 +44,11 @@ final class SlowClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        timer?.cancel()
+        timer?.task.cancel()
         context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
+    func handlerRemoved(context: ChannelHandlerContext) { timer?.task.cancel() }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
@@ -54,7 +57,7 @@ final class SlowClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
             expect(within: requestTimeout, context)
         case .body: break
         case .end:
-            timer?.cancel()
+            deadline = nil
             unanswered += 1
         }
         context.fireChannelRead(data)
@@ -69,8 +72,26 @@ final class SlowClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func expect(within limit: TimeAmount, _ context: ChannelHandlerContext) {
-        timer?.cancel()
-        let channel = context.channel
-        timer = context.eventLoop.scheduleTask(in: limit) { channel.close(mode: .all, promise: nil) }
+        let deadline = NIODeadline.now() + limit
+        self.deadline = deadline
+        // A timer that fires earlier finds out by itself how much time is left.
+        if let timer, timer.fires <= deadline { return }
+        timer?.task.cancel()
+        wake(at: deadline, context.channel)
+    }
+
+    private func wake(at time: NIODeadline, _ channel: any Channel) {
+        let handler = NIOLoopBound(self, eventLoop: channel.eventLoop)
+        timer = (time, channel.eventLoop.scheduleTask(deadline: time) { handler.value.look(channel) })
+    }
+
+    private func look(_ channel: any Channel) {
+        timer = nil
+        guard let deadline else { return }
+        if deadline <= .now() {
+            channel.close(mode: .all, promise: nil)
+        } else {
+            wake(at: deadline, channel)
+        }
     }
 }

@@ -21,39 +21,28 @@ struct DecisionLog: DecisionObserver {
     func observe(_ event: DecisionEvent) {
         // Hashing and formatting happen here, outside of the sink's lock.
         var line: [UInt8] = []
-        line.reserveCapacity(512)
-        let facts = facts(event)
-        switch format {
-        case .json: JSONText.object(facts).write(to: &line)
-        case .text:
-            line += "\(event.time.iso8601) info playback".utf8
-            for (key, value) in facts.dropFirst(3) where !value.isNull {
-                line += " \(key)=\(value.bare)".utf8
-            }
-        }
-        sink.line { $0 += line }
-    }
-
-    private func facts(_ event: DecisionEvent) -> [(String, JSONText)] {
+        line.reserveCapacity(640)
+        let writer = LineWriter(format: format)
+        writer.begin(event.time, &line)
         let subject = event.decision.subject
-        let token = subject.token
-        let (kind, media) =
-            switch event.target {
-            case .media(let id): ("media", id)
-            // A query may have a token in it.
-            case .path(let path): ("path", String(path.prefix { $0 != "?" }))
-            }
-        return [
-            ("time", .string(event.time.iso8601)), ("level", .string("info")), ("message", .string("playback")),
-            ("trace", .string(event.client.trace)), ("decision", .string(event.decision.name)),
-            ("code", .string(event.decision.codeName)), (kind, .string(String(media.prefix(1024)))),
-            ("entry", .optional(subject.entry?.key.text)), ("requestor", .optional(subject.requestor)),
-            ("mvpd", .optional(token?.mvpdID)), ("resource", .optional(subject.resource?.text)),
-            ("session", .optional(token.map { session($0.userSessionGUID) })),
-            ("caller", .optional(event.client.caller)),
-            ("latency_us", .number(Int64(event.latency.seconds * 1e6))),
-            ("hint", .optional(event.decision.code?.operatorHint)),
-        ]
+        writer.add("trace", event.client.trace, &line)
+        writer.add("decision", event.decision.name, &line)
+        writer.add("code", event.decision.codeName, &line)
+        switch event.target {
+        case .media(let id): writer.add("media", id, &line)
+        // A query may have a token in it.
+        case .path(let path): writer.add("path", String(path.prefix { $0 != "?" }.prefix(2048)), &line)
+        }
+        writer.add("entry", subject.entry?.key.text, &line)
+        writer.add("requestor", subject.requestor, &line)
+        writer.add("mvpd", subject.token?.mvpdID, &line)
+        writer.add("resource", subject.resource?.text, &line)
+        writer.add("session", subject.token.map { session($0.userSessionGUID) }, &line)
+        writer.add("caller", event.client.caller, &line)
+        writer.add("latency_us", Int64(event.latency.seconds * 1e6), &line)
+        writer.add("hint", event.decision.code?.operatorHint, &line)
+        writer.end(&line)
+        sink.line { $0 += line }
     }
 
     /// The same GUID gives the same hash, so that a session can be followed; nobody can tell the GUID.
@@ -80,13 +69,50 @@ extension Decision {
     }
 }
 
-extension JSONText {
-    fileprivate var isNull: Bool {
-        if case .null = self { true } else { false }
+/// Writes a line member by member: a tree of values for every decision costs more than to write it.
+private struct LineWriter {
+    let format: LogFormat
+
+    func begin(_ time: Timestamp, _ line: inout [UInt8]) {
+        switch format {
+        case .json:
+            line += "{\"time\":\"".utf8
+            line += time.iso8601.utf8
+            line += "\",\"level\":\"info\",\"message\":\"playback\"".utf8
+        case .text: line += "\(time.iso8601) info playback".utf8
+        }
     }
 
-    /// A text as it stands where that is one word; anything else as in JSON.
-    fileprivate var bare: String {
-        if case .string(let text) = self { TextLine.value(text) } else { line }
+    func add(_ name: StaticString, _ text: String?, _ line: inout [UInt8]) {
+        // For people, what is not known is not said.
+        if format == .text, text == nil { return }
+        addName(name, &line)
+        switch (format, text) {
+        case (.json, let text?): JSONText.write(text, to: &line)
+        case (.json, nil): line += "null".utf8
+        case (.text, let text): line += TextLine.value(text ?? "").utf8
+        }
+    }
+
+    func add(_ name: StaticString, _ number: Int64, _ line: inout [UInt8]) {
+        addName(name, &line)
+        line += String(number).utf8
+    }
+
+    func end(_ line: inout [UInt8]) {
+        if format == .json { line.append(UInt8(ascii: "}")) }
+    }
+
+    private func addName(_ name: StaticString, _ line: inout [UInt8]) {
+        switch format {
+        case .json:
+            line += ",\"".utf8
+            line += name.description.utf8
+            line += "\":".utf8
+        case .text:
+            line.append(UInt8(ascii: " "))
+            line += name.description.utf8
+            line.append(UInt8(ascii: "="))
+        }
     }
 }

@@ -7,8 +7,9 @@ internal import SystemPackage
 
 /// Takes lines from any thread and writes them from one, many at a time.
 ///
-/// Whoever decides never waits for a disk or a pipe. What is not written yet is bounded: where the reader of the log has
-/// stopped, lines are dropped and counted, and the gate goes on.
+/// Whoever decides never waits for a disk or a pipe, and wakes nobody: lines are gathered for a hundredth of a second,
+/// since a thread that is woken for every line costs more than the decision. What is not written yet is bounded: where the
+/// reader of the log has stopped, lines are dropped and counted, and the gate goes on.
 final class LogSink: Sendable {
     private let buffer = Mutex(Buffer())
     private let writer = DispatchQueue(label: "playgate.log")
@@ -16,6 +17,9 @@ final class LogSink: Sendable {
 
     /// The most bytes that wait for being written.
     private static let limit = 8 << 20
+
+    /// How long lines are gathered.
+    private static let delay = DispatchTimeInterval.milliseconds(10)
 
     private struct Buffer {
         var bytes: [UInt8] = []
@@ -40,23 +44,21 @@ final class LogSink: Sendable {
             defer { buffer.isWriting = true }
             return !buffer.isWriting
         }
-        if mustStart { writer.async { self.drain() } }
+        if mustStart { writer.asyncAfter(deadline: .now() + Self.delay) { self.drain() } }
     }
 
     /// Waits until what was taken is written.
     func flush() { writer.sync { drain() } }
 
     private func drain() {
-        while true {
-            let bytes = buffer.withLock { buffer in
-                let bytes = buffer.bytes
+        let bytes = buffer.withLock { buffer in
+            defer {
                 buffer.bytes = []
-                if bytes.isEmpty { buffer.isWriting = false }
-                return bytes
+                buffer.isWriting = false
             }
-            guard !bytes.isEmpty else { return }
-            // What cannot be written is lost: there is nowhere to say so.
-            _ = try? descriptor.writeAll(bytes)
+            return buffer.bytes
         }
+        // What cannot be written is lost: there is nowhere to say so.
+        _ = try? descriptor.writeAll(bytes)
     }
 }

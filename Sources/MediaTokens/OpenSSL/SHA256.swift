@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import COpenSSL
+internal import SlotPool
 
 /// SHA-256 of bytes that are no token: names of sessions, API keys.
 package enum SHA256 {
@@ -10,13 +11,27 @@ package enum SHA256 {
 
     /// The digest of `bytes`: 32 bytes.
     package static func digest(_ bytes: [UInt8]) -> [UInt8] {
+        let slot = contexts.slots.take()
+        defer { contexts.slots.giveBack(slot) }
+        if let slot, let digest = contexts.all[slot]?.hash(bytes.span) { return digest.bytes }
+        // All contexts are in use: OpenSSL's one-shot function, which looks the algorithm up on every call, and cannot fail
+        // for bytes in memory.
         var digest = [UInt8](repeating: 0, count: 32)
-        // OpenSSL's own one-shot function: it allocates nothing, and cannot fail for bytes in memory.
         unsafe bytes.withUnsafeBufferPointer { bytes in
             unsafe digest.withUnsafeMutableBufferPointer { digest in
                 _ = unsafe COpenSSL.SHA256(bytes.baseAddress, bytes.count, digest.baseAddress)
             }
         }
         return digest
+    }
+
+    private static let contexts = Contexts()
+
+    /// Contexts that are kept, each for the holder of its slot.
+    private final class Contexts: @unchecked Sendable {
+        let slots = SlotPool()
+        let all: [SHA256Context?]
+
+        init() { all = (0..<slots.count).map { _ in SHA256Context() } }
     }
 }

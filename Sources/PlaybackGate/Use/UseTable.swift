@@ -86,11 +86,14 @@ struct UseTable {
 
     private func next(_ place: Int) -> Int { place + 1 == places ? 0 : place + 1 }
 
+    /// How many steps lead from one place to another.
+    private func distance(_ start: Int, _ end: Int) -> Int { end >= start ? end - start : end + places - start }
+
     // MARK: Forgetting
 
-    /// Looks at four places: twice as fast as uses come in.
+    /// Looks at two places: faster than uses come in.
     private mutating func forgetSome(at now: UInt32) {
-        for _ in 0..<4 {
+        for _ in 0..<2 {
             if isForgettable(hand, at: now) {
                 remove(hand)
             } else {
@@ -121,9 +124,7 @@ struct UseTable {
         var following = next(place)
         while forgettable[following] != 0 {
             let home = home(fingerprint(following))
-            let distance = (following + places - home) % places
-            let toGap = (following + places - gap) % places
-            if distance >= toGap {
+            if distance(home, following) >= distance(gap, following) {
                 store(fingerprint(following), playbacks[following], forgettable[following], at: gap)
                 gap = following
             }

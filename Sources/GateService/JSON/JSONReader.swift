@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// A JSON value as it was read.
+enum JSONValue: Equatable, Sendable {
+    case null
+    case bool(Bool)
+    /// A whole number; nil for one with a fraction or exponent, or beyond 64 bits.
+    case number(Int64?)
+    case text(String)
+    case list([JSONValue])
+    case object([Member])
+
+    struct Member: Equatable, Sendable {
+        let name: String
+        let value: JSONValue
+    }
+}
+
+/// Reads JSON from hostile bytes: strict, of bounded depth, and with no name twice in an object.
+///
+/// Foundation's decoder traps on a text that ends exactly at its limit of depth, takes the one or the other of two members
+/// of one name, and costs more than half of what a decision does: hence a reader of its own.
+///
+/// Source: RFC 8259; of two members with one name see §4.
+struct JSONReader: ~Copyable, ~Escapable {
+    private let bytes: Span<UInt8>
+    private var position = 0
+
+    /// No body of the API nests deeper than a list of objects in an object.
+    private static let maximumDepth = 8
+
+    @_lifetime(copy bytes)
+    private init(_ bytes: Span<UInt8>) { self.bytes = bytes }
+
+    /// Reads a text that is one value and nothing else.
+    static func read(_ bytes: Span<UInt8>) throws(BodyFault) -> JSONValue {
+        var reader = JSONReader(bytes)
+        let value = try reader.value(depth: 0)
+        reader.skipSpace()
+        guard reader.position == bytes.count else { throw notJSON }
+        return value
+    }
+
+    private static var notJSON: BodyFault { BodyFault("it is not JSON") }
+
+    // MARK: Values
+
+    private mutating func value(depth: Int) throws(BodyFault) -> JSONValue {
+        skipSpace()
+        switch try peek() {
+        case UInt8(ascii: "{"): return try object(depth: depth)
+        case UInt8(ascii: "["): return try list(depth: depth)
+        case UInt8(ascii: "\""): return .text(try string())
+        case UInt8(ascii: "t"): return try word("true", .bool(true))
+        case UInt8(ascii: "f"): return try word("false", .bool(false))
+        case UInt8(ascii: "n"): return try word("null", .null)
+        default: return try number()
+        }
+    }
+
+    private mutating func object(depth: Int) throws(BodyFault) -> JSONValue {
+        try enter(depth)
+        var members: [JSONValue.Member] = []
+        if try isAtEnd(of: UInt8(ascii: "}")) { return .object([]) }
+        while true {
+            skipSpace()
+            let name = try string()
+            guard !members.contains(where: { $0.name.utf8.elementsEqual(name.utf8) }) else {
+                throw BodyFault("the member \(JSONText.string(String(name.prefix(64))).line) is there twice")
+            }
+            skipSpace()
+            guard try next() == UInt8(ascii: ":") else { throw Self.notJSON }
+            members.append(JSONValue.Member(name: name, value: try value(depth: depth + 1)))
+            // Each name is compared with all before it.
+            guard members.count <= 64 else { throw BodyFault("an object has more than 64 members") }
+            if try !goesOn(until: UInt8(ascii: "}")) { return .object(members) }
+        }
+    }
+
+    private mutating func list(depth: Int) throws(BodyFault) -> JSONValue {
+        try enter(depth)
+        var values: [JSONValue] = []
+        if try isAtEnd(of: UInt8(ascii: "]")) { return .list([]) }
+        while true {
+            values.append(try value(depth: depth + 1))
+            guard values.count <= 1024 else { throw BodyFault("a list has more than 1024 members") }
+            if try !goesOn(until: UInt8(ascii: "]")) { return .list(values) }
+        }
+    }
+
+    private mutating func enter(_ depth: Int) throws(BodyFault) {
+        guard depth < Self.maximumDepth else { throw BodyFault("it is nested too deep") }
+        position += 1
+    }
+
+    /// Whether `end` follows at once: there are no members.
+    private mutating func isAtEnd(of end: UInt8) throws(BodyFault) -> Bool {
+        skipSpace()
+        guard try peek() == end else { return false }
+        position += 1
+        return true
+    }
+
+    /// Whether a comma follows, and not `end`.
+    private mutating func goesOn(until end: UInt8) throws(BodyFault) -> Bool {
+        skipSpace()
+        switch try next() {
+        case UInt8(ascii: ","): return true
+        case end: return false
+        default: throw Self.notJSON
+        }
+    }
+
+    private mutating func word(_ word: StaticString, _ value: JSONValue) throws(BodyFault) -> JSONValue {
+        for letter in "\(word)".utf8 {
+            guard try next() == letter else { throw Self.notJSON }
+        }
+        return value
+    }
+
+    // MARK: Numbers
+
+    private mutating func number() throws(BodyFault) -> JSONValue {
+        let isNegative = try take(UInt8(ascii: "-"))
+        var magnitude: Int64? = 0
+        let first = try peek()
+        guard first.isDigit else { throw Self.notJSON }
+        while position < bytes.count, bytes[position].isDigit {
+            magnitude = magnitude.flatMap { $0.shifted(by: bytes[position], isNegative: isNegative) }
+            position += 1
+            // No zero in front of other digits.
+            if first == UInt8(ascii: "0") { break }
+        }
+        if position < bytes.count, bytes[position] == UInt8(ascii: ".") {
+            position += 1
+            try digits()
+            magnitude = nil
+        }
+        if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
+            position += 1
+            if try !take(UInt8(ascii: "+")) { _ = try take(UInt8(ascii: "-")) }
+            try digits()
+            magnitude = nil
+        }
+        return .number(magnitude)
+    }
+
+    private mutating func digits() throws(BodyFault) {
+        guard try peek().isDigit else { throw Self.notJSON }
+        while position < bytes.count, bytes[position].isDigit { position += 1 }
+    }
+
+    // MARK: Strings
+
+    private mutating func string() throws(BodyFault) -> String {
+        guard try next() == UInt8(ascii: "\"") else { throw Self.notJSON }
+        let start = position
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "\""):
+                defer { position += 1 }
+                return try Self.text(bytes.extracting(start..<position))
+            case UInt8(ascii: "\\"):
+                return try escapedString(from: start)
+            case 0..<0x20: throw Self.notJSON
+            default: position += 1
+            }
+        }
+        throw Self.notJSON
+    }
+
+    /// A string with escapes; what stands before the first one is read already.
+    private mutating func escapedString(from start: Int) throws(BodyFault) -> String {
+        var plain: [UInt8] = []
+        for place in start..<position { plain.append(bytes[place]) }
+        while true {
+            let byte = try next()
+            switch byte {
+            case UInt8(ascii: "\""): return try Self.text(plain.span)
+            case UInt8(ascii: "\\"): try escape(&plain)
+            case 0..<0x20: throw Self.notJSON
+            default: plain.append(byte)
+            }
+        }
+    }
+
+    private mutating func escape(_ plain: inout [UInt8]) throws(BodyFault) {
+        switch try next() {
+        case UInt8(ascii: "\""): plain.append(UInt8(ascii: "\""))
+        case UInt8(ascii: "\\"): plain.append(UInt8(ascii: "\\"))
+        case UInt8(ascii: "/"): plain.append(UInt8(ascii: "/"))
+        case UInt8(ascii: "b"): plain.append(0x08)
+        case UInt8(ascii: "f"): plain.append(0x0C)
+        case UInt8(ascii: "n"): plain.append(0x0A)
+        case UInt8(ascii: "r"): plain.append(0x0D)
+        case UInt8(ascii: "t"): plain.append(0x09)
+        case UInt8(ascii: "u"):
+            var code = try hexadecimal()
+            if 0xD800...0xDBFF ~= code {
+                guard try next() == UInt8(ascii: "\\"), try next() == UInt8(ascii: "u") else { throw Self.notJSON }
+                let low = try hexadecimal()
+                guard 0xDC00...0xDFFF ~= low else { throw Self.notJSON }
+                code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+            }
+            guard let scalar = Unicode.Scalar(code) else { throw Self.notJSON }
+            plain += String(scalar).utf8
+        default: throw Self.notJSON
+        }
+    }
+
+    private mutating func hexadecimal() throws(BodyFault) -> UInt32 {
+        var code: UInt32 = 0
+        for _ in 0..<4 {
+            guard let digit = Character(Unicode.Scalar(try next())).hexDigitValue else { throw Self.notJSON }
+            code = code << 4 | UInt32(digit)
+        }
+        return code
+    }
+
+    private static func text(_ bytes: Span<UInt8>) throws(BodyFault) -> String {
+        do { return String(copying: try UTF8Span(validating: bytes)) } catch { throw notJSON }
+    }
+
+    // MARK: Bytes
+
+    private func peek() throws(BodyFault) -> UInt8 {
+        guard position < bytes.count else { throw Self.notJSON }
+        return bytes[position]
+    }
+
+    private mutating func next() throws(BodyFault) -> UInt8 {
+        let byte = try peek()
+        position += 1
+        return byte
+    }
+
+    private mutating func take(_ wanted: UInt8) throws(BodyFault) -> Bool {
+        guard try peek() == wanted else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func skipSpace() {
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x09, 0x0A, 0x0D: position += 1
+            default: return
+            }
+        }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
+}
+
+extension Int64 {
+    /// This number with one more digit behind it; nil beyond 64 bits.
+    fileprivate func shifted(by digit: UInt8, isNegative: Bool) -> Int64? {
+        let (tens, overflow) = multipliedReportingOverflow(by: 10)
+        let value = Int64(digit - UInt8(ascii: "0"))
+        let (sum, carry) = isNegative ? tens.subtractingReportingOverflow(value) : tens.addingReportingOverflow(value)
+        return overflow || carry ? nil : sum
+    }
+}
