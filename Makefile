@@ -1,23 +1,28 @@
 # The single door to everything. `make help` lists what is behind it.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint format sanitize bench bench-gate clean
+.PHONY: help setup build demo test api-check lint format sanitize bench bench-gate clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup:  ## Install what is missing: OpenSSL, libxml2, pkg-config
+setup:  ## Install what is missing: headers of OpenSSL, libxml2, SQLite, hiredis; curl
 	@scripts/setup
 
 build: setup  ## Build the command line (.build/release/playgate)
 	swift build -c release --product playgate
 
-demo: build  ## Make keys and a token, and see it verified and refused for the right reasons
+demo: build  ## Make keys and tokens, and see the verifier and the gate let in and refuse for the right reasons
 	@scripts/demo .build/release/playgate
 
-test: setup  ## Run all tests
+test:  ## Run all tests, against real Redis, SQLite, OpenSSL and curl
+	@scripts/setup test
 	swift build --build-tests
 	swift test --skip-build
+
+api-check: build  ## Drive the running gate by its OpenAPI document, with schemathesis
+	@scripts/setup test
+	@scripts/api-check .build/release/playgate
 
 lint:  ## Check format, imports and what the binary links
 	@scripts/lint
@@ -28,13 +33,19 @@ format:  ## Put the sources into the project's format
 sanitize: setup  ## Run the tests of concurrency and memory under the thread and address sanitizers
 	@scripts/sanitize
 
-bench: setup  ## Measure the hot path against the bare libraries
-	swift build -c release --package-path bench --product hot-path
+bench: build  ## Measure the hot path against the bare libraries, the use store, and the gate against a bare route
+	@scripts/setup bench
+	swift build -c release --package-path bench
 	bench/.build/release/hot-path
+	bench/.build/release/use-store
+	bench/playback
 
-bench-gate: setup  ## Fail where the hot path has become slower or allocates more
-	swift build -c release --package-path bench --product hot-path
+bench-gate: build  ## Fail where one of them has become slower, or takes more memory
+	@scripts/setup bench
+	swift build -c release --package-path bench
 	bench/.build/release/hot-path --gate
+	bench/.build/release/use-store --gate
+	bench/playback --gate
 
 clean:  ## Remove everything that was built
 	rm -rf .build .build-* bench/.build

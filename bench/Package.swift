@@ -5,7 +5,10 @@ import PackageDescription
 let package = Package(
     name: "bench",
     platforms: [.macOS(.v26)],
-    dependencies: [.package(name: "playgate", path: "..")],
+    dependencies: [
+        .package(name: "playgate", path: ".."),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
+    ],
     targets: [
         .target(
             name: "CLimits",
@@ -19,6 +22,21 @@ let package = Package(
                 .product(name: "MediaTokens", package: "playgate"),
                 .product(name: "MediaResources", package: "playgate"),
             ]
+        ),
+        .executableTarget(
+            name: "use-store",
+            dependencies: [
+                .product(name: "MediaTokens", package: "playgate"),
+                .product(name: "PlaybackGate", package: "playgate"),
+            ]
+        ),
+        .executableTarget(
+            name: "playback-bodies",
+            dependencies: [.product(name: "MediaTokens", package: "playgate")]
+        ),
+        .executableTarget(
+            name: "json-baseline",
+            dependencies: [.product(name: "Hummingbird", package: "hummingbird")]
         ),
     ]
 )

@@ -4,5 +4,5 @@
 /// The version of this program.
 public enum GateVersion {
     /// By Semantic Versioning.
-    public static let current = "0.2.0"
+    public static let current = "0.1.0"
 }

@@ -64,3 +64,20 @@ extension Caller.Credential {
         }
     }
 }
+
+/// A new bearer key of a caller: 255 random bits and more, from the system's generator.
+package struct APIKey: Sendable {
+    /// The key, which the caller keeps.
+    package let text: String
+
+    /// Makes a key.
+    package init() {
+        let digits = (0..<4).map { _ in String(UInt64.random(in: 1 << 60 ... .max), radix: 16) }
+        text = "pg_" + digits.joined()
+    }
+
+    /// The SHA-256 of the key, which the configuration keeps.
+    package var digest: String {
+        SHA256.digest(text).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}

@@ -2,14 +2,15 @@
 // Copyright the Playgate authors.
 
 import ArgumentParser
+import GateService
 import MediaTokens
 import SystemPackage
 
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
-        abstract: "Make keys for development.",
-        subcommands: [New.self]
+        abstract: "Make keys: of issuers for development, and of callers of the gate.",
+        subcommands: [New.self, API.self]
     )
 
     struct New: ParsableCommand {
@@ -50,6 +51,51 @@ struct KeysCommand: ParsableCommand {
                 try folder.write(name, content, isSecret: isSecret)
                 Terminal.output.write("\(folder.path(name))\n")
             }
+        }
+    }
+}
+
+extension KeysCommand {
+    struct API: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "api",
+            abstract: "Make a key for a caller of the gate's API.",
+            discussion: """
+                Prints the key, which is for the caller and is kept nowhere, and the lines for the gate's configuration, \
+                which have no more than its SHA-256.
+                """
+        )
+
+        @Argument(help: "The caller's name, as it is to stand in logs.")
+        var name: String
+
+        @Option(help: ArgumentHelp("What the caller may do: playback, verify, catalogue, revoke.", valueName: "scope"))
+        var scope: [String] = ["playback"]
+
+        @Flag(help: "Print a JSON object.")
+        var json = false
+
+        func run() throws {
+            let key = APIKey()
+            if json {
+                let members: [(String, JSONText)] = [
+                    ("name", .string(name)), ("key", .string(key.text)), ("sha256", .string(key.digest)),
+                    ("scopes", .array(scope.map { .string($0) })),
+                ]
+                Terminal.output.write(JSONText.object(members).line + "\n")
+                return
+            }
+            Terminal.output.write(
+                """
+                For the caller:
+                  Authorization: Bearer \(key.text)
+                For the gate's configuration, below api.keys:
+                  - name: \(JSONText.string(name).line)
+                    sha256: "\(key.digest)"
+                    scopes: [\(scope.joined(separator: ", "))]
+
+                """
+            )
         }
     }
 }
