@@ -91,9 +91,9 @@ struct UseTable {
 
     // MARK: Forgetting
 
-    /// Looks at two places: faster than uses come in.
+    /// Looks at four places: much faster than uses come in, as a table with fewer uses is a faster one.
     private mutating func forgetSome(at now: UInt32) {
-        for _ in 0..<2 {
+        for _ in 0..<4 {
             if isForgettable(hand, at: now) {
                 remove(hand)
             } else {
