@@ -59,6 +59,17 @@ import Testing
         }
     }
 
+    @Test func `are others after a reload`() async throws {
+        try await RunningGate.with(Self.configuration) { (gate) throws in
+            let other = RunningGate.configuration(api: "  keys:\n" + Self.key("backend", "key-9", "catalogue"))
+            try gate.folder.write("gate.yaml", other)
+            #expect(try gate.admin("POST", "/reload").status == 200)
+            #expect(try gate.get("/v1/catalogue/tnt", headers: ["Authorization": "Bearer key-9"]).status == 200)
+            #expect(try gate.get("/v1/catalogue/tnt", headers: ["Authorization": "Bearer key-2"]).status == 401)
+            #expect(try gate.log("needs a restart", count: 0).isEmpty)
+        }
+    }
+
     @Test func `do not see secrets of the configuration`() async throws {
         try await RunningGate.with(Self.configuration + "\nlog: { salt: very-salty }\n") { gate in
             let text = try gate.admin("GET", "/config").body

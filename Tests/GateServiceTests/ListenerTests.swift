@@ -62,11 +62,34 @@ import Testing
         }
     }
 
+    @Test func `closes on a client that is answered before its request ends, and goes on slowly`() async throws {
+        try await RunningGate.with(Self.limits("requestTimeout: 300ms, idleTimeout: 1h")) { (gate) throws in
+            for rest in ["", "}"] {
+                let connection = try gate.connect()
+                // The wrong type of body is refused at once.
+                try connection.send(
+                    "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\n{"
+                )
+                #expect(try connection.response().status == 415)
+                try connection.send(rest)
+                #expect(connection.isClosedByPeer())
+            }
+        }
+    }
+
     @Test func `closes on a client that is idle for too long`() async throws {
         try await RunningGate.with(Self.limits("idleTimeout: 200ms")) { (gate) throws in
             let connection = try gate.connect()
             #expect(try connection.request("GET", "/v1/codes").status == 200)
             #expect(connection.isClosedByPeer())
+            // Also where the answer came before the end of the request.
+            let early = try gate.connect()
+            try early.send(
+                "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{"
+            )
+            #expect(try early.response().status == 415)
+            try early.send("}")
+            #expect(early.isClosedByPeer())
         }
     }
 

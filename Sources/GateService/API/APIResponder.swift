@@ -22,7 +22,6 @@ struct APIResponder: HTTPResponder {
     let inHand: ConcurrencyLimit
     let requests: StatusCounters
     let clock: @Sendable () -> Timestamp
-    private let authentication: CallerAuthentication
     private let bodyLimit: Int
     private let helpURL: String
 
@@ -39,7 +38,6 @@ struct APIResponder: HTTPResponder {
         self.inHand = inHand
         self.requests = requests
         self.clock = clock
-        authentication = CallerAuthentication(callers: configuration.callers)
         bodyLimit = configuration.listener.limits.bodyBytes
         helpURL = configuration.helpURL
     }
@@ -50,7 +48,9 @@ struct APIResponder: HTTPResponder {
         let channel: any Channel
         let trace: String
         let time: Timestamp
-        let gate: Gate
+        let snapshot: LiveGate.Snapshot
+
+        var gate: Gate { snapshot.gate }
     }
 
     func respond(to request: Request, context: Context) async throws -> Response {
@@ -60,7 +60,7 @@ struct APIResponder: HTTPResponder {
             channel: context.channel,
             trace: trace,
             time: clock(),
-            gate: live.current.gate
+            snapshot: live.current
         )
         var response: Response
         do { response = try await operate(call) } catch let refusal as APIRefusal {
@@ -252,7 +252,8 @@ struct APIResponder: HTTPResponder {
     // MARK: Parts of operations
 
     private func authenticate(_ call: Call, for scope: Scope) async throws(APIRefusal) -> String? {
-        try await authentication.authenticate(call.request.headers, call.channel, for: scope)
+        try await CallerAuthentication(callers: call.snapshot.configuration.api.callers)
+            .authenticate(call.request.headers, call.channel, for: scope)
     }
 
     private func read<Body: StrictBody>(_: Body.Type, _ call: Call) async throws -> Body {

@@ -128,11 +128,33 @@ final class ReloadCounts: Sendable {
 extension GateConfiguration {
     /// The names of what a reload does not change and `other` has in another way.
     fileprivate func fixedParts(differingFrom other: GateConfiguration) -> [String] {
-        guard case .object(let mine) = effective, case .object(let its) = other.effective else { return [] }
-        let old = Dictionary(its.map { ($0.0, $0.1.line) }, uniquingKeysWith: { first, _ in first })
-        // Of `use`, the rules are in force at once; the store is not.
-        return mine.filter { ["use", "api", "admin", "log", "shutdown", "reload"].contains($0.0) }
-            .filter { $0.1.line != old[$0.0] }.map(\.0)
+        let (mine, its) = (fixed, other.fixed)
+        return mine.keys.filter { mine[$0] != its[$0] }.sorted()
+    }
+
+    /// What a reload does not change, in text. The rules of `use` are in force at once, and so are the callers of the API.
+    private var fixed: [String: String] {
+        [
+            "use.store": use.store.text, "api.listen": api.listener.text, "api.concurrency": "\(api.concurrency)",
+            "api.helpURL": api.helpURL, "admin": admin.text,
+            "log": "\(log.format) \(log.level) \(log.salt?.text ?? "")",
+            "shutdown.grace": shutdownGrace.text, "reload": watchInterval?.text ?? "",
+        ]
+    }
+}
+
+extension GateConfiguration.Listener {
+    /// What matters of it, without its place in the file.
+    fileprivate var text: String {
+        let files = tls.map { [$0.certificate.value, $0.key.value, $0.clientAuthorities?.value ?? ""] } ?? []
+        return "\(address) \(files) \(limits)"
+    }
+}
+
+extension GateConfiguration.Use.Store {
+    /// What matters of it, without its place in the file.
+    fileprivate var text: String {
+        if case .sqlite(let file) = self { file.value } else { "\(self)" }
     }
 }
 

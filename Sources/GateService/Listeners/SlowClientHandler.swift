@@ -21,8 +21,10 @@ final class SlowClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var deadline: NIODeadline?
     /// What looks at the deadline. There is one at a time, and it is not moved with every request: that costs more.
     private var timer: (fires: NIODeadline, task: Scheduled<Void>)?
-    /// Requests that are whole and not answered yet: while there is one, the client waits for us.
+    /// Requests that have begun and are not answered yet.
     private var unanswered = 0
+    /// Whether a request has begun and is not whole: an answer may come before that.
+    private var isReceiving = false
     /// Whether the client has said that this request is its last.
     private var isLast = false
 
@@ -54,21 +56,27 @@ final class SlowClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapInboundIn(data) {
         case .head(let head):
             isLast = head.headerFields[.connection]?.lowercased() == "close"
+            unanswered += 1
+            isReceiving = true
             expect(within: requestTimeout, context)
         case .body: break
         case .end:
-            deadline = nil
-            unanswered += 1
+            isReceiving = false
+            if unanswered > 0 { deadline = nil } else { expectNext(context) }
         }
         context.fireChannelRead(data)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if case .end = unwrapOutboundIn(data) {
-            unanswered = max(0, unanswered - 1)
-            if unanswered == 0 { expect(within: isLast ? Self.farewell : idleTimeout, context) }
+            unanswered -= 1
+            if unanswered == 0, !isReceiving { expectNext(context) }
         }
         context.write(data, promise: promise)
+    }
+
+    private func expectNext(_ context: ChannelHandlerContext) {
+        expect(within: isLast ? Self.farewell : idleTimeout, context)
     }
 
     private func expect(within limit: TimeAmount, _ context: ChannelHandlerContext) {

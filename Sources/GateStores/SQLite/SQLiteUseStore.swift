@@ -110,16 +110,17 @@
                 let answers: [Result<UseOutcome, UseStoreError>]
                 do {
                     answers = try await database.write { db in
-                        try jobs.map { try Self.carryOut($0, UseTables(db)) }.map { .success($0) }
+                        let tables = UseTables(db)
+                        let outcomes = try jobs.map { try Self.carryOut($0, tables) }
+                        // In the same transaction: another would be another sync of the disk.
+                        if let now = jobs.last?.time { try tables.forget(at: now, atMost: 2 * jobs.count + 16) }
+                        return outcomes.map { .success($0) }
                     }
                 } catch {
                     let failure = UseStoreError(.unavailable, Self.text(error))
                     answers = jobs.map { _ in .failure(failure) }
                 }
                 for (job, answer) in zip(jobs, answers) { job.continuation.resume(returning: answer) }
-                guard let now = jobs.last?.time else { continue }
-                // Nobody waits for this; what cannot be removed now is removed later.
-                try? await database.write { db in try UseTables(db).forget(at: now) }
             }
         }
 

@@ -69,14 +69,14 @@
             return nil
         }
 
-        /// Removes some of what can be forgotten: faster than it comes in.
-        func forget(at now: Timestamp) throws {
+        /// Removes some of what can be forgotten.
+        func forget(at now: Timestamp, atMost limit: Int) throws {
             try database.cachedStatement(
                 sql: """
                     DELETE FROM use WHERE (token, number) IN
-                        (SELECT token, number FROM use WHERE forgettable < ? LIMIT 4000)
+                        (SELECT token, number FROM use WHERE forgettable < ? LIMIT ?)
                     """
-            ).execute(arguments: [now.millisecondsSince1970])
+            ).execute(arguments: [now.millisecondsSince1970, limit])
             try database.cachedStatement(sql: "DELETE FROM revocation WHERE expires < ?")
                 .execute(arguments: [now.millisecondsSince1970])
         }
