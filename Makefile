@@ -21,7 +21,7 @@ test:  ## Run all tests, against real Redis, SQLite, OpenSSL and curl
 	swift test --skip-build
 
 api-check: build  ## Drive the running gate by its OpenAPI document, with schemathesis
-	@scripts/setup test
+	@scripts/setup api
 	@scripts/api-check .build/release/playgate
 
 lint:  ## Check format, imports and what the binary links
