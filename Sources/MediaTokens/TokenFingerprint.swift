@@ -33,9 +33,7 @@ public struct TokenFingerprint: Hashable, Sendable {
     package var quarters: (UInt64, UInt64, UInt64, UInt64) { words }
 
     /// 64 lower-case hexadecimal digits.
-    public var hexadecimal: String {
-        bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
-    }
+    public var hexadecimal: String { bytes.hexadecimal }
 
     /// Equality in a time that does not depend on the values.
     public static func == (left: TokenFingerprint, right: TokenFingerprint) -> Bool {

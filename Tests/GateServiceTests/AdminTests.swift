@@ -156,9 +156,7 @@ import Testing
             server.signal(SIGSTOP)
             let waiting = try gate.connect()
             let body = "{\"media\":\"tnt\",\"token\":\"\(try gate.token())\"}"
-            try waiting.send(
-                "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-            )
+            try waiting.sendRequest("POST", "/v1/playback", body: body)
             #expect(try eventually { try gate.metric("playgate_in_flight") == 1 })
             let refused = try gate.play("trailer")
             #expect(refused.status == 503)

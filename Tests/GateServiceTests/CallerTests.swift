@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct `Callers of the API` {
     private static func key(_ name: String, _ key: String, _ scopes: String) -> String {
-        let digest = SHA256.digest(key).map { String(format: "%02x", $0) }.joined()
+        let digest = SHA256.digest(key).hexadecimal
         return "    - { name: \(name), sha256: \"\(digest)\", scopes: [\(scopes)] }\n"
     }
 
@@ -75,7 +75,7 @@ import Testing
             let text = try gate.admin("GET", "/config").body
             #expect(text.contains("\"name\":\"backend\""))
             #expect(!text.contains("very-salty"))
-            #expect(!text.contains(SHA256.digest("key-1").map { String(format: "%02x", $0) }.joined()))
+            #expect(!text.contains(SHA256.digest("key-1").hexadecimal))
         }
     }
 }

@@ -253,55 +253,41 @@ private final class Tally: Sendable {
         #expect(gate.program.output.contains("\"message\":\"stopped\""))
     }
 
-    @Test func `answers what is in hand before it ends`() async throws {
+    /// Runs `body` with a gate whose store hangs, and a connection on which a playback waits for it.
+    private static func withHangingStore(
+        deadline: String,
+        more: String = "",
+        _ body: (ServedGate, HTTPConnection) throws -> Void
+    ) async throws {
         guard RedisServer.isInstalled else { return }
         let redis = try RedisServer()
         let server = try redis.start()
-        let folder = try TemporaryFolder()
-        let gate = try ServedGate(
-            folder,
-            ServedGate.configuration("{ store: redis, deadline: 500ms, redis: { address: \"unix:\(redis.socket)\" } }")
-        )
+        defer { server.signal(SIGKILL) }
+        let use = "{ store: redis, deadline: \(deadline), redis: { address: \"unix:\(redis.socket)\" } }"
+        let gate = try ServedGate(try TemporaryFolder(), ServedGate.configuration(use, more: more))
         #expect(eventually { gate.isReady })
         server.signal(SIGSTOP)
         let token = try await mint(1)[0]
         let waiting = try HTTPConnection(gate.api)
-        let body = "{\"media\":\"tnt\",\"token\":\"\(token)\"}"
-        try waiting.send(
-            "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-        )
+        try waiting.sendRequest("POST", "/v1/playback", body: "{\"media\":\"tnt\",\"token\":\"\(token)\"}")
         #expect(eventually { (try? gate.admin("GET", "/metrics").body.contains("playgate_in_flight 1")) ?? false })
-        gate.program.signal(SIGTERM)
-        #expect(try waiting.response().code == "use_store_unavailable")
-        #expect(gate.program.waitUntilExit() == 0)
-        server.signal(SIGKILL)
+        try body(gate, waiting)
+    }
+
+    @Test func `answers what is in hand before it ends`() async throws {
+        try await Self.withHangingStore(deadline: "500ms") { (gate, waiting) throws in
+            gate.program.signal(SIGTERM)
+            #expect(try waiting.response().code == "use_store_unavailable")
+            #expect(gate.program.waitUntilExit() == 0)
+        }
     }
 
     @Test func `ends within its grace time while the store hangs`() async throws {
-        guard RedisServer.isInstalled else { return }
-        let redis = try RedisServer()
-        let server = try redis.start()
-        let folder = try TemporaryFolder()
-        let gate = try ServedGate(
-            folder,
-            ServedGate.configuration(
-                "{ store: redis, deadline: 10s, redis: { address: \"unix:\(redis.socket)\" } }",
-                more: "shutdown: { grace: 500ms }"
-            )
-        )
-        #expect(eventually { gate.isReady })
-        server.signal(SIGSTOP)
-        let token = try await mint(1)[0]
-        let waiting = try HTTPConnection(gate.api)
-        let body = "{\"media\":\"tnt\",\"token\":\"\(token)\"}"
-        try waiting.send(
-            "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-        )
-        #expect(eventually { (try? gate.admin("GET", "/metrics").body.contains("playgate_in_flight 1")) ?? false })
-        gate.program.signal(SIGTERM)
-        // Long before the deadline of the store, or the patience of its connection.
-        #expect(eventually(within: 1.5) { !gate.program.isRunning })
-        server.signal(SIGKILL)
+        try await Self.withHangingStore(deadline: "10s", more: "shutdown: { grace: 500ms }") { gate, _ in
+            gate.program.signal(SIGTERM)
+            // Long before the deadline of the store, or the patience of its connection.
+            #expect(eventually(within: 1.5) { !gate.program.isRunning })
+        }
     }
 
     @Test func `says what is wrong and exits with 2`() async throws {

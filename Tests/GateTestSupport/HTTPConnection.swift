@@ -88,6 +88,17 @@ package final class HTTPConnection {
         headers: [String: String] = [:],
         body: String? = nil
     ) throws -> Response {
+        try sendRequest(method, path, headers: headers, body: body)
+        return try response(hasBody: method != "HEAD")
+    }
+
+    /// Sends a request, and does not wait for the answer.
+    package func sendRequest(
+        _ method: String,
+        _ path: String,
+        headers: [String: String] = [:],
+        body: String? = nil
+    ) throws {
         var text = "\(method) \(path) HTTP/1.1\r\nHost: gate\r\n"
         for (name, value) in headers { text += "\(name): \(value)\r\n" }
         if let body {
@@ -95,7 +106,6 @@ package final class HTTPConnection {
             text += "Content-Length: \(body.utf8.count)\r\n"
         }
         try send(text + "\r\n" + (body ?? ""))
-        return try response(hasBody: method != "HEAD")
     }
 
     /// Reads an answer.

@@ -77,7 +77,5 @@ package struct APIKey: Sendable {
     }
 
     /// The SHA-256 of the key, which the configuration keeps.
-    package var digest: String {
-        SHA256.digest(text).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
+    package var digest: String { SHA256.digest(text).hexadecimal }
 }

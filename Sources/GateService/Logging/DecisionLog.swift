@@ -47,8 +47,7 @@ struct DecisionLog: DecisionObserver {
 
     /// The same GUID gives the same hash, so that a session can be followed; nobody can tell the GUID.
     private func session(_ guid: String) -> String {
-        SHA256.digest("\(salt.utf8.count):\(salt)\(guid)").prefix(12)
-            .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        SHA256.digest("\(salt.utf8.count):\(salt)\(guid)").prefix(12).hexadecimal
     }
 }
 

@@ -111,7 +111,7 @@
         }
 
         private static func revocationKey(_ key: [UInt8], _ prefix: String) -> String {
-            prefix + "revoked:" + key.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            prefix + "revoked:" + key.hexadecimal
         }
     }
 #endif

@@ -35,3 +35,12 @@ package enum SHA256 {
         init() { all = (0..<slots.count).map { _ in SHA256Context() } }
     }
 }
+
+extension Sequence<UInt8> {
+    /// Two lower-case hexadecimal digits for every byte.
+    package var hexadecimal: String {
+        var digits: [UInt8] = []
+        for byte in self { digits += [byte >> 4, byte & 15].map { $0 < 10 ? 0x30 + $0 : 0x57 + $0 } }
+        return String(decoding: digits, as: UTF8.self)
+    }
+}
