@@ -18,7 +18,7 @@ demo: build  ## Make keys and tokens, and see the verifier and the gate let in a
 test:  ## Run all tests, against real Redis, SQLite, OpenSSL and curl
 	@scripts/setup test
 	swift build --build-tests
-	swift test --skip-build
+	@scripts/test
 
 api-check: build  ## Drive the running gate by its OpenAPI document, with schemathesis
 	@scripts/setup api

@@ -32,7 +32,7 @@ import Testing
         var random = SystemRandomNumberGenerator()
         let letters = Array("{}[]\",:\\u0123456789eE+-.truefalsn \n\u{1}é".utf8)
         var agreed = 0
-        for _ in 0..<20_000 {
+        for _ in 0..<10_000 {
             var bytes = samples.randomElement(using: &random) ?? []
             for _ in 0..<Int.random(in: 1...3, using: &random) where !bytes.isEmpty {
                 let place = Int.random(in: bytes.indices, using: &random)
@@ -43,11 +43,22 @@ import Testing
                 }
             }
             let mine = (try? JSONReader.read(bytes.span)) != nil
-            let its = (try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)) != nil
+            let its = Self.isJSON(bytes)
             if mine { #expect(its, "\(String(decoding: bytes, as: UTF8.self))") }
             if mine == its { agreed += 1 }
         }
         // What is refused here alone has a name twice.
-        #expect(agreed > 19_000)
+        #expect(agreed > 9_500)
+    }
+
+    /// Whether Foundation finds the text well-formed. It refuses a number that a Double cannot hold, which JSON allows:
+    /// so it is asked without exponents.
+    private static func isJSON(_ bytes: [UInt8]) -> Bool {
+        func takes(_ data: Data) -> Bool {
+            (try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)) != nil
+        }
+        if takes(Data(bytes)) { return true }
+        guard let text = String(validating: bytes, as: UTF8.self) else { return false }
+        return takes(Data(text.replacing(/(\d)[eE][+-]?\d+/) { $0.1 }.utf8))
     }
 }
