@@ -2,9 +2,9 @@
 // Copyright the Playgate authors.
 
 internal import GateStores
-internal import Hummingbird
 internal import Logging
 package import MediaTokens
+internal import NIOCore
 internal import PlaybackGate
 internal import ServiceLifecycle
 package import UnixSignals
@@ -30,8 +30,10 @@ public struct GateServer: Sendable {
     package init(configurationFile path: String, at now: Timestamp) throws(ConfigurationError) {
         configuration = try GateConfiguration(file: path)
         assembly = try GateAssembly(configuration, at: now)
-        for listener in [configuration.api.listener, configuration.admin] {
-            if let tls = listener.tls { _ = try ListenerApplication.configuration(tls) }
+        for listener in [configuration.api.listener, configuration.admin, configuration.edge?.listener].compactMap({
+            $0
+        }) {
+            if let tls = listener.tls { _ = try tls.context() }
         }
     }
 
@@ -42,6 +44,7 @@ public struct GateServer: Sendable {
             entries: assembly.catalogue.count,
             api: configuration.api.listener.address.description,
             admin: configuration.admin.address.description,
+            edge: configuration.edge?.listener.address.description,
             warnings: assembly.warnings
         )
     }
@@ -56,6 +59,8 @@ public struct GateServer: Sendable {
         public let api: String
         /// Where the admin listener listens.
         public let admin: String
+        /// Where the edge listener listens; nil where there is none.
+        public let edge: String?
         /// What keeps nothing from working, and should be known.
         public let warnings: [String]
     }
@@ -96,8 +101,16 @@ public struct GateServer: Sendable {
         let store = try UseStoreFactory.make(configuration)
         let registry = PrometheusRegistry()
         let metrics = DecisionMetrics(factory: registry, store: store.name)
-        let salt = configuration.log.salt?.text ?? RequestTrace.id(traceparent: nil)
-        let observer = DecisionObservers([DecisionLog(sink, format: configuration.log.format, salt: salt), metrics])
+        let salt = configuration.log.salt?.text ?? "\(TraceID.new())"
+        let observer = DecisionObservers([
+            DecisionLog(
+                sink,
+                format: configuration.log.format,
+                salt: salt,
+                logsChecks: configuration.log.checks == .all
+            ),
+            metrics,
+        ])
         let gate = assembly.gate(configuration, store: store, observer: observer)
         let live = LiveGate(LiveGate.Snapshot(gate: gate, configuration: configuration, loaded: surroundings.clock()))
         let reloads = ReloadCounts()
@@ -116,9 +129,9 @@ public struct GateServer: Sendable {
             logger.info("listening", metadata: ["listener": "\(listener)", "address": "\(address)"])
             surroundings.onListening(listener, "\(address)")
         }
-        let api = try ListenerApplication.make(
+        let api = try HTTPListener(
             configuration.api.listener,
-            responder: APIResponder(
+            APIResponder(
                 configuration.api,
                 live: live,
                 metrics: metrics,
@@ -128,11 +141,12 @@ public struct GateServer: Sendable {
             ),
             group: loops,
             logger: logger.quieter,
-            onReady: { announce("api", $0) }
+            clock: surroundings.clock,
+            onListening: { announce("api", $0) }
         )
-        let admin = try ListenerApplication.make(
+        let admin = try HTTPListener(
             configuration.admin,
-            responder: AdminResponder(
+            AdminResponder(
                 live: live,
                 reloader: reloader,
                 registry: registry,
@@ -141,8 +155,25 @@ public struct GateServer: Sendable {
             ),
             group: loops,
             logger: logger.quieter,
-            onReady: { announce("admin", $0) }
+            clock: surroundings.clock,
+            onListening: { announce("admin", $0) }
         )
+        let edge = try configuration.edge.map { edge in
+            try HTTPListener(
+                edge.listener,
+                EdgeResponder(
+                    live: live,
+                    metrics: metrics,
+                    inHand: inHand,
+                    requests: EdgeCounters(factory: registry),
+                    clock: surroundings.clock
+                ),
+                group: loops,
+                logger: logger.quieter,
+                clock: surroundings.clock,
+                onListening: { announce("edge", $0) }
+            )
+        }
         for warning in assembly.warnings { logger.warning("\(warning)") }
         if configuration.isShadow { logger.warning("shadow mode: refusals are logged and counted, and allowed") }
         logger.info(
@@ -153,10 +184,9 @@ public struct GateServer: Sendable {
             ]
         )
         // They end in the reverse order: what stands last is told first.
-        let services: [any Service] = [
-            StoreConnection(store: store, logger: logger), reloader, admin, api,
-            GraceTime(limit: configuration.shutdownGrace, logger: logger),
-        ]
+        var services: [any Service] = [StoreConnection(store: store, logger: logger), reloader, admin, api]
+        if let edge { services.append(edge) }
+        services.append(GraceTime(limit: configuration.shutdownGrace, logger: logger))
         var group = ServiceGroupConfiguration(
             services: services,
             gracefulShutdownSignals: surroundings.signals,

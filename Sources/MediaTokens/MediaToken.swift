@@ -19,6 +19,9 @@ public struct MediaToken: Sendable {
     public var userSessionGUID: String { fields.string(.userSessionGUID) }
     /// The TV provider that authorized the viewer.
     public var mvpdID: String { fields.string(.mvpdID) }
+    /// The bytes of ``mvpdID``, without making a text of them.
+    package func withMVPDID(_ body: (Span<UInt8>) -> Void) { fields.withBytes(.mvpdID, body) }
+
     /// The provider behind a proxy provider, or nil where there is none.
     public var proxyMVPDID: String? {
         fields.isMissing(.proxyMVPDID) ? nil : fields.string(.proxyMVPDID)

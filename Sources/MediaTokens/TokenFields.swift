@@ -30,6 +30,12 @@ struct TokenFields: Sendable {
         texts.span.extracting(range(field)).hasSameBytes(as: expected.span)
     }
 
+    func equals(_ field: TextField, _ expected: String) -> Bool {
+        texts.span.extracting(range(field)).hasSameBytes(as: expected.utf8.span)
+    }
+
+    func withBytes(_ field: TextField, _ body: (Span<UInt8>) -> Void) { body(texts.span.extracting(range(field))) }
+
     func string(_ field: TextField) -> String { String(decoding: texts[range(field)], as: UTF8.self) }
 
     private func range(_ field: TextField) -> Range<Int> {

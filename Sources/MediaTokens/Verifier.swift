@@ -259,7 +259,7 @@ public struct Verifier: Sendable {
     ) -> Verification {
         guard candidates[key].isUsable(at: now) else { return .refused(.noUsableKey) }
         guard requestors.contains(where: { token.fields.equals(.requestorID, $0) }),
-            demand.requestor.map({ token.fields.equals(.requestorID, Array($0.utf8)) }) ?? true
+            demand.requestor.map({ token.fields.equals(.requestorID, $0) }) ?? true
         else {
             return .refused(.requestorMismatch, token: token, key: candidates[key].name(at: now))
         }

@@ -40,6 +40,9 @@ public enum Decision: Hashable, Sendable {
         /// The token, once its signature is known to be authentic.
         public let token: MediaToken?
 
+        /// Nothing is known.
+        package static let nothing = Subject(entry: nil, token: nil)
+
         /// What a token must be good for; nil for unprotected and unknown media.
         public var resource: MediaResource? { entry?.protection.resource }
 
@@ -65,6 +68,8 @@ public enum Decision: Hashable, Sendable {
             case verified
             /// The token is good, and this playback was allowed before: a retry.
             case repeated
+            /// The token is good, and may be shown until it expires: nothing was used up.
+            case withinTTL
             /// The token is good; whether it was used before is not known, and the configuration lets that pass.
             case useUnknown
             /// It would have been refused; shadow mode let it pass.
@@ -76,6 +81,7 @@ public enum Decision: Hashable, Sendable {
                 case .unprotected: "unprotected"
                 case .verified: "verified"
                 case .repeated: "repeated"
+                case .withinTTL: "within_ttl"
                 case .useUnknown: "use_unknown"
                 case .shadow: "shadow"
                 }
@@ -89,6 +95,11 @@ public enum Decision: Hashable, Sendable {
         public let code: DenyCode
         /// What was asked for and shown.
         public let subject: Subject
+
+        package init(code: DenyCode, subject: Subject) {
+            self.code = code
+            self.subject = subject
+        }
 
         /// What the client should do.
         public var action: ClientAction { code.action }

@@ -13,12 +13,16 @@ public import Metrics
 ///
 /// All labels are of closed lists, and all handles are made once.
 public struct DecisionMetrics: DecisionObserver {
-    private let allowed: [String: Counter]
+    private let allowed: [Counter]
     private let refused: [DenyCode: Counter]
     private let shadowed: [DenyCode: Counter]
     private let duration: Metrics.Timer
     private let storeDuration: Metrics.Timer
     private let storeErrors: Counter
+
+    private static let reasons: [Decision.Allowance.Reason] = [
+        .withinTTL, .verified, .unprotected, .repeated, .useUnknown,
+    ]
 
     /// Makes an observer.
     ///
@@ -33,8 +37,7 @@ public struct DecisionMetrics: DecisionObserver {
                 factory: factory
             )
         }
-        let reasons = ["unprotected", "verified", "repeated", "use_unknown"]
-        allowed = Dictionary(uniqueKeysWithValues: reasons.map { ($0, counter("allow", $0)) })
+        allowed = Self.reasons.map { counter("allow", $0.name) }
         refused = Dictionary(uniqueKeysWithValues: DenyCode.allCases.map { ($0, counter("refuse", $0.rawValue)) })
         shadowed = Dictionary(uniqueKeysWithValues: DenyCode.allCases.map { ($0, counter("shadow", $0.rawValue)) })
         duration = Metrics.Timer(label: "playgate_decision_duration", dimensions: [], factory: factory)
@@ -49,7 +52,9 @@ public struct DecisionMetrics: DecisionObserver {
         case .allow(let allowance):
             switch allowance.reason {
             case .shadow(let code): shadowed[code]?.increment()
-            default: allowed[allowance.reason.name]?.increment()
+            default:
+                guard let place = Self.reasons.firstIndex(of: allowance.reason) else { break }
+                allowed[place].increment()
             }
             if allowance.reason == .useUnknown { storeErrors.increment() }
         }

@@ -12,6 +12,12 @@ public enum DenyCode: Hashable, Sendable {
     case unknownMedia
     /// The path cannot be told apart from others: see `MediaPath`.
     case invalidPath
+    /// Somebody asks as an edge who is none of the configuration's.
+    case peerNotTrusted
+    /// An edge does not say what its client asked for, or says what cannot be understood in one way only.
+    case edgeRequestInvalid
+    /// Two different tokens are shown at once.
+    case tokenConflict
     /// A protected media was asked for without a token.
     case tokenMissing
     /// The token did not pass verification.
@@ -41,6 +47,9 @@ extension DenyCode: RawRepresentable {
         switch self {
         case .unknownMedia: "unknown_media"
         case .invalidPath: "invalid_path"
+        case .peerNotTrusted: "peer_not_trusted"
+        case .edgeRequestInvalid: "edge_request_invalid"
+        case .tokenConflict: "token_conflict"
         case .tokenMissing: "media_token_missing"
         case .token(let reason): reason.rawValue
         case .mvpdNotAllowed: "mvpd_not_allowed"
@@ -64,7 +73,8 @@ extension DenyCode: RawRepresentable {
 extension DenyCode: CaseIterable {
     /// Every code, in the order of the checks.
     public static let allCases: [DenyCode] =
-        [.unknownMedia, .invalidPath, .tokenMissing] + RefusalReason.allCases.map { .token($0) } + [
+        [.peerNotTrusted, .edgeRequestInvalid, .unknownMedia, .invalidPath, .tokenConflict, .tokenMissing]
+        + RefusalReason.allCases.map { .token($0) } + [
             .mvpdNotAllowed, .ratingNotAllowed, .tokenRevoked, .sessionRevoked, .mvpdRevoked, .tokenAlreadyUsed,
             .useStoreFull, .useStoreUnavailable, .overloaded,
         ]
@@ -88,9 +98,9 @@ extension DenyCode {
     public var action: ClientAction {
         switch self {
         case .unknownMedia, .invalidPath, .mvpdNotAllowed, .ratingNotAllowed, .mvpdRevoked: .none
-        case .token(.noUsableKey): .configuration
+        case .token(.noUsableKey), .peerNotTrusted, .edgeRequestInvalid: .configuration
         case .token(.internalFailure), .useStoreFull, .useStoreUnavailable, .overloaded: .retry
-        case .tokenMissing, .token, .tokenRevoked, .sessionRevoked, .tokenAlreadyUsed: .authorization
+        case .tokenMissing, .tokenConflict, .token, .tokenRevoked, .sessionRevoked, .tokenAlreadyUsed: .authorization
         }
     }
 
@@ -104,6 +114,9 @@ extension DenyCode {
         switch self {
         case .unknownMedia: "This media is not in the catalogue."
         case .invalidPath: "This path is not in the one form that names a media."
+        case .peerNotTrusted: "Only an edge that the gate trusts may ask this."
+        case .edgeRequestInvalid: "The edge did not say clearly what its client asked for."
+        case .tokenConflict: "The request shows two different media tokens."
         case .tokenMissing: "A media token is needed to play this media."
         case .token(let reason): reason.message
         case .mvpdNotAllowed: "Viewers of this TV provider may not play this media now."
@@ -123,6 +136,11 @@ extension DenyCode {
         switch self {
         case .unknownMedia: "Is the catalogue complete and recent? A feed may have items that were refused."
         case .invalidPath: "Somebody probes with encoded paths, or an edge sends what it did not normalise."
+        case .peerNotTrusted:
+            "edge.trustedPeers in the configuration; otherwise somebody reaches the gate past its edge."
+        case .edgeRequestInvalid:
+            "The edge's configuration: the endpoint and its headers, each set once. Otherwise somebody probes."
+        case .tokenConflict: "Does the player show an old token beside a new one? Otherwise somebody probes."
         case .tokenMissing: "Does the player, or the edge, pass the token on?"
         case .token(let reason): reason.operatorHint
         case .mvpdNotAllowed: "The lists of MVPDs in the configuration's policies."

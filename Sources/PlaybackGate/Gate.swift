@@ -83,35 +83,71 @@ public final class Gate: Sendable {
     ///   - request: What is to be played, with which token.
     ///   - now: The time of receipt.
     public func decide(_ request: PlaybackRequest, at now: Timestamp) async -> Decision {
+        await decide(Question(request, catalogue.find(request.target)), at: now)
+    }
+
+    /// Decides at once; nil where the use store has to be waited for, and ``decide(_:at:)-(PlaybackRequest,_)`` must be
+    /// called.
+    ///
+    /// Nothing is recorded where it returns nil.
+    public func decideNow(_ request: PlaybackRequest, at now: Timestamp) -> Decision? {
+        decideNow(Question(request, catalogue.find(request.target)), at: now)
+    }
+
+    /// A request, and what was found out about it before.
+    package struct Question: Sendable {
+        package let request: PlaybackRequest
+        /// What the catalogue says of its target.
+        let finding: Catalogue.Finding
+        /// What is wrong with what the client shows, where that is known.
+        let fault: DenyCode?
+
+        package init(_ request: PlaybackRequest, _ finding: Catalogue.Finding, fault: DenyCode? = nil) {
+            self.request = request
+            self.finding = finding
+            self.fault = fault
+        }
+    }
+
+    package func decide(_ question: Question, at now: Timestamp) async -> Decision {
         let start = ContinuousClock.now
-        let pending: PendingUse
-        switch examine(request, at: now) {
-        case .decided(let decision): return finish(decision, request, now, start)
-        case .use(let use): pending = use
+        let (request, pending): (PlaybackRequest, PendingUse)
+        switch examine(question, at: now) {
+        case .decided(let decision): return finish(decision, question.request, now, start)
+        case .use(let use): (request, pending) = (question.request, use)
         }
         if let localStore {
-            let outcome = localStore.recordNow(pending.use, at: now)
-            return finish(decision(outcome, pending.subject), request, now, start, asked: start)
+            return finish(
+                decision(pending.outcome(localStore, now), pending.subject),
+                request,
+                now,
+                start,
+                asked: start
+            )
         }
         let asked = ContinuousClock.now
         let answer = await withDeadline(rules.storeDeadline) { [store] () -> UseOutcome? in
-            try? await store.record(pending.use, at: now)
+            pending.isRecorded
+                ? try? await store.record(pending.use, at: now) : try? await store.examine(pending.use, at: now)
         }
         return finish(decision(answer ?? nil, pending.subject), request, now, start, asked: asked)
     }
 
-    /// Decides at once; nil where the use store has to be waited for, and ``decide(_:at:)`` must be called.
-    ///
-    /// Nothing is recorded where it returns nil.
-    public func decideNow(_ request: PlaybackRequest, at now: Timestamp) -> Decision? {
+    package func decideNow(_ question: Question, at now: Timestamp) -> Decision? {
         let start = ContinuousClock.now
-        switch examine(request, at: now) {
-        case .decided(let decision): return finish(decision, request, now, start)
+        switch examine(question, at: now) {
+        case .decided(let decision): return finish(decision, question.request, now, start)
         case .use(let pending):
             guard let localStore else { return nil }
-            let outcome = localStore.recordNow(pending.use, at: now)
-            return finish(decision(outcome, pending.subject), request, now, start, asked: start)
+            let decision = decision(pending.outcome(localStore, now), pending.subject)
+            return finish(decision, question.request, now, start, asked: start)
         }
+    }
+
+    /// Refuses a request that cannot be decided: who asks is not trusted, or does not say what for.
+    package func refuse(_ code: DenyCode, _ request: PlaybackRequest, at now: Timestamp) -> Decision {
+        let refusal = Decision.refuse(Decision.Refusal(code: code, subject: .nothing))
+        return finish(refusal, request, now, ContinuousClock.now)
     }
 
     // MARK: The steps
@@ -124,26 +160,33 @@ public final class Gate: Sendable {
     private struct PendingUse: Sendable {
         let use: TokenUse
         let subject: Decision.Subject
+        /// Whether the use is recorded, or only looked for in what is revoked.
+        let isRecorded: Bool
+
+        func outcome(_ store: any LocalUseStore, _ now: Timestamp) -> UseOutcome {
+            isRecorded ? store.recordNow(use, at: now) : store.examineNow(use, at: now)
+        }
     }
 
     /// All steps but the last: nothing is recorded.
-    private func examine(_ request: PlaybackRequest, at now: Timestamp) -> Examination {
+    private func examine(_ question: borrowing Question, at now: Timestamp) -> Examination {
+        let request = question.request
         let entry: Catalogue.Entry
-        let nothing = Decision.Subject(entry: nil, token: nil)
-        switch catalogue.find(request.target) {
+        switch question.finding {
         case .entry(let found): entry = found
-        case .unknown: return .decided(refusal(.unknownMedia, nothing))
-        case .invalidPath: return .decided(refusal(.invalidPath, nothing))
+        case .unknown: return .decided(refusal(.unknownMedia, .nothing))
+        case .invalidPath: return .decided(refusal(.invalidPath, .nothing))
         }
         let subject = Decision.Subject(entry: entry, token: nil)
         guard entry.protection != .none else {
             return .decided(.allow(Decision.Allowance(reason: .unprotected, subject: subject)))
         }
+        if let fault = question.fault { return .decided(refusal(fault, subject)) }
         guard let token = request.token, !token.isEmpty else { return .decided(refusal(.tokenMissing, subject)) }
         guard case .resource(let resource, let requestor) = entry.protection else {
             return .decided(refusal(.token(.resourceMismatch), subject))
         }
-        switch verifier.verify(token, for: resource, requestor: requestor, at: now) {
+        switch verifier.verify(token.utf8.span, for: resource, requestor: requestor, at: now) {
         case .refused(let refused):
             return .decided(refusal(.token(refused.reason), Decision.Subject(entry: entry, token: refused.token)))
         case .valid(let token, _):
@@ -158,7 +201,7 @@ public final class Gate: Sendable {
                 playbackID: request.playbackID,
                 media: entry.key.text
             )
-            return .use(PendingUse(use: use, subject: subject))
+            return .use(PendingUse(use: use, subject: subject, isRecorded: entry.use == .once))
         }
     }
 
@@ -166,6 +209,7 @@ public final class Gate: Sendable {
     private func decision(_ outcome: UseOutcome?, _ subject: Decision.Subject) -> Decision {
         switch outcome {
         case .recorded: .allow(Decision.Allowance(reason: .verified, subject: subject))
+        case .notRevoked: .allow(Decision.Allowance(reason: .withinTTL, subject: subject))
         case .repeated: .allow(Decision.Allowance(reason: .repeated, subject: subject))
         case .usedUp: refusal(.tokenAlreadyUsed, subject)
         case .revoked(.token): refusal(.tokenRevoked, subject)

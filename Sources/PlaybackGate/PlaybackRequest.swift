@@ -8,13 +8,16 @@ public struct PlaybackRequest: Hashable, Sendable {
         /// A media id of the catalogue, byte for byte.
         case media(String)
         /// The path of a stream as it was requested: percent-encoded, a query may follow.
-        case path(String)
+        case path(Substring)
+
+        /// The path of a stream as it was requested.
+        public static func path(_ text: String) -> Target { .path(text[...]) }
     }
 
     /// What is to be played.
     public var target: Target
-    /// The media token as transmitted, if there is one.
-    public var token: String?
+    /// The media token as transmitted, if there is one. A part of a larger text costs no copy.
+    public var token: Substring?
     /// What names this start of a playback, so that a second request for it gets the answer of the first.
     public var playbackID: String?
     /// Who asks, as far as is known. Never decides anything.
@@ -23,21 +26,24 @@ public struct PlaybackRequest: Hashable, Sendable {
     /// Facts about who asks, for the log.
     public struct Client: Hashable, Sendable {
         /// The trace of the request, as in the answer.
-        public var trace: String
+        public var trace: TraceID
         /// The caller by its own credentials, such as the name of an API key.
         public var caller: String?
+        /// The kind of edge that asks for a client of its own; nil where a player backend asks.
+        public var edge: String?
 
         /// Makes facts about a client.
-        public init(trace: String = "", caller: String? = nil) {
+        public init(trace: TraceID = .none, caller: String? = nil, edge: String? = nil) {
             self.trace = trace
             self.caller = caller
+            self.edge = edge
         }
     }
 
     /// Makes a request.
     public init(_ target: Target, token: String?, playbackID: String? = nil, client: Client = Client()) {
         self.target = target
-        self.token = token
+        self.token = token.map { $0[...] }
         self.playbackID = playbackID
         self.client = client
     }

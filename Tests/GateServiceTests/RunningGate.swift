@@ -14,6 +14,8 @@ final class RunningGate: Sendable {
     let folder: TemporaryFolder
     let api: String
     let admin: String
+    /// Where edges ask; empty where the configuration has no edge.
+    let edge: String
     private let clock: TestClock
 
     /// A configuration with keys of ``GateSample/trusted`` and a small catalogue; `more` comes behind it.
@@ -42,10 +44,11 @@ final class RunningGate: Sendable {
         """
     }
 
-    private init(folder: TemporaryFolder, api: String, admin: String, clock: TestClock) {
+    private init(folder: TemporaryFolder, _ addresses: [String: String], clock: TestClock) {
         self.folder = folder
-        self.api = api
-        self.admin = admin
+        edge = addresses["edge"] ?? ""
+        api = addresses["api"] ?? ""
+        admin = addresses["admin"] ?? ""
         self.clock = clock
     }
 
@@ -80,9 +83,9 @@ final class RunningGate: Sendable {
         var known: [String: String] = [:]
         for await (name, address) in addresses {
             known[name] = address
-            if known.count == 2 { break }
+            if known.count == (server.summary.edge == nil ? 2 : 3) { break }
         }
-        let gate = RunningGate(folder: folder, api: known["api"] ?? "", admin: known["admin"] ?? "", clock: clock)
+        let gate = RunningGate(folder: folder, known, clock: clock)
         let outcome = await Result { try await onThread { try body(gate) } }
         task.cancel()
         _ = try await task.value

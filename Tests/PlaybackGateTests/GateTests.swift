@@ -222,6 +222,10 @@ import Testing
             throw UseStoreError(.unavailable, "down")
         }
 
+        func examine(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome {
+            try await record(use, at: now)
+        }
+
         func revoke(_: Revocation, at _: Timestamp) async throws(UseStoreError) {
             throw UseStoreError(.unavailable, "down")
         }
@@ -332,13 +336,15 @@ import Testing
         let recorder = Recorder()
         let gate = try Self.gate(observer: recorder)
         let token = try GateSample.token()
-        let client = PlaybackRequest.Client(trace: "t1", caller: "backend")
+        let client = PlaybackRequest.Client(trace: TraceID(1, 2), caller: "backend")
         for media in ["tnt", "tnt", "x"] {
             _ = await gate.decide(PlaybackRequest(.media(media), token: token, client: client), at: GateSample.time)
         }
         let events = recorder.events.withLock { $0 }
         #expect(events.map(\.decision.code) == [nil, .tokenAlreadyUsed, .unknownMedia])
-        #expect(events.allSatisfy { $0.client.trace == "t1" && $0.time == GateSample.time && $0.latency >= .zero })
+        #expect(
+            events.allSatisfy { $0.client.trace == TraceID(1, 2) && $0.time == GateSample.time && $0.latency >= .zero }
+        )
     }
 
     // MARK: Codes

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import HTTPTypes
-internal import Hummingbird
 internal import MediaResources
 internal import MediaTokens
 internal import NIOCore
+internal import NIOHTTP1
 internal import PlaybackGate
 
 /// The form of a refusal.
@@ -33,70 +32,89 @@ enum AnswerFormat: Sendable {
     }
 }
 
-extension Response {
+/// An answer of the API or of the admin listener.
+struct APIAnswer: HTTPAnswer {
+    let status: HTTPResponseStatus
+    let type: StaticString
+    var trace: TraceID?
+    /// Fields that few answers have.
+    var more: [(StaticString, String)] = []
+    let body: [UInt8]
+
+    init(_ body: [UInt8], type: StaticString, status: HTTPResponseStatus = .ok, trace: TraceID? = nil) {
+        self.status = status
+        self.type = type
+        self.trace = trace
+        self.body = body
+    }
+
     /// An answer in JSON.
-    static func json(_ value: JSONText, status: HTTPResponse.Status = .ok, trace: String?) -> Response {
+    static func json(_ value: JSONText, status: HTTPResponseStatus = .ok, trace: TraceID?) -> APIAnswer {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(512)
         value.write(to: &bytes)
         bytes.append(UInt8(ascii: "\n"))
-        return answer(bytes, type: "application/json", status: status, trace: trace)
+        return APIAnswer(bytes, type: "application/json", status: status, trace: trace)
     }
 
     /// A refusal in the shape of an enhanced error.
-    static func refusal(_ refusal: APIRefusal, format: AnswerFormat, helpURL: String, trace: String) -> Response {
+    static func refusal(_ refusal: APIRefusal, format: AnswerFormat, helpURL: String, trace: TraceID) -> APIAnswer {
         let members = refusal.members(helpURL: helpURL, trace: trace)
-        var response: Response
+        var answer: APIAnswer
         switch format {
-        case .json: response = json(.object(members), status: refusal.status, trace: trace)
+        case .json: answer = json(.object(members), status: refusal.status, trace: trace)
         case .xml:
             let xml = refusal.xml(members)
-            response = answer([UInt8](xml.utf8), type: "application/xml", status: refusal.status, trace: trace)
+            answer = APIAnswer([UInt8](xml.utf8), type: "application/xml", status: refusal.status, trace: trace)
         }
         switch refusal.status {
         // RFC 9110 §15.5.2: says what is asked for.
         case .unauthorized:
-            response.headers[.wwwAuthenticate] =
-                refusal.code == DenyCode.tokenMissing.rawValue ? "MediaToken" : "Bearer"
-        case .serviceUnavailable: response.headers[.retryAfter] = "1"
+            let scheme = refusal.code == DenyCode.tokenMissing.rawValue ? "MediaToken" : "Bearer"
+            answer.more.append(("WWW-Authenticate", scheme))
+        case .serviceUnavailable: answer.more.append(("Retry-After", "1"))
         default: break
         }
-        if let allow = refusal.allow { response.headers[.allow] = allow }
-        return response
+        if let allow = refusal.allow { answer.more.append(("Allow", allow)) }
+        return answer
     }
 
-    static func answer(
-        _ bytes: [UInt8],
-        type: String,
-        status: HTTPResponse.Status = .ok,
-        trace: String? = nil
-    ) -> Response {
-        var headers = HTTPFields()
-        headers.reserveCapacity(5)
-        headers[.contentType] = type
-        headers[.cacheControl] = "no-store"
-        if let trace { headers[.playgateTrace] = trace }
-        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    func write(into buffer: inout ByteBuffer, isHead: Bool, closing: HTTPClosingFields) {
+        buffer.writeStaticString("HTTP/1.1 ")
+        buffer.writeInteger(decimal: Int64(status.code))
+        buffer.writeStaticString(" ")
+        buffer.writeString(status.reasonPhrase)
+        buffer.writeStaticString("\r\nContent-Type: ")
+        buffer.writeStaticString(type)
+        buffer.writeStaticString("\r\nContent-Length: ")
+        buffer.writeInteger(decimal: Int64(body.count))
+        buffer.writeStaticString("\r\nCache-Control: no-store\r\n")
+        if let trace {
+            buffer.writeStaticString("X-Playgate-Trace: ")
+            trace.write(into: &buffer)
+            buffer.writeStaticString("\r\n")
+        }
+        for (name, value) in more {
+            buffer.writeStaticString(name)
+            buffer.writeStaticString(": ")
+            buffer.writeString(value)
+            buffer.writeStaticString("\r\n")
+        }
+        closing.write(into: &buffer)
+        if !isHead { buffer.writeBytes(body) }
     }
-}
-
-extension HTTPField.Name {
-    // swift-format-ignore: NeverForceUnwrap
-    static let playgateTrace = Self("X-Playgate-Trace")!
-    // swift-format-ignore: NeverForceUnwrap
-    static let traceparent = Self("traceparent")!
 }
 
 extension APIRefusal {
     /// The members of the enhanced error, in the order of the documentation.
-    func members(helpURL: String, trace: String) -> [(String, JSONText)] {
+    func members(helpURL: String, trace: TraceID) -> [(String, JSONText)] {
         var members: [(String, JSONText)] = [
             ("action", .string(action)), ("status", .number(Int64(status.code))), ("code", .string(code)),
             ("message", .string(message)),
         ]
         if let details { members.append(("details", .string(details))) }
         members.append(("helpUrl", .string(helpURL + code)))
-        members.append(("trace", .string(trace)))
+        members.append(("trace", .string("\(trace)")))
         if let verifierStatus { members.append(("verifierStatus", .string(verifierStatus))) }
         return members
     }
@@ -121,7 +139,7 @@ extension Character {
 
 extension Decision {
     /// The answer in JSON to a playback that may start.
-    static func members(_ allowance: Allowance, trace: String) -> [(String, JSONText)] {
+    static func members(_ allowance: Allowance, trace: TraceID) -> [(String, JSONText)] {
         let subject = allowance.subject
         var members: [(String, JSONText)] = [
             ("allowed", .bool(true)), ("reason", .string(allowance.reason.name)),
@@ -130,7 +148,7 @@ extension Decision {
             ("expires", allowance.expires.map { .number($0.millisecondsSince1970) } ?? .null),
         ]
         if case .shadow(let code) = allowance.reason { members.append(("shadowed", .string(code.rawValue))) }
-        members.append(("trace", .string(trace)))
+        members.append(("trace", .string("\(trace)")))
         return members
     }
 }

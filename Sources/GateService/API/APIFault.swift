@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import HTTPTypes
 internal import MediaTokens
+internal import NIOHTTP1
 internal import PlaybackGate
 
 /// What is wrong with a request to the API, apart from what the gate decides.
@@ -32,14 +32,14 @@ enum APIFault: String, CaseIterable, Sendable {
     /// The store has no room for one more revocation.
     case revocationsFull = "revocations_full"
 
-    var status: HTTPResponse.Status {
+    var status: HTTPResponseStatus {
         switch self {
         case .invalidRequest, .tokenNotAuthentic: .badRequest
         case .credentialMissing, .credentialUnknown: .unauthorized
         case .scopeMissing: .forbidden
         case .operationUnknown, .codeUnknown: .notFound
         case .methodNotAllowed: .methodNotAllowed
-        case .bodyTooLarge: .contentTooLarge
+        case .bodyTooLarge: .payloadTooLarge
         case .unsupportedMediaType: .unsupportedMediaType
         case .revocationsFull: .serviceUnavailable
         }
@@ -72,7 +72,7 @@ enum APIFault: String, CaseIterable, Sendable {
 
 /// An answer that is no success: what the body says of it.
 struct APIRefusal: Error {
-    let status: HTTPResponse.Status
+    let status: HTTPResponseStatus
     let action: String
     let code: String
     let message: String
@@ -101,12 +101,13 @@ struct APIRefusal: Error {
 
 extension DenyCode {
     /// The status of a refusal over HTTP.
-    var status: HTTPResponse.Status {
+    var status: HTTPResponseStatus {
         switch self {
         case .unknownMedia, .invalidPath: .notFound
         case .tokenMissing: .unauthorized
         case .token(.internalFailure), .useStoreFull, .useStoreUnavailable, .overloaded: .serviceUnavailable
-        case .token, .mvpdNotAllowed, .ratingNotAllowed, .tokenRevoked, .sessionRevoked, .mvpdRevoked,
+        case .peerNotTrusted, .edgeRequestInvalid, .tokenConflict, .token, .mvpdNotAllowed, .ratingNotAllowed,
+            .tokenRevoked, .sessionRevoked, .mvpdRevoked,
             .tokenAlreadyUsed:
             .forbidden
         }

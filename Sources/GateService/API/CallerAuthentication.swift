@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import HTTPTypes
 internal import MediaTokens
-internal import NIOCore
-internal import NIOSSL
+internal import NIOHTTP1
 
 /// Finds out who calls the API.
 struct CallerAuthentication: Sendable {
@@ -13,12 +11,11 @@ struct CallerAuthentication: Sendable {
 
     /// The caller's name, once it is known and may do what `scope` says; nil where everybody may.
     func authenticate(
-        _ headers: HTTPFields,
-        _ channel: any Channel,
+        _ request: HTTPRequest,
         for scope: Scope
-    ) async throws(APIRefusal) -> String? {
+    ) throws(APIRefusal) -> String? {
         guard let callers else { return nil }
-        guard let credential = try await credential(headers, channel) else { throw APIRefusal(.credentialMissing) }
+        guard let credential = try credential(request) else { throw APIRefusal(.credentialMissing) }
         // All are looked at, so that the time says nothing of which one it is.
         var found: Caller?
         for caller in callers where caller.credential.isSame(as: credential) { found = caller }
@@ -30,11 +27,8 @@ struct CallerAuthentication: Sendable {
     }
 
     /// What the caller shows: a bearer key (RFC 6750 §2.1), or else the certificate of its connection.
-    private func credential(
-        _ headers: HTTPFields,
-        _ channel: any Channel
-    ) async throws(APIRefusal) -> Caller.Credential? {
-        let values = headers[values: .authorization]
+    private func credential(_ request: HTTPRequest) throws(APIRefusal) -> Caller.Credential? {
+        let values = request.head.headers[canonicalForm: "authorization"]
         if let value = values.first {
             guard values.count == 1, value.utf8.count <= 4096 else { throw APIRefusal(.credentialUnknown) }
             let parts = value.split(separator: " ", maxSplits: 1)
@@ -42,10 +36,9 @@ struct CallerAuthentication: Sendable {
             return .key(sha256: SHA256.digest(String(parts[1])))
         }
         guard callers?.contains(where: { $0.credential.isCertificate }) ?? false,
-            let certificate = try? await channel.nioSSL_peerCertificate().get(),
-            let bytes = try? certificate.toDERBytes()
+            let digest = request.connection.certificateDigest
         else { return nil }
-        return .certificate(sha256: SHA256.digest(bytes))
+        return .certificate(sha256: digest)
     }
 }
 

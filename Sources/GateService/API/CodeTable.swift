@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import HTTPTypes
 internal import MediaTokens
+internal import NIOHTTP1
 internal import PlaybackGate
 
 /// What every code means: what the links in refusals lead to.

@@ -1,44 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import PlaybackGate
 internal import Synchronization
 
-/// What connects a request with its answer and its log line: the trace id of W3C Trace Context.
-///
-/// Source: W3C Trace Context, §3.2.
-enum RequestTrace {
+extension TraceID {
     /// The trace id that `traceparent` has; a new one where there is none, or a malformed one.
-    static func id(traceparent: String?) -> String {
-        if let traceparent, let id = parse(traceparent) { return id }
-        // Trace ids must differ, and need not be hard to guess: one random number a process, and a count that is spread
-        // over all bits. The system's generator is a system call for each number.
-        let count = made.add(1, ordering: .relaxed).newValue
-        return hexadecimal(process) + hexadecimal(count &* 0x9E37_79B9_7F4A_7C15 ^ process)
+    init(traceparent: String?) {
+        if let traceparent, let id = Self.parse(traceparent.utf8.span) {
+            self = id
+        } else {
+            self = .new()
+        }
     }
 
-    private static let process = UInt64.random(in: 1 ... .max)
-    private static let made = Atomic<UInt64>(0)
+    /// A trace id that no other request has.
+    ///
+    /// Trace ids must differ, and need not be hard to guess: one random number a process, and a count that is spread over
+    /// all bits. The system's generator is a system call for each number.
+    static func new() -> TraceID {
+        let count = Made.count.add(1, ordering: .relaxed).newValue
+        return TraceID(Made.process, count &* 0x9E37_79B9_7F4A_7C15 ^ Made.process)
+    }
+
+    private enum Made {
+        static let process = UInt64.random(in: 1 ... .max)
+        static let count = Atomic<UInt64>(0)
+    }
 
     /// `VERSION-TRACE-PARENT-FLAGS`, of 2, 32, 16 and 2 lower-case hexadecimal digits; later versions may have more.
-    private static func parse(_ text: String) -> String? {
-        let parts = text.split(separator: "-", maxSplits: 4, omittingEmptySubsequences: false)
-        guard parts.count >= 4, parts[0].utf8.count == 2, parts[1].utf8.count == 32, parts[2].utf8.count == 16,
-            parts[3].utf8.count == 2, parts[..<4].allSatisfy({ $0.utf8.allSatisfy { $0.isLowercaseHexadecimal } }),
-            parts[0] != "ff", parts[0] != "00" || parts.count == 4,
-            parts[1].utf8.contains(where: { $0 != UInt8(ascii: "0") }),
-            parts[2].utf8.contains(where: { $0 != UInt8(ascii: "0") })
+    ///
+    /// Source: W3C Trace Context, §3.2.
+    private static func parse(_ text: Span<UInt8>) -> TraceID? {
+        let dash = UInt8(ascii: "-")
+        guard text.count >= 55, text[2] == dash, text[35] == dash, text[52] == dash,
+            let version = number(text, 0..<2), version != 0xFF,
+            text.count == 55 || (version != 0 && text[55] == dash),
+            let high = number(text, 3..<19), let low = number(text, 19..<35), high | low != 0,
+            let parent = number(text, 36..<52), parent != 0, number(text, 53..<55) != nil
         else { return nil }
-        return String(parts[1])
+        return TraceID(high, low)
     }
 
-    private static func hexadecimal(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-    }
-}
-
-extension UInt8 {
-    fileprivate var isLowercaseHexadecimal: Bool {
-        UInt8(ascii: "0")...UInt8(ascii: "9") ~= self || UInt8(ascii: "a")...UInt8(ascii: "f") ~= self
+    private static func number(_ text: Span<UInt8>, _ digits: Range<Int>) -> UInt64? {
+        var number: UInt64 = 0
+        for place in digits {
+            let digit: UInt8
+            switch text[place] {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = text[place] - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = text[place] - UInt8(ascii: "a") + 10
+            default: return nil
+            }
+            number = number << 4 | UInt64(digit)
+        }
+        return number
     }
 }

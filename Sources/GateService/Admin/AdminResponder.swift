@@ -1,52 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import HTTPTypes
-internal import Hummingbird
 internal import MediaTokens
+internal import NIOHTTP1
 internal import PlaybackGate
 
 /// Health, readiness, metrics and reload, for those who run the gate.
-struct AdminResponder: HTTPResponder {
-    typealias Context = ListenerContext
-
+struct AdminResponder: HTTPService {
     let live: LiveGate
     let reloader: Reloader
     let registry: PrometheusRegistry
     let gauges: ServiceGauges
     let clock: @Sendable () -> Timestamp
 
-    func respond(to request: Request, context: Context) async throws -> Response {
-        let path = (request.head.path ?? "").prefix { $0 != "?" }
-        let isRead = request.method == .get || request.method == .head
-        let response: Response
+    var bodyLimit: Int? { nil }
+
+    func answer(_ request: HTTPRequest) -> HTTPReply<APIAnswer> {
+        let path = request.path
+        let method = request.head.method
+        let isRead = method == .GET || method == .HEAD
         switch path {
-        case "/livez" where isRead: response = .json(.object([("live", .bool(true))]), trace: nil)
-        case "/readyz" where isRead: response = await readiness()
+        case "/livez" where isRead: return .now(.json(.object([("live", .bool(true))]), trace: nil))
+        case "/readyz" where isRead: return .later { await readiness() }
         case "/metrics" where isRead:
             let text = registry.text(gauges: gauges.values(live.current, at: clock()))
-            response = .answer([UInt8](text.utf8), type: "text/plain; version=0.0.4; charset=utf-8")
-        case "/config" where isRead: response = .json(live.current.configuration.effective, trace: nil)
-        case "/reload" where request.method == .post: response = await reload()
-        case "/livez", "/readyz", "/metrics", "/config": response = wrongMethod("GET, HEAD")
-        case "/reload": response = wrongMethod("POST")
-        default: response = .json(.object([("error", .string("there is no \(path)"))]), status: .notFound, trace: nil)
+            return .now(APIAnswer([UInt8](text.utf8), type: "text/plain; version=0.0.4; charset=utf-8"))
+        case "/config" where isRead: return .now(.json(live.current.configuration.effective, trace: nil))
+        case "/reload" where method == .POST: return .later { await reload() }
+        case "/livez", "/readyz", "/metrics", "/config": return .now(wrongMethod("GET, HEAD"))
+        case "/reload": return .now(wrongMethod("POST"))
+        default:
+            return .now(.json(.object([("error", .string("there is no \(path)"))]), status: .notFound, trace: nil))
         }
-        return request.method == .head ? response.createHeadResponse() : response
     }
 
-    private func wrongMethod(_ allow: String) -> Response {
-        var response = Response.json(
+    private func wrongMethod(_ allow: String) -> APIAnswer {
+        var answer = APIAnswer.json(
             .object([("error", .string("use \(allow)"))]),
             status: .methodNotAllowed,
             trace: nil
         )
-        response.headers[.allow] = allow
-        return response
+        answer.more.append(("Allow", allow))
+        return answer
     }
 
     /// Ready is who can say yes: keys that are valid now, a store that answers, a catalogue.
-    private func readiness() async -> Response {
+    private func readiness() async -> APIAnswer {
         let gate = live.current.gate
         let now = clock()
         var faults: [(String, JSONText)] = []
@@ -64,14 +63,14 @@ struct AdminResponder: HTTPResponder {
         )
     }
 
-    private func reload() async -> Response {
+    private func reload() async -> APIAnswer {
         guard let error = await reloader.reload(because: "POST /reload") else {
             return .json(.object([("reloaded", .bool(true))]), trace: nil)
         }
         let problems = error.problems.map { JSONText.string("\($0)") }
         return .json(
             .object([("reloaded", .bool(false)), ("problems", .array(problems))]),
-            status: .unprocessableContent,
+            status: .unprocessableEntity,
             trace: nil
         )
     }

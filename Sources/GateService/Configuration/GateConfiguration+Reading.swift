@@ -29,13 +29,17 @@ extension GateConfiguration {
         let requestor = root.optionalString("requestor") ?? (root.has("requestor") ? "?" : nil)
         if requestor == "" { root.note("requestor", "must not be empty") }
         trust = root.section("trust", Trust.init)
-        verification = root.section("verification", Verification.init)
-        catalogue = root.section("catalogue") { Catalogue($0, requestor: requestor) }
+        let catalogue = root.section("catalogue") { Catalogue($0, requestor: requestor) }
+        self.catalogue = catalogue
+        // Where a token is shown again and again, it is worth remembering.
+        let isRepeated = catalogue.entries.contains { $0.value.use == .withinTTL }
+        verification = root.section("verification") { Verification($0, cacheCapacity: isRepeated ? 16_384 : 0) }
         policies = root.list("policies", PlaybackPolicy.init)
         let isShadow = root.bool("shadow", default: false)
         use = root.section("use") { Use($0, isShadow: isShadow) }
         self.isShadow = isShadow
         api = root.section("api", API.init)
+        edge = root.optionalSection("edge") { Edge($0, tokensOfEntries: catalogue.tokens) }
         admin = root.section("admin") { Listener($0, default: .tcp(host: "127.0.0.1", port: 9090)) }
         log = root.section("log", Log.init)
         shutdownGrace = root.section("shutdown") {
@@ -47,8 +51,15 @@ extension GateConfiguration {
         }
         root.finish()
         effective = root.effective
-        if api.listener.address == admin.address, case .tcp(_, let port) = admin.address, port != 0 {
-            root.note("admin", "listens where api does: \(admin.address)")
+        let others = [("api", api.listener.address), ("admin", admin.address)]
+        for (name, address) in others.filter({ $0.0 != "admin" }) where address.collides(with: admin.address) {
+            root.note("admin", "listens where \(name) does: \(address)")
+        }
+        if let edge, let (name, address) = others.first(where: { $0.1.collides(with: edge.listener.address) }) {
+            root.note("edge", "listens where \(name) does: \(address)")
+        }
+        if edge == nil, !catalogue.tokens.isEmpty {
+            root.note("catalogue", "an entry has tokens, and there is no edge that would look for them")
         }
         try problems.throwIfAny()
     }
@@ -128,7 +139,7 @@ extension GateConfiguration.Trust.Key {
 }
 
 extension GateConfiguration.Verification {
-    init(_ section: ConfigurationSection) {
+    init(_ section: ConfigurationSection, cacheCapacity fallback: Int) {
         earlyLeeway = section.duration("earlyLeeway", in: .zero ... .seconds(120), default: .seconds(60))
         lateLeeway = section.duration("lateLeeway", in: .zero ... .seconds(120), default: .zero)
         maximumTimeToLive = section.duration(
@@ -137,7 +148,7 @@ extension GateConfiguration.Verification {
             default: .seconds(900)
         )
         matchOptions = section.section("match", MediaResource.MatchOptions.init)
-        cacheCapacity = section.integer("cache", in: 0...1_000_000, default: 0)
+        cacheCapacity = section.integer("cache", in: 0...1_000_000, default: fallback)
     }
 }
 
@@ -173,9 +184,14 @@ struct ParseFault: Error, CustomStringConvertible {
 
 extension GateConfiguration.Catalogue {
     init(_ section: ConfigurationSection, requestor: String?) {
+        var tokens: [PlaybackGate.Catalogue.Entry.Key: [TokenSource]] = [:]
         entries = section.list("entries") { entry in
-            Located(value: PlaybackGate.Catalogue.Entry.read(entry, requestor: requestor), place: entry.place)
+            let value = PlaybackGate.Catalogue.Entry.read(entry, requestor: requestor)
+            let own = entry.has("tokens") ? entry.list("tokens", TokenSource.read).compactMap { $0 } : nil
+            if let own, let value { tokens[value.key] = own }
+            return Located(value: value, place: entry.place)
         }.compactMap { located in located.value.map { Located(value: $0, place: located.place) } }
+        self.tokens = tokens
         feeds = section.list("feeds") { Feed($0, requestor: requestor) }
     }
 }
@@ -220,8 +236,9 @@ extension PlaybackGate.Catalogue.Entry {
             return nil
         }
         let resource: MediaResource? = section.parsed("resource", default: nil) { try MediaResource($0) }
+        let use = section.choice("use", default: Use.once)
         guard let key, let resource else { return nil }
-        return Self(key: key, protection: .resource(resource, requestor: requestor), isShadow: isShadow)
+        return Self(key: key, protection: .resource(resource, requestor: requestor), isShadow: isShadow, use: use)
     }
 
     private static func readKey(_ section: ConfigurationSection) -> Key? {
@@ -319,6 +336,7 @@ extension GateConfiguration.Use {
                 switch try ListenerAddress(text) {
                 case .tcp(let host, let port): Address.tcp(host: host, port: port)
                 case .unix(let path): Address.unix(path: section.resolve(path))
+                case .descriptor: throw ParseFault("must be HOST:PORT, [IPV6]:PORT or unix:PATH")
                 }
             }
             self.init(
@@ -341,8 +359,16 @@ extension GateConfiguration.Use {
 // MARK: Listeners
 
 extension ListenerAddress {
-    /// Reads `HOST:PORT`, `[IPv6]:PORT` or `unix:PATH`.
+    /// Reads `HOST:PORT`, `[IPv6]:PORT`, `unix:PATH` or `fd:NUMBER`.
     init(_ text: String) throws(ParseFault) {
+        if text.hasPrefix("fd:") {
+            // Sockets come from 3 on (sd_listen_fds(3)).
+            guard let number = Int32(text.dropFirst(3)), 3...1023 ~= number else {
+                throw ParseFault("fd: needs the number of a socket, from 3 on")
+            }
+            self = .descriptor(number)
+            return
+        }
         if text.hasPrefix("unix:") {
             let path = String(text.dropFirst(5))
             guard !path.isEmpty, path.utf8.count < 104 else {
@@ -352,7 +378,9 @@ extension ListenerAddress {
             return
         }
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-            throw ParseFault("\"\(text)\" must be HOST:PORT, [IPV6]:PORT or unix:PATH, such as 127.0.0.1:8080")
+            throw ParseFault(
+                "\"\(text)\" must be HOST:PORT, [IPV6]:PORT, unix:PATH or fd:NUMBER, such as 127.0.0.1:8080"
+            )
         }
         var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
@@ -371,6 +399,13 @@ extension GateConfiguration.Listener {
             self.address = .unix(path: section.resolve(path))
         } else {
             self.address = address
+        }
+        socketMode = section.optionalString("socketMode").map { text in
+            guard let mode = Int(text, radix: 8), 1...0o777 ~= mode else {
+                section.note("socketMode", "must be permissions in octal digits, such as \"0660\"")
+                return 0o600
+            }
+            return mode
         }
         tls = section.optionalSection("tls", TLS.init)
         limits = section.section("limits", Limits.init)
@@ -438,6 +473,87 @@ extension GateConfiguration.API {
     }
 }
 
+extension GateConfiguration.Edge {
+    fileprivate init(
+        _ section: ConfigurationSection,
+        tokensOfEntries: [PlaybackGate.Catalogue.Entry.Key: [TokenSource]]
+    ) {
+        listener = GateConfiguration.Listener(section, default: .tcp(host: "127.0.0.1", port: 8081))
+        peers = TrustedPeers(
+            networks: (section.strings("trustedPeers") ?? []).compactMap { text in
+                let network = TrustedPeers.Network(text)
+                if network == nil {
+                    section.note(
+                        "trustedPeers",
+                        "\(text): must be an address or a network of some, such as 10.0.0.0/8; not everybody"
+                    )
+                }
+                return network
+            },
+            certificates: (section.strings("clientCertificates") ?? []).compactMap { text in
+                let digest = TokenFingerprint(hexadecimal: text.filter { $0 != ":" })?.bytes
+                if digest == nil { section.note("clientCertificates", "must be SHA-256s: 64 hexadecimal digits") }
+                return digest
+            }
+        )
+        if !peers.certificates.isEmpty, listener.tls?.clientAuthorities == nil {
+            section.note("clientCertificates", "needs tls.clientAuthorities, or nobody could show a certificate")
+        }
+        dialects = []
+        for name in section.strings("dialects") ?? EdgeDialect.allCases.map(\.rawValue) {
+            if let dialect = EdgeDialect(rawValue: name) {
+                dialects.insert(dialect)
+            } else {
+                let known = EdgeDialect.allCases.map(\.rawValue).joined(separator: ", ")
+                section.note("dialects", "\(name) is no dialect; there are \(known)")
+            }
+        }
+        tokens = section.list("tokens", TokenSource.read).compactMap { $0 }
+        if tokens.isEmpty, !section.isFaulty {
+            section.note("tokens", "tokens is missing: where do clients show their tokens? Such as: - query: token")
+        }
+        if tokens.count > ShownToken.maximumSources {
+            section.note("tokens", "must not be more than \(ShownToken.maximumSources)")
+        }
+        self.tokensOfEntries = tokensOfEntries
+        let ceiling = section.duration("cacheCeiling", in: .zero ... .seconds(3600), default: .seconds(5))
+        cacheCeiling = ceiling.components.seconds
+    }
+}
+
+extension TokenSource {
+    /// Reads `query: NAME`, `cookie: NAME`, `header: NAME` (and `scheme`) or `segment: PREFIX`; nil where it is none.
+    fileprivate static func read(_ section: ConfigurationSection) -> TokenSource? {
+        let names = ["query", "cookie", "header", "segment"].filter { section.has($0) }
+        let (query, cookie) = (section.optionalString("query"), section.optionalString("cookie"))
+        let (header, segment) = (section.optionalString("header"), section.optionalString("segment"))
+        let scheme = section.optionalString("scheme")
+        guard names.count == 1, let key = names.first else {
+            section.note("", "one of query, cookie, header and segment says where the token is")
+            return nil
+        }
+        let name = query ?? cookie ?? header ?? segment ?? ""
+        let isToken = name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"(),/;<>?@[\\]{}%&#".utf8.contains($0) }
+        let isPlain = !name.utf8.contains { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") }
+        guard !name.isEmpty, isToken, segment != nil || isPlain else {
+            section.note(key, "must be a name of letters, digits, - and _")
+            return nil
+        }
+        if scheme != nil, header == nil { section.note("scheme", "is for a header") }
+        if query != nil { return .query(name) }
+        if cookie != nil { return .cookie(name) }
+        return header != nil ? .header(name, scheme: scheme) : .segment(name)
+    }
+}
+
+extension ListenerAddress {
+    /// Whether two listeners cannot both listen: port 0 is another port each time.
+    fileprivate func collides(with other: ListenerAddress) -> Bool {
+        if case .tcp(_, 0) = self { return false }
+        return self == other
+    }
+}
+
 extension Caller {
     fileprivate init(
         _ section: ConfigurationSection,
@@ -471,6 +587,7 @@ extension GateConfiguration.Log {
     fileprivate init(_ section: ConfigurationSection) {
         format = section.choice("format", default: LogFormat.json)
         level = section.choice("level", default: LogLevel.info)
+        checks = section.choice("checks", default: CheckLog.decisive)
         salt = section.secret("salt")
     }
 }

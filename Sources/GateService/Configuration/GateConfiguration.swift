@@ -19,6 +19,8 @@ struct GateConfiguration: Sendable {
     var use: Use
     var isShadow: Bool
     var api: API
+    /// Nil where no edge asks.
+    var edge: Edge?
     var admin: Listener
     var log: Log
     var shutdownGrace: Duration
@@ -51,6 +53,8 @@ struct GateConfiguration: Sendable {
 
     struct Catalogue: Sendable {
         var entries: [Located<PlaybackGate.Catalogue.Entry>]
+        /// Where tokens are shown for entries that say so themselves.
+        var tokens: [PlaybackGate.Catalogue.Entry.Key: [TokenSource]]
         var feeds: [Feed]
 
         struct Feed: Hashable, Sendable {
@@ -77,6 +81,8 @@ struct GateConfiguration: Sendable {
     /// A socket that is listened to, and what clients may do there.
     struct Listener: Sendable {
         var address: ListenerAddress
+        /// Who may use a unix socket, such as 0o660; nil leaves that to the umask.
+        var socketMode: Int?
         var tls: TLS?
         var limits: Limits
         var place: ConfigurationPlace
@@ -112,9 +118,25 @@ struct GateConfiguration: Sendable {
         var helpURL: String
     }
 
+    /// What edges ask.
+    struct Edge: Sendable {
+        var listener: Listener
+        var peers: TrustedPeers
+        /// The endpoints that there are.
+        var dialects: Set<EdgeDialect>
+        /// Where clients may show their tokens.
+        var tokens: [TokenSource]
+        /// The same for entries that have a list of their own.
+        var tokensOfEntries: [PlaybackGate.Catalogue.Entry.Key: [TokenSource]]
+        /// For how many seconds an edge may keep an answer.
+        var cacheCeiling: Int64
+    }
+
     struct Log: Hashable, Sendable {
         var format: LogFormat
         var level: LogLevel
+        /// Which checks of edges get a line.
+        var checks: CheckLog
         /// What session GUIDs are hashed with; nil is a random salt for each start.
         var salt: Secret?
     }
@@ -162,6 +184,14 @@ enum LogFormat: String, CaseIterable, Sendable {
     case text
 }
 
+/// Which checks of edges get a line.
+enum CheckLog: String, CaseIterable, Sendable {
+    /// Those that used a token up, or were refused.
+    case decisive
+    /// All.
+    case all
+}
+
 /// The least that is logged.
 enum LogLevel: String, CaseIterable, Sendable {
     case debug
@@ -176,11 +206,15 @@ enum ListenerAddress: Hashable, Sendable {
     case tcp(host: String, port: Int)
     /// The path of a socket.
     case unix(path: String)
+    /// The number of a socket that this process was started with.
+    case descriptor(Int32)
 
     /// Whether only this machine can reach it.
     var isLocal: Bool {
         switch self {
         case .unix: true
+        // What it is bound to is for who made it to know.
+        case .descriptor: false
         case .tcp(let host, _): host == "localhost" || host == "::1" || host.hasPrefix("127.")
         }
     }
@@ -190,6 +224,7 @@ extension ListenerAddress: CustomStringConvertible {
     var description: String {
         switch self {
         case .unix(let path): "unix:\(path)"
+        case .descriptor(let number): "fd:\(number)"
         case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
         }
     }

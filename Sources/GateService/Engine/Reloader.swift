@@ -137,7 +137,8 @@ extension GateConfiguration {
         [
             "use.store": use.store.text, "api.listen": api.listener.text, "api.concurrency": "\(api.concurrency)",
             "api.helpURL": api.helpURL, "admin": admin.text,
-            "log": "\(log.format) \(log.level) \(log.salt?.text ?? "")",
+            "edge.listen": edge?.listener.text ?? "none",
+            "log": "\(log.format) \(log.level) \(log.checks) \(log.salt?.text ?? "")",
             "shutdown.grace": shutdownGrace.text, "reload": watchInterval?.text ?? "",
         ]
     }
@@ -147,7 +148,7 @@ extension GateConfiguration.Listener {
     /// What matters of it, without its place in the file.
     fileprivate var text: String {
         let files = tls.map { [$0.certificate.value, $0.key.value, $0.clientAuthorities?.value ?? ""] } ?? []
-        return "\(address) \(files) \(limits)"
+        return "\(address) \(socketMode ?? 0) \(files) \(limits)"
     }
 }
 

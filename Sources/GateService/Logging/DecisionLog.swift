@@ -11,21 +11,28 @@ struct DecisionLog: DecisionObserver {
     private let format: LogFormat
     private let salt: String
 
-    /// - Parameter salt: What session GUIDs are hashed with.
-    init(_ sink: LogSink, format: LogFormat, salt: String) {
+    private let logsChecks: Bool
+
+    /// - Parameters:
+    ///   - salt: What session GUIDs are hashed with.
+    ///   - logsChecks: Whether there is a line for every segment that an edge lets pass, which is a line a viewer every
+    ///     few seconds, or only for what was used up or refused.
+    init(_ sink: LogSink, format: LogFormat, salt: String, logsChecks: Bool) {
+        self.logsChecks = logsChecks
         self.sink = sink
         self.format = format
         self.salt = salt
     }
 
     func observe(_ event: DecisionEvent) {
+        if !logsChecks, event.isPassingCheck { return }
         // Hashing and formatting happen here, outside of the sink's lock.
         var line: [UInt8] = []
         line.reserveCapacity(640)
         let writer = LineWriter(format: format)
         writer.begin(event.time, &line)
         let subject = event.decision.subject
-        writer.add("trace", event.client.trace, &line)
+        writer.add("trace", event.client.trace.description, &line)
         writer.add("decision", event.decision.name, &line)
         writer.add("code", event.decision.codeName, &line)
         switch event.target {
@@ -39,6 +46,7 @@ struct DecisionLog: DecisionObserver {
         writer.add("resource", subject.resource?.text, &line)
         writer.add("session", subject.token.map { session($0.userSessionGUID) }, &line)
         writer.add("caller", event.client.caller, &line)
+        writer.add("edge", event.client.edge, &line)
         writer.add("latency_us", Int64(event.latency.seconds * 1e6), &line)
         writer.add("hint", event.decision.code?.operatorHint, &line)
         writer.end(&line)
@@ -48,6 +56,14 @@ struct DecisionLog: DecisionObserver {
     /// The same GUID gives the same hash, so that a session can be followed; nobody can tell the GUID.
     private func session(_ guid: String) -> String {
         SHA256.digest("\(salt.utf8.count):\(salt)\(guid)").prefix(12).hexadecimal
+    }
+}
+
+extension DecisionEvent {
+    /// Whether nothing was used up, and nothing refused: there are many of these.
+    fileprivate var isPassingCheck: Bool {
+        guard case .allow(let allowance) = decision else { return false }
+        return allowance.reason == .withinTTL || (allowance.reason == .unprotected && client.edge != nil)
     }
 }
 

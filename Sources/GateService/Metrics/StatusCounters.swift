@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import HTTPTypes
 internal import Metrics
+internal import NIOHTTP1
 
 /// Counts requests by the status of their answer.
 struct StatusCounters: Sendable {
@@ -20,5 +20,5 @@ struct StatusCounters: Sendable {
         others = counter("other")
     }
 
-    func count(_ status: HTTPResponse.Status) { (counters[status.code] ?? others).increment() }
+    func count(_ status: HTTPResponseStatus) { (counters[Int(status.code)] ?? others).increment() }
 }

@@ -18,8 +18,10 @@
         private static let repeated: Int64 = -1
         private static let usedUp: Int64 = -2
         private static let clocksDiffer: Int64 = -3
+        private static let notRevoked: Int64 = -4
 
-        /// `use`: KEYS are the keys of the uses that a token has, then those of what may revoke it.
+        /// `use`: KEYS are the keys of the uses that a token has, then those of what may revoke it. `examine`: the same,
+        /// and nothing is recorded.
         /// `revoke`: KEYS is the key of what is revoked.
         private static let text = """
             local function revoke(key, before, ends)
@@ -36,6 +38,7 @@
                 local before = redis.call('GET', KEYS[i])
                 if before and issued < tonumber(before) then return i end
             end
+            if ARGV[1] == 'examine' then return -4 end
             if tonumber(redis.call('TIME')[1]) * 1000 >= tonumber(ends) then return -3 end
             for i = 1, uses do
                 if redis.call('SET', KEYS[i], playback, 'NX', 'PXAT', ends) then return 0 end
@@ -63,14 +66,16 @@
             }
         }
 
-        static func use(_ use: TokenUse, prefix: String) -> Call {
+        /// - Parameter isRecorded: Whether the use is recorded, or only looked for in what is revoked.
+        static func use(_ use: TokenUse, isRecorded: Bool = true, prefix: String) -> Call {
             let fingerprint = use.token.fingerprint.hexadecimal
             let ends = use.forgettable.advanced(byMilliseconds: margin)
             return Call(
                 keys: (1...use.maximumUses).map { "\(prefix)use:\(fingerprint):\($0)" }
                     + Revocation.keys(of: use.token).map { revocationKey($0.key, prefix) },
                 arguments: [
-                    "use", "\(use.maximumUses)", "\(use.token.timeIssued.millisecondsSince1970)",
+                    isRecorded ? "use" : "examine", "\(use.maximumUses)",
+                    "\(use.token.timeIssued.millisecondsSince1970)",
                     "\(ends.millisecondsSince1970)", use.playback.map { String($0, radix: 16) } ?? "",
                 ]
             )
@@ -95,6 +100,7 @@
             case recorded: return .recorded
             case repeated: return .repeated
             case usedUp: return .usedUp
+            case notRevoked: return .notRevoked
             case clocksDiffer:
                 throw UseStoreError(
                     .unavailable,

@@ -41,6 +41,11 @@
             return try RedisScript.outcome(of: await reply(to: call), use)
         }
 
+        public func examine(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome {
+            let call = RedisScript.use(use, isRecorded: false, prefix: settings.keyPrefix)
+            return try RedisScript.outcome(of: await reply(to: call), use)
+        }
+
         public func revoke(_ revocation: Revocation, at now: Timestamp) async throws(UseStoreError) {
             let call = RedisScript.revocation(revocation, prefix: settings.keyPrefix, at: now)
             guard case .integer(1) = try await reply(to: call) else {

@@ -75,6 +75,12 @@
             return try answer.get()
         }
 
+        public func examine(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome {
+            do { return try await database.read { try UseTables($0).examine(use, at: now) } } catch {
+                throw UseStoreError(.unavailable, Self.text(error))
+            }
+        }
+
         public func revoke(_ revocation: Revocation, at now: Timestamp) async throws(UseStoreError) {
             let answer = await withCheckedContinuation { submit(.revoke(revocation, at: now, $0)) }
             _ = try answer.get()

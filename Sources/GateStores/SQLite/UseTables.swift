@@ -56,6 +56,11 @@
             )
         }
 
+        /// Whether the token was revoked.
+        func examine(_ use: TokenUse, at now: Timestamp) throws -> UseOutcome {
+            try revocation(of: use.token, at: now).map { .revoked($0) } ?? .notRevoked
+        }
+
         private func revocation(of token: MediaToken, at now: Timestamp) throws -> Revocation.Kind? {
             for (kind, key) in Revocation.keys(of: token) {
                 let statement = try database.cachedStatement(

@@ -10,6 +10,7 @@ public import MediaResources
 public struct Catalogue: Sendable {
     private var media: [ByteKey: Entry] = [:]
     private var paths: [ByteKey: Entry] = [:]
+    /// By the names of folders without the slash at their end: so a folder is found by itself and by what is in it.
     private var folders: [ByteKey: Folder] = [:]
 
     /// What is known of the paths in a folder.
@@ -32,13 +33,15 @@ public struct Catalogue: Sendable {
     /// The entry of a path. Of several patterns that cover it, the longest wins; of two that are equally long, the one
     /// that protects.
     public func entry(path: MediaPath) -> Entry? {
-        if let exact = paths[ByteKey(path.text)] { return exact }
-        var best: Entry?
-        var end = path.text.utf8.endIndex
-        while let slash = path.text.utf8[..<end].lastIndex(of: UInt8(ascii: "/")) {
-            let root = path.text[...slash]
+        let characters = path.characters
+        if let exact = paths[ByteKey(characters)] { return exact }
+        if folders.isEmpty { return nil }
+        // The folder itself may be named without its slash.
+        var best = folders[ByteKey(characters)]?.all
+        var end = characters.utf8.endIndex
+        while let slash = characters.utf8[..<end].lastIndex(of: UInt8(ascii: "/")) {
             // Globs of this folder may fix more than its name; those of folders above fix less only as a rule.
-            if let folder = folders[ByteKey(root)] {
+            if let folder = folders[ByteKey(characters[..<slash])] {
                 for glob in folder.globs where glob.key.pattern?.covers(path) ?? false {
                     best = glob.stronger(than: best)
                 }
@@ -46,8 +49,6 @@ public struct Catalogue: Sendable {
             }
             end = slash
         }
-        // The folder itself may be named without its slash.
-        if let folder = folders[ByteKey(path.text + "/")]?.all { best = folder.stronger(than: best) }
         return best
     }
 
@@ -63,15 +64,21 @@ public struct Catalogue: Sendable {
 
     /// Looks up what is to be played.
     public func find(_ target: PlaybackRequest.Target) -> Finding {
-        let found: Entry?
         switch target {
-        case .media(let id): found = entry(media: id)
-        case .path(let requested):
-            do throws(MediaPathError) { found = entry(path: try MediaPath(requested)) } catch {
-                return .invalidPath(error)
-            }
+        case .media(let id): entry(media: id).map { .entry($0) } ?? .unknown
+        case .path(let requested): find(requested)
         }
-        return found.map { .entry($0) } ?? .unknown
+    }
+
+    /// Looks up a path.
+    ///
+    /// - Parameters:
+    ///   - requested: The path as it was requested: percent-encoded, a query may follow.
+    ///   - form: Which spellings of a path are taken.
+    public func find(_ requested: Substring, form: MediaPath.Form = .resolved) -> Finding {
+        do throws(MediaPathError) {
+            return entry(path: try MediaPath(requested, form: form)).map { .entry($0) } ?? .unknown
+        } catch { return .invalidPath(error) }
     }
 
     // MARK: Adding
@@ -127,12 +134,13 @@ public struct Catalogue: Sendable {
                 present = paths[ByteKey(pattern.root)]
                 if present.map(mayReplace) ?? true { paths[ByteKey(pattern.root)] = entry }
             case .folder:
-                present = folders[ByteKey(pattern.root)]?.all
-                if present.map(mayReplace) ?? true { folders[ByteKey(pattern.root), default: Folder()].all = entry }
+                let name = ByteKey(pattern.folderName)
+                present = folders[name]?.all
+                if present.map(mayReplace) ?? true { folders[name, default: Folder()].all = entry }
             case .glob:
-                let globs = folders[ByteKey(pattern.root)]?.globs ?? []
-                present = globs.first { $0.key == entry.key }
-                if present == nil { folders[ByteKey(pattern.root), default: Folder()].globs.append(entry) }
+                let name = ByteKey(pattern.folderName)
+                present = folders[name]?.globs.first { $0.key == entry.key }
+                if present == nil { folders[name, default: Folder()].globs.append(entry) }
             }
         }
         if present == nil { count += 1 }
@@ -149,15 +157,33 @@ extension Catalogue {
         public let protection: Protection
         /// Whether refusals are counted and logged, and allowed all the same.
         public let isShadow: Bool
+        /// How often a token may be shown.
+        public let use: Use
         /// Where the entry comes from.
         public let origin: Origin
 
         /// Makes an entry.
-        public init(key: Key, protection: Protection, isShadow: Bool = false, origin: Origin = .list) {
+        public init(
+            key: Key,
+            protection: Protection,
+            isShadow: Bool = false,
+            use: Use = .once,
+            origin: Origin = .list
+        ) {
             self.key = key
             self.protection = protection
             self.isShadow = isShadow
+            self.use = use
             self.origin = origin
+        }
+
+        /// How often a token may be shown.
+        public enum Use: String, Hashable, Sendable, CaseIterable {
+            /// It is used up by the first playback.
+            case once
+            /// Any number of times until it expires, unless it is revoked: for what is fetched again and again in one
+            /// playback, such as segments, where nobody checks its start.
+            case withinTTL = "within-ttl"
         }
 
         /// What an entry speaks of.
@@ -237,13 +263,13 @@ public enum FeedPathScope: String, Sendable, CaseIterable {
     fileprivate func keys(_ item: CatalogueEntry) -> [Catalogue.Entry.Key] {
         guard self != .none else { return [] }
         return item.streamPaths.compactMap { requested in
-            guard let path = try? MediaPath(requested), !path.text.utf8.contains(where: { $0.isWildcard }) else {
+            guard let path = (try? MediaPath(requested))?.text, !path.utf8.contains(where: { $0.isWildcard }) else {
                 return nil
             }
-            guard let slash = path.text.lastIndex(of: "/") else { return nil }
+            guard let slash = path.lastIndex(of: "/") else { return nil }
             // A folder of everything would let one item speak for all others.
-            let isRoot = slash == path.text.startIndex
-            let text = self == .folder && !isRoot ? String(path.text[...slash]) : path.text
+            let isRoot = slash == path.startIndex
+            let text = self == .folder && !isRoot ? String(path[...slash]) : path
             return (try? PathPattern(text)).map { .path($0) }
         }
     }

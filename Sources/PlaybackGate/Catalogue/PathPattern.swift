@@ -15,6 +15,9 @@ public struct PathPattern: Hashable, Sendable {
     let fixedLength: Int
     /// The folder that all paths of the pattern lie in, from `/` to `/`; for a path, the path.
     let root: Substring
+    /// ``root`` of a folder or glob, without the slash at its end.
+    var folderName: Substring { root.dropLast() }
+
     /// What a path must look like.
     let form: Form
 
@@ -91,12 +94,12 @@ public struct PathPattern: Hashable, Sendable {
     func covers(_ path: MediaPath) -> Bool {
         switch form {
         case .path, .folder: true
-        case .glob(let steps): Self.matches(path.text.utf8, steps)
+        case .glob(let steps): Self.matches(path.characters.utf8, steps)
         }
     }
 
     /// Follows all ways through the steps at once: no pattern takes longer than path times steps.
-    private static func matches(_ path: String.UTF8View, _ steps: [Step]) -> Bool {
+    private static func matches(_ path: Substring.UTF8View, _ steps: [Step]) -> Bool {
         var live = [Bool](repeating: false, count: steps.count + 1)
         live[0] = true
         skipStars(&live, steps)

@@ -55,6 +55,10 @@ public final class MemoryUseStore: LocalUseStore {
         )
     }
 
+    public func examineNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome {
+        revocation(of: use.token, at: now).map { .revoked($0) } ?? .notRevoked
+    }
+
     /// Records a use of a token of which no more than the fingerprint is known, whatever was revoked.
     ///
     /// - Parameters:

@@ -19,6 +19,12 @@ public protocol UseStore: Sendable {
     /// - Throws: ``UseStoreError`` where it is not known whether the use was recorded.
     func record(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome
 
+    /// Finds out whether a token was revoked, and records nothing: for tokens that may be shown until they expire.
+    ///
+    /// - Returns: ``UseOutcome/notRevoked``, or by what it is revoked.
+    /// - Throws: ``UseStoreError`` where it is not known.
+    func examine(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome
+
     /// Records a revocation.
     ///
     /// - Throws: ``UseStoreError`` where it is not known whether it was recorded.
@@ -34,11 +40,18 @@ public protocol UseStore: Sendable {
 public protocol LocalUseStore: UseStore {
     /// Records a use, unless the token was revoked or used up.
     func recordNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome
+
+    /// Finds out whether a token was revoked, and records nothing.
+    func examineNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome
 }
 
 extension LocalUseStore {
     public func record(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome {
         recordNow(use, at: now)
+    }
+
+    public func examine(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome {
+        examineNow(use, at: now)
     }
 
     public func check() async throws(UseStoreError) {}
@@ -97,6 +110,8 @@ public enum UseOutcome: Hashable, Sendable {
     case revoked(Revocation.Kind)
     /// There is no room for one more live token.
     case full
+    /// The token is not revoked; nothing is recorded.
+    case notRevoked
 }
 
 /// The reason why a store cannot answer.

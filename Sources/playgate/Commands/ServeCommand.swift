@@ -58,7 +58,7 @@ struct CheckCommand: ParsableCommand {
         Terminal.output.write(
             Style.green("✔")
                 + " \(file): trusted keys \(summary.keys), catalogue entries \(summary.entries), "
-                + "api \(summary.api), admin \(summary.admin)\n"
+                + "api \(summary.api), admin \(summary.admin)\(summary.edge.map { ", edge \($0)" } ?? "")\n"
         )
     }
 
@@ -66,7 +66,8 @@ struct CheckCommand: ParsableCommand {
         .object([
             ("valid", .bool(true)), ("keys", .number(Int64(summary.keys))),
             ("entries", .number(Int64(summary.entries))), ("api", .string(summary.api)),
-            ("admin", .string(summary.admin)), ("warnings", .array(summary.warnings.map { .string($0) })),
+            ("admin", .string(summary.admin)),
+            ("edge", .optional(summary.edge)), ("warnings", .array(summary.warnings.map { .string($0) })),
         ])
     }
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import NIOHTTP1
+internal import PlaybackGate
+
+/// How an edge says what its client asked for. One endpoint each: which one is asked is the edge's configuration, and
+/// never guessed from what headers there are.
+enum EdgeDialect: String, CaseIterable, Sendable {
+    /// nginx's `auth_request`: the original target, undecoded, in headers that nginx was told to set.
+    case nginx
+    /// Caddy, Traefik, HAProxy and Varnish: the original target in `X-Forwarded-Uri`.
+    case forward
+    /// Envoy's HTTP `ext_authz`: the original target behind the endpoint, with the original method.
+    case envoy
+    /// Traffic Server's `authproxy`: as Envoy, through a mapping of its own.
+    case ats
+
+    /// The headers that this dialect has the target and the method in; nil where they are in the request line.
+    private var headers: (target: StaticString, method: StaticString)? {
+        switch self {
+        case .nginx: ("x-original-uri", "x-original-method")
+        case .forward: ("x-forwarded-uri", "x-forwarded-method")
+        case .envoy, .ats: nil
+        }
+    }
+
+    /// Which paths are taken. nginx resolves empty and dot segments before it chooses a location, and so does the gate.
+    /// The others hand on what they do not resolve, so that gate and origin may differ: that is no path at all.
+    var pathForm: MediaPath.Form { self == .nginx ? .resolved : .asIs }
+
+    /// The dialect of a check, and what follows its endpoint; nil where there is no such endpoint.
+    static func find(_ uri: String) -> (dialect: EdgeDialect, rest: Substring)? {
+        let prefix = "/v1/check/"
+        guard uri.utf8.count > prefix.utf8.count, uri.hasPrefix(prefix) else { return nil }
+        let name = uri[uri.utf8.index(uri.startIndex, offsetBy: prefix.utf8.count)...]
+        let end = name.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? name.endIndex
+        let rest = name[end...]
+        switch name[..<end] {
+        // The query of the check is the client's, where the edge has added one: it means nothing.
+        case "nginx" where rest.utf8.first != UInt8(ascii: "/"): return (.nginx, rest)
+        case "forward" where rest.utf8.first != UInt8(ascii: "/"): return (.forward, rest)
+        case "envoy": return (.envoy, rest)
+        case "ats": return (.ats, rest)
+        default: return nil
+        }
+    }
+
+    /// The target that the client asked the edge for, undecoded, query and all; nil where the edge does not say, or says
+    /// it twice.
+    func target(_ request: HTTPRequestHead, rest: Substring) -> Substring? {
+        guard let headers else { return rest }
+        var target: String?
+        var method: String?
+        for (name, value) in request.headers {
+            if name.isSameField(headers.target) {
+                guard target == nil else { return nil }
+                target = value
+            } else if name.isSameField(headers.method) {
+                guard method == nil else { return nil }
+                method = value
+            }
+        }
+        guard let target, let method, method.isMethod else { return nil }
+        return target[...]
+    }
+}
+
+extension String {
+    /// Whether this can be the name of a method.
+    fileprivate var isMethod: Bool {
+        1...32 ~= utf8.count
+            && utf8.allSatisfy { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 || $0 == UInt8(ascii: "-") }
+    }
+}

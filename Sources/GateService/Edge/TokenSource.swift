@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import NIOHTTP1
+
+/// Where a client may show its token. The name is what an edge strips before it asks the origin.
+enum TokenSource: Hashable, Sendable {
+    /// A header, and the scheme in front of the token where there is one (`Authorization: MediaToken ...`).
+    case header(String, scheme: String?)
+    /// A cookie.
+    case cookie(String)
+    /// A parameter of the original query.
+    case query(String)
+    /// A segment of the original path, by what it begins with; the catalogue knows the path without it.
+    case segment(String)
+
+    /// Such as `query:token`.
+    var name: String {
+        switch self {
+        case .header(let name, _): "header:\(name)"
+        case .cookie(let name): "cookie:\(name)"
+        case .query(let name): "query:\(name)"
+        case .segment(let prefix): "segment:\(prefix)"
+        }
+    }
+}
+
+/// The token that a request shows, out of all the places where it may.
+struct ShownToken {
+    /// The token, percent-decoded where it was encoded; nil where there is none.
+    private(set) var token: Substring?
+    /// The numbers of the sources that have it, as bits.
+    private(set) var sources: UInt16 = 0
+    /// Whether there are two, and they differ: whoever put in the second one may hope that others look at the first.
+    private(set) var isConflict = false
+
+    /// The most sources that there can be.
+    static let maximumSources = 16
+
+    /// Looks for tokens in `sources`.
+    init(in sources: [TokenSource], _ headers: HTTPHeaders, _ target: OriginalTarget) {
+        for (number, source) in sources.enumerated() {
+            switch source {
+            case .header(let name, let scheme):
+                for (header, value) in headers where header.isSameField(as: name) {
+                    if let value = value[...].after(scheme: scheme) { show(value, number) }
+                }
+            case .cookie(let name):
+                for (header, value) in headers where header.isSameField("cookie") {
+                    value[...].forEachPart(of: UInt8(ascii: ";")) { pair in
+                        if let value = pair.trimmingBlanks.after(name: name) { show(value.unquoted, number) }
+                    }
+                }
+            case .query(let name):
+                target.query?.forEachPart(of: UInt8(ascii: "&")) { pair in
+                    if let value = pair.after(name: name) { show(value, number) }
+                }
+            case .segment(let prefix):
+                target.path.forEachPart(of: UInt8(ascii: "/")) { segment in
+                    if segment.hasBytePrefix(prefix) { show(segment.dropFirst(prefix.count), number) }
+                }
+            }
+        }
+    }
+
+    private mutating func show(_ value: Substring, _ source: Int) {
+        guard !value.isEmpty else { return }
+        let shown = value.percentDecodedToken
+        if let token {
+            guard token.utf8.count == shown.utf8.count, token.utf8.elementsEqual(shown.utf8) else {
+                isConflict = true
+                return
+            }
+        } else {
+            token = shown
+        }
+        self.sources |= 1 << UInt16(source)
+    }
+}
+
+extension OriginalTarget {
+    /// The path without the segments that a token may stand in.
+    func removingSegments(_ sources: [TokenSource]) -> OriginalTarget {
+        var target = self
+        for case .segment(let prefix) in sources {
+            var kept = ""
+            var isChanged = false
+            target.path.dropFirst().forEachPart(of: UInt8(ascii: "/")) { segment in
+                if segment.hasBytePrefix(prefix) {
+                    isChanged = true
+                } else {
+                    kept += "/" + segment
+                }
+            }
+            if isChanged { target = OriginalTarget(path: kept.isEmpty ? "/" : kept[...], query: target.query) }
+        }
+        return target
+    }
+}
+
+extension String {
+    /// Whether this is `name`, which is in lower case, in letters of either case.
+    fileprivate func isSameField(as name: String) -> Bool {
+        guard utf8.count == name.utf8.count else { return false }
+        return zip(utf8, name.utf8).allSatisfy { byte, wanted in
+            let isUpper = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z")
+            let isWantedUpper = wanted >= UInt8(ascii: "A") && wanted <= UInt8(ascii: "Z")
+            return (isUpper ? byte | 0x20 : byte) == (isWantedUpper ? wanted | 0x20 : wanted)
+        }
+    }
+}
+
+extension Substring {
+    /// Calls `body` with what is between the `separator`s.
+    fileprivate func forEachPart(of separator: UInt8, _ body: (Substring) -> Void) {
+        var start = startIndex
+        while let end = utf8[start...].firstIndex(of: separator) {
+            body(self[start..<end])
+            start = utf8.index(after: end)
+        }
+        body(self[start...])
+    }
+
+    fileprivate func hasBytePrefix(_ prefix: String) -> Bool {
+        utf8.count >= prefix.utf8.count && utf8.starts(with: prefix.utf8)
+    }
+
+    /// What follows `name=`; nil where this has another name.
+    fileprivate func after(name: String) -> Substring? {
+        guard hasBytePrefix(name) else { return nil }
+        let rest = self[utf8.index(startIndex, offsetBy: name.utf8.count)...]
+        return rest.utf8.first == UInt8(ascii: "=") ? rest[rest.utf8.index(after: rest.startIndex)...] : nil
+    }
+
+    /// What follows the scheme and blanks; nil where this has another scheme.
+    fileprivate func after(scheme: String?) -> Substring? {
+        guard let scheme else { return trimmingBlanks }
+        guard utf8.count > scheme.utf8.count, String(prefix(scheme.count)).isSameField(as: scheme) else { return nil }
+        let rest = dropFirst(scheme.count)
+        return rest.utf8.first == UInt8(ascii: " ") ? rest.trimmingBlanks : nil
+    }
+
+    fileprivate var trimmingBlanks: Substring {
+        var rest = self
+        while let first = rest.utf8.first, first == 0x20 || first == 0x09 { rest = rest.dropFirst() }
+        while let last = rest.utf8.last, last == 0x20 || last == 0x09 { rest = rest.dropLast() }
+        return rest
+    }
+
+    /// A cookie's value without the quotes that it may stand in (RFC 6265 §4.1.1).
+    fileprivate var unquoted: Substring {
+        utf8.count >= 2 && utf8.first == UInt8(ascii: "\"") && utf8.last == UInt8(ascii: "\"")
+            ? dropFirst().dropLast() : self
+    }
+
+    /// This with percent-encoding undone once. Base64 has no percent sign; a raw token begins with `<` and may have one.
+    /// What is encoded badly stays: it is no token either way.
+    fileprivate var percentDecodedToken: Substring {
+        guard utf8.first != UInt8(ascii: "<"), utf8.contains(UInt8(ascii: "%")) else { return self }
+        return percentDecoded.map { $0[...] } ?? self
+    }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Logging
+internal import MediaTokens
+internal import NIOCore
+internal import NIOExtras
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+internal import ServiceLifecycle
+
+/// Listens as the configuration says, and gives requests to a service.
+struct HTTPListener<Responder: HTTPService>: Service {
+    private let listener: GateConfiguration.Listener
+    private let responder: Responder
+    private let group: any EventLoopGroup
+    private let tls: NIOSSLContext?
+    private let logger: Logger
+    private let clock: @Sendable () -> Timestamp
+    private let onListening: @Sendable (ListenerAddress) -> Void
+
+    /// - Parameters:
+    ///   - group: The event loops that answer.
+    ///   - onListening: Is told where it listens, once it does.
+    /// - Throws: ``ConfigurationError`` where certificate or key cannot be used.
+    init(
+        _ listener: GateConfiguration.Listener,
+        _ responder: Responder,
+        group: any EventLoopGroup,
+        logger: Logger,
+        clock: @escaping @Sendable () -> Timestamp,
+        onListening: @escaping @Sendable (ListenerAddress) -> Void
+    ) throws(ConfigurationError) {
+        self.listener = listener
+        self.responder = responder
+        self.group = group
+        self.logger = logger
+        self.clock = clock
+        self.onListening = onListening
+        tls = try listener.tls.map { (tls) throws(ConfigurationError) in try tls.context() }
+    }
+
+    /// Listens until it is told to end: then it takes no more connections, and ends those that there are as they become
+    /// idle.
+    func run() async throws {
+        let quiescing = ServerQuiescingHelper(group: group)
+        let server = try await bind(quiescing)
+        onListening(address(of: server))
+        do { try await gracefulShutdown() } catch {
+            try? await server.close()
+            throw error
+        }
+        let drained = group.any().makePromise(of: Void.self)
+        quiescing.initiateShutdown(promise: drained)
+        try await drained.futureResult.get()
+    }
+
+    private func bind(_ quiescing: ServerQuiescingHelper) async throws -> any Channel {
+        let connections = listener.limits.connections
+        let (tls, limits, responder, clock) = (tls, HTTPTimeLimits(listener.limits), responder, clock)
+        var decoding = NIOHTTPDecoderLimitConfiguration()
+        decoding.maxHeaderFieldSize = listener.limits.headerBytes
+        decoding.maxHeaderListSize = listener.limits.headerBytes
+        decoding.maxHeaderFieldCount = 100
+        let isTCP = if case .tcp = listener.address { true } else { false }
+        let bootstrap = ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.maxMessagesPerRead, value: UInt(min(16, max(1, connections / 64))))
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(quiescing.makeServerChannelHandler(channel: channel))
+                    try pipeline.addHandler(ConnectionLimitHandler(connections))
+                }
+            }
+            .childChannelInitializer { [decoding] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+                    let decoder = HTTPRequestDecoder(limitConfiguration: decoding)
+                    try pipeline.addHandler(ByteToMessageHandler(decoder))
+                    try pipeline.addHandler(HTTPConnectionHandler(responder, limits, clock: clock))
+                }
+            }
+        let tuned =
+            isTCP
+            ? bootstrap.serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .childChannelOption(.socketOption(.tcp_nodelay), value: 1) : bootstrap
+        switch listener.address {
+        case .tcp(let host, let port): return try await tuned.bind(host: host, port: port).get()
+        case .descriptor(let number): return try await tuned.withBoundSocket(NIOBSDSocket.Handle(number)).get()
+        case .unix(let path):
+            try await removeStaleSocket(path)
+            let channel = try await tuned.bind(unixDomainSocketPath: path).get()
+            if let mode = listener.socketMode { try path.setFileMode(mode) }
+            return channel
+        }
+    }
+
+    /// A process that was killed leaves its socket behind. One that somebody listens on stays.
+    private func removeStaleSocket(_ path: String) async throws {
+        let probe = ClientBootstrap(group: group).connectTimeout(.seconds(1))
+        if let channel = try? await probe.connect(unixDomainSocketPath: path).get() {
+            try? await channel.close()
+        } else {
+            path.removeSocket()
+        }
+    }
+
+    private func address(of server: any Channel) -> ListenerAddress {
+        guard case .tcp(let host, let port) = listener.address else { return listener.address }
+        return .tcp(host: host, port: server.localAddress?.port ?? port)
+    }
+}
+
+/// Takes no more connections than may be open: who comes later waits in the system's queue.
+private final class ConnectionLimitHandler: ChannelDuplexHandler {
+    typealias InboundIn = any Channel
+    typealias InboundOut = any Channel
+    typealias OutboundIn = Never
+
+    private let limit: Int
+    private var count = 0
+    private var isReadHeld = false
+
+    init(_ limit: Int) { self.limit = limit }
+
+    func read(context: ChannelHandlerContext) {
+        if count < limit {
+            context.read()
+        } else {
+            isReadHeld = true
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        count += 1
+        let this = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        unwrapInboundIn(data).closeFuture.hop(to: context.eventLoop).whenComplete { _ in
+            let (handler, context) = this.value
+            handler.leave(context)
+        }
+        context.fireChannelRead(data)
+    }
+
+    private func leave(_ context: ChannelHandlerContext) {
+        count -= 1
+        guard isReadHeld, count < limit else { return }
+        isReadHeld = false
+        context.read()
+    }
+}
+
+extension GateConfiguration.Listener.TLS {
+    /// What TLS needs, read from its files.
+    ///
+    /// - Throws: ``ConfigurationError``.
+    func context() throws(ConfigurationError) -> NIOSSLContext {
+        let chain: [NIOSSLCertificateSource]
+        do { chain = try NIOSSLCertificate.fromPEMFile(certificate.value).map { .certificate($0) } } catch {
+            throw ConfigurationError(certificate.place, "\(certificate.value): no certificate can be read: \(error)")
+        }
+        let privateKey: NIOSSLPrivateKey
+        do { privateKey = try NIOSSLPrivateKey(file: key.value, format: .pem) } catch {
+            throw ConfigurationError(key.place, "\(key.value): no private key can be read: \(error)")
+        }
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain,
+            privateKey: .privateKey(privateKey)
+        )
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.applicationProtocols = ["http/1.1"]
+        if let authorities = clientAuthorities {
+            do {
+                configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(authorities.value))
+            } catch {
+                throw ConfigurationError(
+                    authorities.place,
+                    "\(authorities.value): no certificate can be read: \(error)"
+                )
+            }
+            // A client without a certificate may still have a key; one with a certificate must have a good one.
+            configuration.certificateVerification = .optionalVerification
+        }
+        do { return try NIOSSLContext(configuration: configuration) } catch {
+            throw ConfigurationError(certificate.place, "cannot be used for TLS: \(error)")
+        }
+    }
+}
+
+extension ConfigurationError {
+    fileprivate init(_ place: ConfigurationPlace, _ message: String) {
+        self.init(problems: [ConfigurationProblem(place: place, message: message)])
+    }
+}

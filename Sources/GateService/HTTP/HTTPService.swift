@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import MediaTokens
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOSSL
+
+/// Who answers the requests of a listener.
+protocol HTTPService: Sendable {
+    associatedtype Answer: HTTPAnswer
+
+    /// The most bytes of a body that are read. Nil where bodies mean nothing: requests are then answered at their heads,
+    /// and bodies are read past.
+    var bodyLimit: Int? { get }
+
+    /// Answers a request, on the event loop of its connection.
+    func answer(_ request: HTTPRequest) -> HTTPReply<Answer>
+}
+
+/// An answer that is there, or one that something has to be waited for.
+enum HTTPReply<Answer: HTTPAnswer>: Sendable {
+    case now(Answer)
+    case later(@Sendable () async -> Answer)
+}
+
+/// What can be written as an HTTP/1.1 response, with its length and without `Transfer-Encoding`.
+protocol HTTPAnswer: Sendable {
+    /// Writes status line, fields and body.
+    ///
+    /// - Parameters:
+    ///   - isHead: Whether the request had the method HEAD: then without the body.
+    ///   - closing: The fields that the connection adds, and the empty line after them.
+    func write(into buffer: inout ByteBuffer, isHead: Bool, closing: HTTPClosingFields)
+}
+
+/// A request: its head, and its body where the service takes one.
+struct HTTPRequest {
+    let head: HTTPRequestHead
+    /// The body; nil where there is none.
+    var body: ByteBuffer?
+    /// Whether the body was larger than the service takes, and is not here.
+    var isTooLarge = false
+    let connection: HTTPConnection
+
+    /// The target up to its query.
+    var path: Substring { head.uri.prefix { $0 != "?" } }
+
+    /// The value of a field; of several, the first.
+    func first(_ name: String) -> String? { head.headers.first(name: name) }
+}
+
+/// What is known of a connection beside its requests. Used on its event loop only.
+final class HTTPConnection {
+    let channel: any Channel
+
+    /// What the service has found out about the peer, once it has; see `TrustedPeers`.
+    var isTrusted: Bool?
+
+    init(_ channel: any Channel) { self.channel = channel }
+
+    /// The SHA-256 of the peer's certificate in its DER form; nil where it has shown none.
+    var certificateDigest: [UInt8]? {
+        let certificate = try? channel.pipeline.syncOperations.nioSSL_peerCertificate()
+        return (try? certificate?.toDERBytes()).map { SHA256.digest($0) }
+    }
+}
+
+@available(*, unavailable)
+extension HTTPConnection: Sendable {}
+
+/// The fields that end every head: the date, whether the connection ends too, and the empty line.
+struct HTTPClosingFields {
+    var date: HTTPDate
+    var closesConnection: Bool
+
+    func write(into buffer: inout ByteBuffer) {
+        buffer.writeStaticString("Date: ")
+        buffer.writeBytes(date.text)
+        if closesConnection { buffer.writeStaticString("\r\nConnection: close") }
+        buffer.writeStaticString("\r\n\r\n")
+    }
+}

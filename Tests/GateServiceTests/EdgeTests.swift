@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateService
+import GateTestSupport
+import MediaTokens
+import Testing
+
+/// What edges ask, in the words of each: who is let through, and what the answer says.
+@Suite struct `The edge listener` {
+    private static let catalogue = """
+            - { path: /vod/, resource: TNT, use: within-ttl }
+            - { path: /free/, protected: false }
+            - { path: /own/, resource: TNT, use: within-ttl, tokens: [{ cookie: own }] }
+        """
+
+    private static let sources = """
+        [{ query: token }, { header: X-Media-Token }, { cookie: mt }, { header: Authorization, scheme: MediaToken },
+         { segment: "t:" }]
+        """
+
+    private static func configuration(_ edge: String = "", use: String = "{ memory: { capacity: 1000 } }") -> String {
+        RunningGate.configuration(
+            "use: \(use)\nedge: { listen: \"127.0.0.1:0\", tokens: \(sources)\(edge) }",
+            catalogue: catalogue
+        )
+    }
+
+    private static func with(
+        _ configuration: String = configuration(),
+        _ body: @escaping @Sendable (RunningGate) throws -> Void
+    ) async throws {
+        try await RunningGate.with(configuration, body)
+    }
+
+    /// The names of all headers that an answer has, whatever it says.
+    private static let fields = [
+        "decision", "code", "status", "requestor", "mvpd", "resource", "expires", "token", "trace",
+    ]
+
+    // MARK: Dialects
+
+    /// A check of `target` in the words of a dialect.
+    private static func check(
+        _ gate: RunningGate,
+        _ dialect: String,
+        _ target: String,
+        _ headers: [String: String] = [:]
+    ) throws -> HTTPConnection.Response {
+        var headers = headers
+        let path: String
+        switch dialect {
+        case "nginx":
+            headers.merge(["X-Original-URI": target, "X-Original-Method": "GET"]) { own, _ in own }
+            path = "/v1/check/nginx"
+        case "forward":
+            headers.merge(["X-Forwarded-Uri": target, "X-Forwarded-Method": "GET"]) { own, _ in own }
+            path = "/v1/check/forward"
+        default: path = "/v1/check/\(dialect)\(target)"
+        }
+        return try HTTPConnection(gate.edge).request("GET", path, headers: headers)
+    }
+
+    static let dialects = ["nginx", "forward", "envoy", "ats"]
+
+    @Test(arguments: dialects) func `lets one request pass with a token`(dialect: String) async throws {
+        try await Self.with { (gate) throws in
+            let token = try gate.token()
+            let target = "/live/tnt/master.m3u8?token=\(token)"
+            let allowed = try Self.check(gate, dialect, target)
+            #expect(allowed.status == 200)
+            #expect(allowed.body.isEmpty && allowed.headers["content-length"] == "0")
+            #expect(allowed.headers["x-playgate-decision"] == "allow")
+            #expect(allowed.headers["x-playgate-code"] == "verified")
+            #expect(allowed.headers["x-playgate-resource"] == "TNT")
+            #expect(allowed.headers["x-playgate-requestor"] == "REF30")
+            #expect(allowed.headers["x-playgate-token"] == "query:token")
+            #expect(allowed.headers["cache-control"] == "no-store")
+            #expect(allowed.headers["x-accel-expires"] == "0")
+            let again = try Self.check(gate, dialect, target)
+            #expect(again.status == 403 && again.headers["x-playgate-code"] == "token_already_used")
+            let none = try Self.check(gate, dialect, "/live/tnt/master.m3u8")
+            #expect(none.status == 401 && none.headers["x-playgate-code"] == "media_token_missing")
+            #expect(none.headers["www-authenticate"] == "MediaToken")
+            let unknown = try Self.check(gate, dialect, "/other?token=\(token)")
+            #expect(unknown.status == 403 && unknown.headers["x-playgate-code"] == "unknown_media")
+            #expect(unknown.headers["x-playgate-status"] == "404")
+            for answer in [allowed, again, none, unknown] {
+                for field in Self.fields { #expect(answer.headers["x-playgate-\(field)"] != nil, "\(field)") }
+            }
+            // The log has what was decided, and no token.
+            #expect(try gate.log("\"edge\":\"\(dialect)\"", count: 4).count == 4)
+            #expect(try gate.folder.text("log").contains(token.prefix(40)) == false)
+        }
+    }
+
+    @Test func `checks a token again and again where the entry says so, until it expires or is revoked`() async throws {
+        try await Self.with { (gate) throws in
+            let token = try gate.token()
+            for _ in 0..<3 {
+                let answer = try Self.check(gate, "nginx", "/vod/seg1.ts?token=\(token)")
+                #expect(answer.status == 200 && answer.headers["x-playgate-code"] == "within_ttl")
+                #expect(answer.headers["cache-control"] == "max-age=5" && answer.headers["x-accel-expires"] == "5")
+            }
+            let start = gate.now
+            // Never longer than the token lives.
+            let life = GateSample.claims().timeToLiveMilliseconds
+            gate.now = start.advanced(byMilliseconds: life - 2500)
+            #expect(try Self.check(gate, "nginx", "/vod/s?token=\(token)").headers["x-accel-expires"] == "2")
+            gate.now = start.advanced(byMilliseconds: life + 1)
+            #expect(try Self.check(gate, "nginx", "/vod/s?token=\(token)").headers["x-playgate-code"] == "expired")
+            gate.now = start
+            #expect(try gate.post("/v1/revocations", "{\"token\":\"\(token)\"}").status == 201)
+            let revoked = try Self.check(gate, "nginx", "/vod/seg1.ts?token=\(token)")
+            #expect(revoked.status == 403 && revoked.headers["x-playgate-code"] == "token_revoked")
+        }
+    }
+
+    @Test(arguments: dialects) func `lets unprotected paths pass`(dialect: String) async throws {
+        try await Self.with { (gate) throws in
+            let answer = try Self.check(gate, dialect, "/free/a.ts")
+            #expect(answer.status == 200 && answer.headers["x-playgate-code"] == "unprotected")
+            #expect(answer.headers["x-playgate-resource"] == "")
+        }
+    }
+
+    // MARK: Where tokens are
+
+    @Test func `finds a token in every place that is configured, encoded or not`() async throws {
+        try await Self.with { (gate) throws in
+            let token = try gate.token()
+            let encoded = token.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+            let shown: [(String, [String: String], String)] = [
+                ("/vod/a?token=\(encoded)&x=1", [:], "query:token"), ("/vod/a?x&token=\(token)", [:], "query:token"),
+                ("/vod/a", ["x-media-token": token], "header:X-Media-Token"),
+                ("/vod/a", ["Cookie": "a=b; mt=\(token); c"], "cookie:mt"),
+                ("/vod/a", ["Cookie": "mt=\"\(encoded)\""], "cookie:mt"),
+                ("/vod/a", ["Authorization": "mediatoken \(token)"], "header:Authorization"),
+                ("/vod/t:\(encoded)/a", [:], "segment:t:"),
+                ("/vod/a?token=\(token)", ["Cookie": "mt=\(token)"], "query:token, cookie:mt"),
+                ("/own/a", ["Cookie": "own=\(token)"], "cookie:own"),
+            ]
+            for (target, headers, name) in shown {
+                let answer = try Self.check(gate, "forward", target, headers)
+                #expect(answer.status == 200, "\(name) \(answer.headers)")
+                #expect(answer.headers["x-playgate-token"] == name)
+            }
+            for (target, headers): (String, [String: String]) in [
+                ("/own/a?token=\(token)", [:]), ("/vod/a?Token=\(token)", [:]), ("/vod/a?xtoken=\(token)", [:]),
+                ("/vod/a", ["X_Media_Token": token]), ("/vod/a", ["Authorization": "Bearer \(token)"]),
+                ("/vod/a", ["Cookie": "xmt=\(token)"]), ("/vod/a?token=", [:]),
+            ] {
+                let answer = try Self.check(gate, "forward", target, headers)
+                #expect(
+                    answer.headers["x-playgate-code"] == "media_token_missing",
+                    "\(target.prefix(20)) \(headers.keys)"
+                )
+            }
+        }
+    }
+
+    @Test func `refuses two tokens that differ`() async throws {
+        try await Self.with { (gate) throws in
+            let token = try gate.token()
+            let other = try gate.token(GateSample.claims(session: "another"))
+            for (target, headers): (String, [String: String]) in [
+                ("/vod/a?token=\(token)&token=\(other)", [:]), ("/vod/a?token=\(token)", ["Cookie": "mt=\(other)"]),
+                ("/vod/a", ["Cookie": "mt=\(token); mt=\(other)"]),
+                ("/vod/a?token=\(token)", ["X-Media-Token": "x"]),
+            ] {
+                let answer = try Self.check(gate, "forward", target, headers)
+                #expect(answer.status == 403 && answer.headers["x-playgate-code"] == "token_conflict")
+            }
+        }
+    }
+
+    // MARK: What must not be let through; the numbers are those of known mistakes of others
+
+    /// Targets that are not in the one form that gate, edge and origin read alike.
+    static let ambiguous = [
+        "", "vod/a", "http://h/vod/a", "//h/vod/a#", "/vod/a#x", "/vod/a?x#", "/vod/%2fa", "/vod/%5ca", "/vod\\a",
+        "/free/%2e%2e%2fvod/a", "/free/..%2fvod/a", "/vod/%252fa", "/vod/%c0%afa", "/vod/%00", "/vod/%0d%0aa",
+        "/vod/a;x", "/vod;a/..;/free/a", "/free/%zz", "/free/%", "/free/%c0%ae%c0%ae/vod", "*", "/../vod/a",
+        "/free/a\u{7F}",
+        "/free/\u{FFFD}",
+    ]
+
+    @Test(arguments: dialects) func `1, 4, 5, 6: refuses what can be read in two ways`(dialect: String) async throws {
+        try await Self.with { (gate) throws in
+            let token = try gate.token()
+            for target in Self.ambiguous {
+                let answer = try? Self.check(gate, dialect, target, ["X-Media-Token": token])
+                // What is no HTTP at all gets 400.
+                #expect([400, 403].contains(answer?.status ?? 400), "\(target) \(answer?.headers ?? [:])")
+            }
+            let long = "/free/" + String(repeating: "a", count: 20_000)
+            #expect(try Self.check(gate, dialect, long).status == 403)
+        }
+    }
+
+    @Test func `3: resolves dot segments as nginx does, and refuses them elsewhere`() async throws {
+        try await Self.with { (gate) throws in
+            for target in ["/free/../vod/a", "/free/./../vod/a", "/free/%2e%2e/vod/a", "/vod//a", "//vod/a"] {
+                // What nginx looks up is protected.
+                #expect(try Self.check(gate, "nginx", target).headers["x-playgate-code"] == "media_token_missing")
+                for dialect in ["forward", "envoy", "ats"] {
+                    #expect(
+                        try Self.check(gate, dialect, target).headers["x-playgate-code"] == "invalid_path",
+                        "\(target)"
+                    )
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("nginx", "X-Original-URI", "X-Original-Method"), ("forward", "X-Forwarded-Uri", "X-Forwarded-Method"),
+    ])
+    func `2, 8, 9: reads its own headers, once each, and no others`(
+        dialect: String,
+        uri: String,
+        method: String
+    ) async throws {
+        try await Self.with { (gate) throws in
+            let ask = { (lines: [String]) in
+                let connection = try HTTPConnection(gate.edge)
+                let head = ["GET /v1/check/\(dialect)?x=/free/ HTTP/1.1", "Host: g"] + lines
+                try connection.send(head.joined(separator: "\r\n") + "\r\n\r\n")
+                return try connection.response()
+            }
+            #expect(try ask(["\(uri): /free/a", "\(method): GET"]).status == 200)
+            for lines in [
+                [], ["\(uri): /free/a"], ["\(method): GET"], ["\(uri): /free/a", "\(uri): /free/a", "\(method): GET"],
+                ["\(uri): /free/a", "\(method): GET", "\(method): GET"], ["\(uri): /free/a", "\(method): get/1"],
+                ["\(uri.replacing("-", with: "_")): /free/a", "\(method): GET"],
+                ["\(uri.replacing("-", with: ".")): /free/a", "\(method): GET"],
+                ["X-Rewrite-URL: /free/a", "X-Envoy-Original-Path: /free/a", "\(method): GET"],
+                ["Forwarded: path=/free/a", "X-Forwarded-Prefix: /free", "\(method): GET"],
+            ] {
+                let answer = try ask(lines)
+                #expect(answer.status == 403 && answer.headers["x-playgate-code"] == "edge_request_invalid", "\(lines)")
+            }
+            // Others' headers beside its own change nothing.
+            let others = [
+                "X-Original-URL: /free/a", "X-Rewrite-URL: /free/a", "X-Forwarded-Prefix: /free", "Forwarded: host=x",
+                "X-Envoy-Original-Path: /free/a", "X-HTTP-Method-Override: GET", "User-Agent: kube-probe/1",
+            ]
+            #expect(try ask(["\(uri): /vod/a", "\(method): GET"] + others).status == 401)
+        }
+    }
+
+    @Test func `7: takes the path for the path, and never the query`() async throws {
+        try await Self.with { (gate) throws in
+            for target in ["/vod/a?x=/free/", "/vod/a?/free/a", "/vod/free/?/free/"] {
+                #expect(try Self.check(gate, "forward", target).status == 401)
+            }
+        }
+    }
+
+    @Test func `11, 23: always answers every field, and escapes what a token says`() async throws {
+        try await Self.with { (gate) throws in
+            let token = try gate.token(GateSample.claims(mvpd: "Ev il\u{E9}%,;\"X"))
+            let answer = try Self.check(gate, "forward", "/vod/a?token=\(token)", ["X-Playgate-MVPD": "mine"])
+            #expect(answer.headers["x-playgate-mvpd"] == "Ev%20il%C3%A9%25%2C%3B%22X")
+        }
+    }
+
+    @Test func `14: answers unknown endpoints with a refusal, and dialects that are switched off`() async throws {
+        try await Self.with(Self.configuration(", dialects: [forward]")) { (gate) throws in
+            for path in [
+                "/", "/v1/check", "/v1/check/", "/v1/check/nginx", "/v1/check/forward/free/a", "/v1/check/envoy/free/a",
+                "/livez", "/metrics", "/v1/check/Forward", "/free/a",
+            ] {
+                let headers = ["X-Original-URI": "/free/a", "X-Original-Method": "GET"]
+                let answer = try HTTPConnection(gate.edge).request("GET", path, headers: headers)
+                #expect(answer.status == 403 && answer.headers["x-playgate-code"] == "edge_request_invalid", "\(path)")
+            }
+            #expect(try Self.check(gate, "forward", "/free/a").status == 200)
+        }
+    }
+
+    @Test func `21: gives one clean answer whatever stands around a request`() async throws {
+        try await Self.with { (gate) throws in
+            let own = "X-Forwarded-Uri: /free/a\r\nX-Forwarded-Method: GET\r\n"
+            let connection = try HTTPConnection(gate.edge)
+            for extra in [
+                "Range: bytes=0-1\r\n", "If-None-Match: *\r\nIf-Modified-Since: x\r\n", "TE: trailers\r\n",
+                "Expect: 100-continue\r\n", "Accept-Encoding: gzip\r\n",
+            ] {
+                try connection.send("GET /v1/check/forward HTTP/1.1\r\nHost: g\r\n\(own)\(extra)\r\n")
+                #expect(try connection.response().status == 200, "\(extra)")
+            }
+            for method in ["HEAD", "POST", "PUT", "OPTIONS", "TRACE", "PROPFIND"] {
+                try connection.send(
+                    "\(method) /v1/check/forward HTTP/1.1\r\nHost: g\r\n\(own)Content-Length: 3\r\n\r\nabc"
+                )
+                #expect(try connection.response().status == 200, "\(method)")
+            }
+            try connection.send(
+                "GET /v1/check/forward HTTP/1.1\r\nHost: g\r\n\(own)Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+            )
+            #expect(try connection.response().status == 200)
+            // Another protocol is never granted, and the connection does not hang on it.
+            try connection.send(
+                "GET /v1/check/forward HTTP/1.1\r\nHost: g\r\n\(own)Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+            )
+            let last = try connection.response()
+            #expect(last.status == 200 && last.headers["connection"] == "close")
+            #expect(connection.isClosedByPeer())
+        }
+    }
+
+    @Test func `answers requests that are sent ahead, in order, and takes headers of 16 KiB`() async throws {
+        try await Self.with { (gate) throws in
+            let connection = try HTTPConnection(gate.edge)
+            var text = ""
+            for number in 0..<50 {
+                let path = number.isMultiple(of: 2) ? "/free/a" : "/vod/a"
+                text +=
+                    "GET /v1/check/envoy\(path) HTTP/1.1\r\nHost: g\r\nX: \(String(repeating: "x", count: 300))\r\n\r\n"
+            }
+            try connection.send(text)
+            for number in 0..<50 { #expect(try connection.response().status == (number.isMultiple(of: 2) ? 200 : 401)) }
+            let big = ["X": String(repeating: "x", count: 16_384)]
+            #expect(try connection.request("GET", "/v1/check/envoy/free/a", headers: big).status == 200)
+        }
+    }
+
+    @Test func `22, 24: puts nothing of a request into a line of its own`() async throws {
+        try await Self.with { (gate) throws in
+            _ = try Self.check(gate, "forward", "/x\u{2028}\"y")
+            #expect(try gate.log("unknown_media").count == 1)
+            for line in try gate.folder.text("log").split(separator: "\n") {
+                #expect((try? JSONSerialization.jsonObject(with: Data(line.utf8))) != nil, "\(line)")
+            }
+        }
+    }
+
+    @Test func `26: lets one of many first uses pass`() async throws {
+        try await Self.with { (gate) throws in
+            let token = try gate.token()
+            let connections = try (0..<20).map { _ in try HTTPConnection(gate.edge) }
+            for connection in connections {
+                try connection.sendRequest("GET", "/v1/check/envoy/live/tnt/a?token=\(token)")
+            }
+            let statuses = try connections.map { try $0.response().status }
+            #expect(statuses.count { $0 == 200 } == 1 && statuses.count { $0 == 403 } == 19)
+        }
+    }
+
+    @Test func `leaves the event loop for a store that does input and output`() async throws {
+        let folder = try TemporaryFolder()
+        let use = "{ store: sqlite, sqlite: { file: \"\(folder.file("uses.sqlite"))\" } }"
+        try await Self.with(Self.configuration(use: use)) { (gate) throws in
+            let token = try gate.token()
+            let connection = try HTTPConnection(gate.edge)
+            for target in ["/live/tnt/a?token=\(token)", "/live/tnt/a?token=\(token)", "/vod/a?token=\(token)"] {
+                try connection.sendRequest("GET", "/v1/check/envoy\(target)")
+            }
+            #expect(try (0..<3).map { _ in try connection.response().status } == [200, 403, 200])
+        }
+    }
+
+    @Test func `refuses what it has no room for`() async throws {
+        try await Self.with(Self.configuration(use: "{ memory: { capacity: 1 } }")) { (gate) throws in
+            _ = try Self.check(gate, "nginx", "/live/tnt/a?token=\(try gate.token())")
+            let other = try gate.token(GateSample.claims(session: "another"))
+            let full = try Self.check(gate, "nginx", "/live/tnt/a?token=\(other)")
+            #expect(full.status == 403 && full.headers["x-playgate-status"] == "503")
+            #expect(full.headers["x-playgate-code"] == "use_store_full")
+        }
+    }
+}
