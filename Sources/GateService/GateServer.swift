@@ -4,6 +4,7 @@
 internal import GateStores
 internal import Logging
 package import MediaTokens
+internal import Metrics
 internal import NIOCore
 internal import PlaybackGate
 internal import ServiceLifecycle
@@ -129,6 +130,9 @@ public struct GateServer: Sendable {
             logger.info("listening", metadata: ["listener": "\(listener)", "address": "\(address)"])
             surroundings.onListening(listener, "\(address)")
         }
+        let connections = { (listener: String) in
+            Counter(label: "playgate_connections", dimensions: [("listener", listener)], factory: registry)
+        }
         let api = try HTTPListener(
             configuration.api.listener,
             APIResponder(
@@ -141,6 +145,7 @@ public struct GateServer: Sendable {
             ),
             group: loops,
             logger: logger.quieter,
+            accepted: connections("api"),
             clock: surroundings.clock,
             onListening: { announce("api", $0) }
         )
@@ -155,6 +160,7 @@ public struct GateServer: Sendable {
             ),
             group: loops,
             logger: logger.quieter,
+            accepted: connections("admin"),
             clock: surroundings.clock,
             onListening: { announce("admin", $0) }
         )
@@ -170,6 +176,7 @@ public struct GateServer: Sendable {
                 ),
                 group: loops,
                 logger: logger.quieter,
+                accepted: connections("edge"),
                 clock: surroundings.clock,
                 onListening: { announce("edge", $0) }
             )

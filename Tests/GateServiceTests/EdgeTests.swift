@@ -351,7 +351,7 @@ import Testing
 
     @Test func `leaves the event loop for a store that does input and output`() async throws {
         let folder = try TemporaryFolder()
-        let use = "{ store: sqlite, sqlite: { file: \"\(folder.file("uses.sqlite"))\" } }"
+        let use = "{ store: sqlite, deadline: 10s, sqlite: { file: \"\(folder.file("uses.sqlite"))\" } }"
         try await Self.with(Self.configuration(use: use)) { (gate) throws in
             let token = try gate.token()
             let connection = try HTTPConnection(gate.edge)

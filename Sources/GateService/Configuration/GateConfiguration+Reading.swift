@@ -529,7 +529,7 @@ extension TokenSource {
         let (header, segment) = (section.optionalString("header"), section.optionalString("segment"))
         let scheme = section.optionalString("scheme")
         guard names.count == 1, let key = names.first else {
-            section.note("", "one of query, cookie, header and segment says where the token is")
+            section.note(names.first ?? "query", "one of query, cookie, header and segment says where the token is")
             return nil
         }
         let name = query ?? cookie ?? header ?? segment ?? ""

@@ -3,6 +3,7 @@
 
 internal import Logging
 internal import MediaTokens
+internal import Metrics
 internal import NIOCore
 internal import NIOExtras
 internal import NIOHTTP1
@@ -19,9 +20,11 @@ struct HTTPListener<Responder: HTTPService>: Service {
     private let logger: Logger
     private let clock: @Sendable () -> Timestamp
     private let onListening: @Sendable (ListenerAddress) -> Void
+    private let accepted: Counter
 
     /// - Parameters:
     ///   - group: The event loops that answer.
+    ///   - accepted: Counts connections.
     ///   - onListening: Is told where it listens, once it does.
     /// - Throws: ``ConfigurationError`` where certificate or key cannot be used.
     init(
@@ -29,6 +32,7 @@ struct HTTPListener<Responder: HTTPService>: Service {
         _ responder: Responder,
         group: any EventLoopGroup,
         logger: Logger,
+        accepted: Counter,
         clock: @escaping @Sendable () -> Timestamp,
         onListening: @escaping @Sendable (ListenerAddress) -> Void
     ) throws(ConfigurationError) {
@@ -36,6 +40,7 @@ struct HTTPListener<Responder: HTTPService>: Service {
         self.responder = responder
         self.group = group
         self.logger = logger
+        self.accepted = accepted
         self.clock = clock
         self.onListening = onListening
         tls = try listener.tls.map { (tls) throws(ConfigurationError) in try tls.context() }
@@ -58,6 +63,7 @@ struct HTTPListener<Responder: HTTPService>: Service {
 
     private func bind(_ quiescing: ServerQuiescingHelper) async throws -> any Channel {
         let connections = listener.limits.connections
+        let accepted = accepted
         let (tls, limits, responder, clock) = (tls, HTTPTimeLimits(listener.limits), responder, clock)
         var decoding = NIOHTTPDecoderLimitConfiguration()
         decoding.maxHeaderFieldSize = listener.limits.headerBytes
@@ -75,7 +81,8 @@ struct HTTPListener<Responder: HTTPService>: Service {
                 }
             }
             .childChannelInitializer { [decoding] channel in
-                channel.eventLoop.makeCompletedFuture {
+                accepted.increment()
+                return channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
                     let decoder = HTTPRequestDecoder(limitConfiguration: decoding)

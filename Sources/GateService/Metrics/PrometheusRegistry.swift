@@ -93,6 +93,7 @@ final class PrometheusRegistry: MetricsFactory {
             "Time from receipt to decision, without the use store: catalogue, verification, policies.",
         "playgate_store_duration_seconds": "Time that the use store took.",
         "playgate_api_requests_total": "Requests to the API by status.",
+        "playgate_connections_total": "Connections that were accepted.",
         "playgate_edge_requests_total": "Checks of edges by dialect and status.",
     ]
 
