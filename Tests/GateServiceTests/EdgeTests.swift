@@ -12,7 +12,7 @@ import Testing
     private static let catalogue = """
             - { path: /vod/, resource: TNT, use: within-ttl }
             - { path: /free/, protected: false }
-            - { path: /own/, resource: TNT, use: within-ttl, tokens: [{ cookie: own }] }
+            - { path: /own/, resource: TNT, use: within-ttl, tokens: [{ cookie: own }, { segment: "own:" }] }
         """
 
     private static let sources = """
@@ -140,6 +140,7 @@ import Testing
                 ("/vod/t:\(encoded)/a", [:], "segment:t:"),
                 ("/vod/a?token=\(token)", ["Cookie": "mt=\(token)"], "query:token, cookie:mt"),
                 ("/own/a", ["Cookie": "own=\(token)"], "cookie:own"),
+                ("/own:\(encoded)/own/a", [:], "segment:own:"),
             ]
             for (target, headers, name) in shown {
                 let answer = try Self.check(gate, "forward", target, headers)
@@ -334,6 +335,23 @@ import Testing
             for line in try gate.folder.text("log").split(separator: "\n") {
                 #expect((try? JSONSerialization.jsonObject(with: Data(line.utf8))) != nil, "\(line)")
             }
+        }
+    }
+
+    @Test func `24: writes no token into the log, wherever it was`() async throws {
+        try await Self.with { (gate) throws in
+            let token = String(try gate.token().prefix(200))
+            let targets = [
+                "/vod/t:\(token)/a#x", "/vod/t:\(token)/a", "/none/t:\(token)", "/own:\(token)/own/a",
+                "/vod/a;?token=\(token)",
+                "/vod/a?token=\(token)&token=x", "/t:\(token)/../vod/a",
+            ]
+            for dialect in Self.dialects {
+                for target in targets { #expect(try Self.check(gate, dialect, target).status == 403, "\(target)") }
+            }
+            _ = try HTTPConnection(gate.edge).request("GET", "/v1/nothing/t:\(token)")
+            #expect(try gate.log("\"decision\":\"refuse\"", count: 29).count == 29)
+            #expect(try gate.folder.text("log").contains(token.prefix(20)) == false)
         }
     }
 

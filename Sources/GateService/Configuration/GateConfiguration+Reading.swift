@@ -516,6 +516,8 @@ extension GateConfiguration.Edge {
             section.note("tokens", "must not be more than \(ShownToken.maximumSources)")
         }
         self.tokensOfEntries = tokensOfEntries
+        let sources = Set(tokens).union(tokensOfEntries.values.joined())
+        segments = sources.filter { if case .segment = $0 { true } else { false } }
         let ceiling = section.duration("cacheCeiling", in: .zero ... .seconds(3600), default: .seconds(5))
         cacheCeiling = ceiling.components.seconds
     }

@@ -128,6 +128,8 @@ struct GateConfiguration: Sendable {
         var tokens: [TokenSource]
         /// The same for entries that have a list of their own.
         var tokensOfEntries: [PlaybackGate.Catalogue.Entry.Key: [TokenSource]]
+        /// All segments of paths that may be tokens, for whatever entry: none is part of a path, or of a log.
+        var segments: [TokenSource]
         /// For how many seconds an edge may keep an answer.
         var cacheCeiling: Int64
     }

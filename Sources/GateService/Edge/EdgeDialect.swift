@@ -25,6 +25,16 @@ enum EdgeDialect: String, CaseIterable, Sendable {
         }
     }
 
+    /// Where this dialect asks.
+    var endpoint: String {
+        switch self {
+        case .nginx: "/v1/check/nginx"
+        case .forward: "/v1/check/forward"
+        case .envoy: "/v1/check/envoy"
+        case .ats: "/v1/check/ats"
+        }
+    }
+
     /// Which paths are taken. nginx resolves empty and dot segments before it chooses a location, and so does the gate.
     /// The others hand on what they do not resolve, so that gate and origin may differ: that is no path at all.
     var pathForm: MediaPath.Form { self == .nginx ? .resolved : .asIs }

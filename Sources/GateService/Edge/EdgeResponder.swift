@@ -26,7 +26,8 @@ struct EdgeResponder: HTTPService {
             trace: TraceID(traceparent: request.first("traceparent")),
             edge: found?.dialect.rawValue ?? "none"
         )
-        var asked = PlaybackRequest(.path(request.path), token: nil, client: client)
+        // What cannot be understood is not logged either: there may be a token in it.
+        var asked = PlaybackRequest(.path(found?.dialect.endpoint ?? "/"), token: nil, client: client)
         // Where a reload has taken the section away, the listener stays until a restart, and lets nobody pass.
         guard let edge = snapshot.configuration.edge, edge.peers.trusts(request.connection) else {
             return refuse(.peerNotTrusted, asked, snapshot.gate, at: now)
@@ -52,7 +53,7 @@ struct EdgeResponder: HTTPService {
         _ asked: inout PlaybackRequest,
         _ check: Check
     ) -> HTTPReply<EdgeAnswer> {
-        let path = target.removingSegments(check.edge.tokens).path
+        let path = target.removingSegments(check.edge.segments).path
         asked.target = .path(path)
         let finding = check.gate.catalogue.find(path, form: check.dialect.pathForm)
         let sources = check.sources(finding)

@@ -44,7 +44,10 @@ struct HTTPRequest {
     let connection: HTTPConnection
 
     /// The target up to its query.
-    var path: Substring { head.uri.prefix { $0 != "?" } }
+    var path: Substring {
+        let mark = head.uri.utf8.firstIndex(of: UInt8(ascii: "?"))
+        return head.uri[..<(mark ?? head.uri.endIndex)]
+    }
 
     /// The value of a field; of several, the first.
     func first(_ name: String) -> String? { head.headers.first(name: name) }
