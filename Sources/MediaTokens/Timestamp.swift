@@ -55,6 +55,7 @@ extension Timestamp {
     /// This time in ISO 8601 in UTC, with milliseconds only where there are any: `2031-01-02T10:04:05Z`.
     public var iso8601: String {
         let date = CivilTime(self, offsetMinutes: 0)
+        if 0...9999 ~= date.year { return date.text }
         let fraction = date.millisecond == 0 ? "" : "." + date.millisecond.digits(3)
         return "\(date.dateText)T\(date.timeText)\(fraction)Z"
     }
@@ -113,6 +114,28 @@ struct CivilTime {
         case 4, 6, 9, 11: 30
         default: 31
         }
+    }
+
+    /// The whole in ISO 8601 in UTC, for years of four digits: every log line has one, and is made in one go.
+    fileprivate var text: String {
+        var text: [UInt8] = []
+        text.reserveCapacity(24)
+        func append(_ number: Int, _ width: Int, _ end: UInt8) {
+            var divisor = width == 4 ? 1000 : width == 3 ? 100 : 10
+            while divisor > 0 {
+                text.append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
+                divisor /= 10
+            }
+            text.append(end)
+        }
+        append(year, 4, UInt8(ascii: "-"))
+        append(month, 2, UInt8(ascii: "-"))
+        append(day, 2, UInt8(ascii: "T"))
+        append(hour, 2, UInt8(ascii: ":"))
+        append(minute, 2, UInt8(ascii: ":"))
+        append(second, 2, millisecond == 0 ? UInt8(ascii: "Z") : UInt8(ascii: "."))
+        if millisecond != 0 { append(millisecond, 3, UInt8(ascii: "Z")) }
+        return String(decoding: text, as: UTF8.self)
     }
 
     var dateText: String { "\(year.digits(4))-\(month.digits(2))-\(day.digits(2))" }

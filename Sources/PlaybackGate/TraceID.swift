@@ -21,10 +21,14 @@ public struct TraceID: Hashable, Sendable {
 }
 
 extension TraceID: CustomStringConvertible {
-    public var description: String { Self.digits(high) + Self.digits(low) }
-
-    private static func digits(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    public var description: String {
+        var digits: [UInt8] = []
+        digits.reserveCapacity(32)
+        for place in UInt64(0)..<32 {
+            let half = place < 16 ? high : low
+            let digit = UInt8(half >> (60 - 4 * (place % 16)) & 0xF)
+            digits.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+        }
+        return String(decoding: digits, as: UTF8.self)
     }
 }

@@ -39,8 +39,13 @@ package enum SHA256 {
 extension Sequence<UInt8> {
     /// Two lower-case hexadecimal digits for every byte.
     package var hexadecimal: String {
+        let digit = { (value: UInt8) in value < 10 ? 0x30 + value : 0x57 + value }
         var digits: [UInt8] = []
-        for byte in self { digits += [byte >> 4, byte & 15].map { $0 < 10 ? 0x30 + $0 : 0x57 + $0 } }
+        digits.reserveCapacity(2 * underestimatedCount)
+        for byte in self {
+            digits.append(digit(byte >> 4))
+            digits.append(digit(byte & 15))
+        }
         return String(decoding: digits, as: UTF8.self)
     }
 }
