@@ -251,6 +251,44 @@ import Testing
         }
     }
 
+    /// An address of this machine that is no loopback; nil where it has none.
+    private static func ownAddress(_ folder: TemporaryFolder) throws -> String? {
+        let python = try #require(Program.installed("python3"))
+        let script =
+            "import socket as s; u = s.socket(s.AF_INET, s.SOCK_DGRAM); u.connect(('192.0.2.1', 9)); print(u.getsockname()[0])"
+        let program = try Program(python, ["-c", script], log: folder.file("address"))
+        guard program.waitUntilExit() == 0 else { return nil }
+        let address = program.output.trimmingCharacters(in: .whitespacesAndNewlines)
+        return address.hasPrefix("127.") ? nil : address
+    }
+
+    @Test(arguments: [false, true]) func `2: answers nobody from afar but who is trusted`(isTrusted: Bool) async throws
+    {
+        let folder = try TemporaryFolder()
+        guard let address = try Self.ownAddress(folder) else {
+            FileHandle.standardError.write(Data("SKIPPED: this machine has no address but loopback\n".utf8))
+            return
+        }
+        let peers =
+            isTrusted ? ", trustedPeers: [\(address)/31]" : ", trustedPeers: [233.252.0.0/24, \"2001:db8::/32\"]"
+        let configuration = Self.configuration(peers)
+            .replacing("edge: { listen: \"127.0.0.1:0\"", with: "edge: { listen: \"0.0.0.0:0\"")
+        try await Self.with(configuration) { (gate) throws in
+            let port = try #require(gate.edge.split(separator: ":").last)
+            let curl = try #require(Program.installed("curl"))
+            let arguments = [
+                "-s", "-i", "--noproxy", "*", "-H", "X-Forwarded-Uri: /free/a", "-H", "X-Forwarded-Method: GET",
+                "http://\(address):\(port)/v1/check/forward",
+            ]
+            let program = try Program(curl, arguments, log: folder.file("answer"))
+            #expect(program.waitUntilExit() == 0)
+            let expected = isTrusted ? "X-Playgate-Code: unprotected" : "X-Playgate-Code: peer_not_trusted"
+            #expect(program.output.contains(expected), "\(program.output)")
+            // This machine is trusted whatever the list says.
+            #expect(try Self.check(gate, "forward", "/free/a").status == 200)
+        }
+    }
+
     @Test func `7: takes the path for the path, and never the query`() async throws {
         try await Self.with { (gate) throws in
             for target in ["/vod/a?x=/free/", "/vod/a?/free/a", "/vod/free/?/free/"] {

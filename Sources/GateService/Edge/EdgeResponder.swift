@@ -29,7 +29,8 @@ struct EdgeResponder: HTTPService {
         // What cannot be understood is not logged either: there may be a token in it.
         var asked = PlaybackRequest(.path(found?.dialect.endpoint ?? "/"), token: nil, client: client)
         // Where a reload has taken the section away, the listener stays until a restart, and lets nobody pass.
-        guard let edge = snapshot.configuration.edge, edge.peers.trusts(request.connection) else {
+        guard let edge = snapshot.configuration.edge, edge.peers.trusts(request.connection, snapshot: snapshot.number)
+        else {
             return refuse(.peerNotTrusted, asked, snapshot.gate, at: now)
         }
         guard let (dialect, rest) = found, edge.dialects.contains(dialect),

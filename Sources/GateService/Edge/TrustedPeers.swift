@@ -10,11 +10,13 @@ struct TrustedPeers: Hashable, Sendable {
     /// The SHA-256 of client certificates.
     var certificates: [[UInt8]] = []
 
-    /// Whether the peer is trusted; found out once for a connection.
-    func trusts(_ connection: HTTPConnection) -> Bool {
-        if let known = connection.isTrusted { return known }
+    /// Whether the peer is trusted; found out once for a connection, and again after a reload.
+    ///
+    /// - Parameter snapshot: The number of the snapshot that these peers are of.
+    func trusts(_ connection: HTTPConnection, snapshot: UInt64) -> Bool {
+        if let known = connection.trust, known.snapshot == snapshot { return known.isTrusted }
         let isTrusted = isAddressTrusted(connection.channel.remoteAddress) || isCertificateTrusted(connection)
-        connection.isTrusted = isTrusted
+        connection.trust = (snapshot, isTrusted)
         return isTrusted
     }
 

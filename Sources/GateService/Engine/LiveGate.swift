@@ -14,6 +14,10 @@ final class LiveGate: Sendable {
         let gate: Gate
         let configuration: GateConfiguration
         let loaded: Timestamp
+        /// A number that no other snapshot of this process has.
+        let number = Snapshot.count.add(1, ordering: .relaxed).newValue
+
+        private static let count = Atomic<UInt64>(0)
 
         init(gate: Gate, configuration: GateConfiguration, loaded: Timestamp) {
             self.gate = gate

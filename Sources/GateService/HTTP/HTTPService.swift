@@ -57,8 +57,8 @@ struct HTTPRequest {
 final class HTTPConnection {
     let channel: any Channel
 
-    /// What the service has found out about the peer, once it has; see `TrustedPeers`.
-    var isTrusted: Bool?
+    /// What was found out about the peer, and by the word of which snapshot; see `TrustedPeers`.
+    var trust: (snapshot: UInt64, isTrusted: Bool)?
 
     init(_ channel: any Channel) { self.channel = channel }
 
