@@ -361,7 +361,11 @@ private final class Tally: Sendable {
                                     )
                                 }
                                 if answer.headers["connection"] == "close" { connection = nil }
-                            } catch is HTTPConnection.Failure { connection = nil }
+                            } catch let failure as HTTPConnection.Failure {
+                                // It may be closed for what it sent, but never left waiting.
+                                if failure.isTimeout { throw failure }
+                                connection = nil
+                            }
                         }
                     }
                 }

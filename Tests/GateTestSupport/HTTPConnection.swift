@@ -8,7 +8,11 @@ package final class HTTPConnection {
     private let socket: Int32
     private var received: [UInt8] = []
 
-    package struct Failure: Error { package let reason: String }
+    package struct Failure: Error {
+        package let reason: String
+        /// Whether the server did nothing for too long.
+        package var isTimeout = false
+    }
 
     /// What a server answered.
     package struct Response: Sendable {
@@ -27,7 +31,7 @@ package final class HTTPConnection {
     /// Connects to `HOST:PORT` of this machine, or `unix:PATH`.
     package init(_ address: String) throws {
         if address.hasPrefix("unix:") {
-            socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+            socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             var name = sockaddr_un()
             name.sun_family = sa_family_t(AF_UNIX)
             let path = [UInt8](address.dropFirst(5).utf8)
@@ -42,7 +46,7 @@ package final class HTTPConnection {
             guard let port = address.split(separator: ":").last.flatMap({ UInt16($0) }) else {
                 throw Failure(reason: "no port in \(address)")
             }
-            socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             var one: Int32 = 1
             unsafe setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
             var name = sockaddr_in()
@@ -59,6 +63,7 @@ package final class HTTPConnection {
         // Nothing that a test waits for takes that long; what does is a failure, and not for ever.
         var limit = timeval(tv_sec: 30, tv_usec: 0)
         unsafe setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        unsafe setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
     deinit { close(socket) }
@@ -76,7 +81,7 @@ package final class HTTPConnection {
                     Int32(MSG_NOSIGNAL)
                 )
             }
-            guard count > 0 else { throw Failure(reason: "cannot send: \(errno)") }
+            guard count > 0 else { throw Failure(reason: "cannot send: \(errno)", isTimeout: errno == EAGAIN) }
             sent += count
         }
     }
@@ -167,7 +172,7 @@ package final class HTTPConnection {
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         let count = unsafe buffer.withUnsafeMutableBytes { unsafe recv(socket, $0.baseAddress, $0.count, 0) }
         guard count != 0, !(count < 0 && errno == ECONNRESET) else { throw Failure(reason: Self.ended) }
-        guard count > 0 else { throw Failure(reason: "cannot receive: \(errno)") }
+        guard count > 0 else { throw Failure(reason: "cannot receive: \(errno)", isTimeout: errno == EAGAIN) }
         received += buffer[..<count]
     }
 }

@@ -2,45 +2,78 @@
 // Copyright the Playgate authors.
 
 import Foundation
+import Synchronization
 
 /// A program that runs beside a test, until the test is done with it.
+///
+/// Not Foundation's `Process`: it learns of an end by a socket that another program, started in the same moment, may
+/// inherit, and then waits for that one too.
 package final class Program: Sendable {
-    private let process: Process
+    private let identifier: pid_t
+    private let end = Mutex<Int32?>(nil)
     /// What the program writes to standard output and standard error.
     package let log: String
+
+    package struct NotStarted: Error { let program: String, reason: Int32 }
 
     /// Starts a program.
     ///
     /// - Parameters:
     ///   - program: Its path.
     ///   - log: The file that its output is appended to.
-    package init(_ program: String, _ arguments: [String], log: String) throws {
-        if !FileManager.default.fileExists(atPath: log) {
-            _ = FileManager.default.createFile(atPath: log, contents: nil)
-        }
-        let output = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
-        try output.seekToEnd()
-        process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = output
+    ///   - keeping: A file descriptor that it gets as its number 3; it gets no other.
+    package init(_ program: String, _ arguments: [String], log: String, keeping descriptor: Int32? = nil) throws {
         self.log = log
-        try process.run()
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe _ = posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        unsafe posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        unsafe posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        if let descriptor { unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, 3) }
+        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+            guard let number = Int32(name), number > (descriptor == nil ? 2 : 3) else { continue }
+            unsafe posix_spawn_file_actions_addclose(&actions, number)
+        }
+        var words: [UnsafeMutablePointer<CChar>?] = unsafe ([program] + arguments).map { unsafe strdup($0) }
+        defer { unsafe words.forEach { unsafe free($0) } }
+        unsafe words.append(nil)
+        var identifier: pid_t = 0
+        let result = unsafe posix_spawn(&identifier, program, &actions, nil, words, environ)
+        guard result == 0 else { throw NotStarted(program: program, reason: result) }
+        self.identifier = identifier
     }
 
-    deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+    deinit {
+        if isRunning {
+            signal(SIGKILL)
+            _ = waitUntilExit()
+        }
+    }
 
-    package var isRunning: Bool { process.isRunning }
+    package var isRunning: Bool { status == nil }
 
-    /// Sends a signal.
-    package func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+    /// Sends a signal, if the program still runs.
+    package func signal(_ number: Int32) { end.withLock { if $0 == nil { kill(identifier, number) } } }
 
     /// Waits until the program has ended, and returns its exit status; that of a signal is the signal's number, negative.
+    /// One that does not end within a minute is killed.
     package func waitUntilExit() -> Int32 {
-        process.waitUntilExit()
-        return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+        if !eventually(within: 60, { !isRunning }) { signal(SIGKILL) }
+        _ = eventually { !isRunning }
+        return status ?? Int32.min
+    }
+
+    private var status: Int32? {
+        end.withLock { end in
+            if end == nil {
+                var status: Int32 = 0
+                if unsafe waitpid(identifier, &status, WNOHANG) == identifier {
+                    end = status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
+                }
+            }
+            return end
+        }
     }
 
     package var output: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
