@@ -15,7 +15,7 @@ build: setup  ## Build the command line (.build/release/playgate)
 demo: build  ## Make keys and tokens, and see the verifier and the gate let in and refuse for the right reasons
 	@scripts/demo .build/release/playgate
 
-test:  ## Run all tests, against real Redis, SQLite, nginx, OpenSSL and curl
+test:  ## Run all tests, against real Redis, SQLite, edges, OpenSSL and curl
 	@scripts/setup test
 	swift build --build-tests
 	@scripts/test

@@ -122,7 +122,10 @@ let package = Package(
         // What tests of the gate share: keys, tokens, peers that are started and stopped.
         .target(
             name: "GateTestSupport",
-            dependencies: ["MediaResources", "MediaTokens", "PlaybackGate"],
+            dependencies: [
+                "MediaResources", "MediaTokens", "PlaybackGate", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            ],
             path: "Tests/GateTestSupport",
             swiftSettings: settings
         ),

@@ -103,6 +103,15 @@ import Testing
                 #expect(answer.status == 200 && answer.headers["x-playgate-code"] == "within_ttl")
                 #expect(answer.headers["cache-control"] == "max-age=5" && answer.headers["x-accel-expires"] == "5")
             }
+            // Caches that go by the check's own URL are told what else it depends on.
+            let vary = "Authorization, Cookie, X-Media-Token"
+            let rows = [
+                ("nginx", nil), ("forward", "X-Forwarded-Uri, X-Forwarded-Method, \(vary)"), ("envoy", vary),
+                ("ats", vary),
+            ]
+            for (dialect, fields) in rows {
+                #expect(try Self.check(gate, dialect, "/vod/s?token=\(token)").headers["vary"] == fields)
+            }
             let start = gate.now
             // Never longer than the token lives.
             let life = GateSample.claims().timeToLiveMilliseconds

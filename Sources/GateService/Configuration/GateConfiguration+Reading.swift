@@ -518,6 +518,7 @@ extension GateConfiguration.Edge {
         self.tokensOfEntries = tokensOfEntries
         let sources = Set(tokens).union(tokensOfEntries.values.joined())
         segments = sources.filter { if case .segment = $0 { true } else { false } }
+        tokenHeaders = Set(sources.compactMap(\.headerName)).sorted().joined(separator: ", ")
         let ceiling = section.duration("cacheCeiling", in: .zero ... .seconds(3600), default: .seconds(5))
         cacheCeiling = ceiling.components.seconds
     }

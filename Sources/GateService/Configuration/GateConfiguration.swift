@@ -130,6 +130,8 @@ struct GateConfiguration: Sendable {
         var tokensOfEntries: [PlaybackGate.Catalogue.Entry.Key: [TokenSource]]
         /// All segments of paths that may be tokens, for whatever entry: none is part of a path, or of a log.
         var segments: [TokenSource]
+        /// The headers of clients that an answer depends on, for `Vary`: where tokens are.
+        var tokenHeaders: String
         /// For how many seconds an edge may keep an answer.
         var cacheCeiling: Int64
     }

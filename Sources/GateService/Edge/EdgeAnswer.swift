@@ -15,8 +15,18 @@ struct EdgeAnswer: HTTPAnswer {
     /// The sources that have the token, as bits, and all that there are.
     let shownIn: UInt16
     let sources: [TokenSource]
-    /// For how many seconds the answer may be kept; 0 is not at all.
-    let maximumAge: Int64
+    let keeping: Keeping
+
+    /// How long an answer may be kept, and by what.
+    struct Keeping {
+        /// In seconds; 0 is not at all.
+        let seconds: Int64
+        /// What of the check it depends on, beside its URL: headers of the dialect, and those with tokens.
+        let varying: StaticString?
+        let tokenHeaders: String
+
+        static let none = Keeping(seconds: 0, varying: nil, tokenHeaders: "")
+    }
 
     /// 401 where a token would help; edges make other statuses 500.
     var status: Int {
@@ -42,13 +52,19 @@ struct EdgeAnswer: HTTPAnswer {
     }
 
     private func writeCaching(into buffer: inout ByteBuffer) {
-        guard maximumAge > 0 else {
+        guard keeping.seconds > 0 else {
             return _ = buffer.writeStaticString("Cache-Control: no-store\r\nX-Accel-Expires: 0\r\n")
         }
         buffer.writeStaticString("Cache-Control: max-age=")
-        buffer.writeInteger(decimal: maximumAge)
+        buffer.writeInteger(decimal: keeping.seconds)
         buffer.writeStaticString("\r\nX-Accel-Expires: ")
-        buffer.writeInteger(decimal: maximumAge)
+        buffer.writeInteger(decimal: keeping.seconds)
+        buffer.writeStaticString("\r\n")
+        guard let varying = keeping.varying, varying.utf8CodeUnitCount > 0 || !keeping.tokenHeaders.isEmpty else { return }
+        buffer.writeStaticString("Vary: ")
+        buffer.writeStaticString(varying)
+        if varying.utf8CodeUnitCount > 0, !keeping.tokenHeaders.isEmpty { buffer.writeStaticString(", ") }
+        buffer.writeString(keeping.tokenHeaders)
         buffer.writeStaticString("\r\n")
     }
 

@@ -25,6 +25,17 @@ enum EdgeDialect: String, CaseIterable, Sendable {
         }
     }
 
+    /// Whether a cache that keeps answers by the check's own URL must look at headers too, and at which beside those with
+    /// tokens; nil where it need not. nginx keeps them by the key that its configuration names, and by `Vary` only after
+    /// its client's headers, which say less.
+    var varying: StaticString? {
+        switch self {
+        case .nginx: nil
+        case .forward: "X-Forwarded-Uri, X-Forwarded-Method"
+        case .envoy, .ats: ""
+        }
+    }
+
     /// Where this dialect asks.
     var endpoint: String {
         switch self {

@@ -68,7 +68,7 @@ struct EdgeResponder: HTTPService {
                 trace: question.request.client.trace,
                 shownIn: shown.sources,
                 sources: sources,
-                maximumAge: check.maximumAge(decision)
+                keeping: check.keeping(decision)
             )
         }
         guard inHand.take() else {
@@ -97,7 +97,7 @@ struct EdgeResponder: HTTPService {
         let decision = gate.refuse(code, request, at: now)
         requests.count(EdgeDialect(rawValue: request.client.edge ?? ""), decision)
         return .now(
-            EdgeAnswer(decision: decision, trace: request.client.trace, shownIn: 0, sources: [], maximumAge: 0)
+            EdgeAnswer(decision: decision, trace: request.client.trace, shownIn: 0, sources: [], keeping: .none)
         )
     }
 }
@@ -109,17 +109,21 @@ extension EdgeResponder.Check {
         return edge.tokensOfEntries[entry.key] ?? edge.tokens
     }
 
-    /// For how many seconds the answer may be kept: not at all where something was used up, or refused, or may be another
-    /// one a moment later; else not beyond the life of the token.
-    fileprivate func maximumAge(_ decision: Decision) -> Int64 {
-        guard case .allow(let allowance) = decision else { return 0 }
+    /// How long the answer may be kept: not at all where something was used up, or refused, or may be another one a moment
+    /// later; else not beyond the life of the token.
+    fileprivate func keeping(_ decision: Decision) -> EdgeAnswer.Keeping {
+        guard case .allow(let allowance) = decision else { return .none }
         switch allowance.reason {
-        case .unprotected: return edge.cacheCeiling
+        case .unprotected: return keeping(seconds: edge.cacheCeiling)
         case .withinTTL:
             let left = (allowance.expires?.millisecondsSince1970 ?? 0) - now.millisecondsSince1970
-            return min(max(left / 1000, 0), edge.cacheCeiling)
-        case .verified, .repeated, .useUnknown, .shadow: return 0
+            return keeping(seconds: min(max(left / 1000, 0), edge.cacheCeiling))
+        case .verified, .repeated, .useUnknown, .shadow: return .none
         }
+    }
+
+    private func keeping(seconds: Int64) -> EdgeAnswer.Keeping {
+        EdgeAnswer.Keeping(seconds: seconds, varying: dialect.varying, tokenHeaders: edge.tokenHeaders)
     }
 }
 

@@ -23,6 +23,15 @@ enum TokenSource: Hashable, Sendable {
         case .segment(let prefix): "segment:\(prefix)"
         }
     }
+
+    /// The header that it is in, if it is in one.
+    var headerName: String? {
+        switch self {
+        case .header(let name, _): name
+        case .cookie: "Cookie"
+        case .query, .segment: nil
+        }
+    }
 }
 
 /// The token that a request shows, out of all the places where it may.

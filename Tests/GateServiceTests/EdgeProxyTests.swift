@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateService
+import GateTestSupport
+import MediaTokens
+import Testing
+
+/// Every edge as its page in `docs/edges` says, for real, between a client and an origin.
+@Suite(.serialized) struct `Behind a real edge` {
+    private static func configuration(_ edge: EdgeProxy, _ folder: TemporaryFolder, more: String = "") -> String {
+        let listen = edge.asksOverTCP ? "127.0.0.1:0" : "unix:\(folder.file("edge.sock"))"
+        return RunningGate.configuration(
+            """
+            use: { memory: { capacity: 1000 } }
+            edge: { listen: "\(listen)", tokens: [{ query: token }, { cookie: media_token }] }
+            """,
+            catalogue: """
+                    - { path: /live/seg/, resource: TNT, use: within-ttl }
+                    - { path: /live/free/, protected: false }
+                """
+        )
+    }
+
+    /// Runs `body` with a gate, and the edge in front of it.
+    private static func with(
+        _ edge: EdgeProxy,
+        _ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void
+    ) async throws {
+        guard edge.isInstalled else { return }
+        let folder = try TemporaryFolder()
+        try await RunningGate.with(configuration(edge, folder)) { (gate) throws in
+            let address = edge.asksOverTCP ? gate.edge : folder.file("edge.sock")
+            try body(gate, try RunningEdge(edge, folder, gate: address))
+        }
+    }
+
+    @Test(arguments: EdgeProxy.allCases)
+    func `2, 9, 11: plays with a token, and takes a client's word for nothing`(edge: EdgeProxy) async throws {
+        try await Self.with(edge) { (gate, proxy) throws in
+            let spoofed = [
+                "X-Playgate-MVPD": "mine", "X-Playgate-State": "allowed", "X-Playgate-Decision": "allow",
+                "X-Original-URI": "/live/free/a", "X-Original-Method": "OPTIONS", "X-Forwarded-Uri": "/live/free/a",
+                "X-Forwarded-Method": "HEAD", "X-Forwarded-Prefix": "/live/free", "X-Rewrite-URL": "/live/free/a",
+                "X-Envoy-Original-Path": "/live/free/a", "Forwarded": "for=127.0.0.1;host=free", "Cookie": "a=b",
+            ]
+            #expect(try proxy.get("/live/tnt/a.m3u8", spoofed).status == 401)
+            #expect(try proxy.get("/live/none", spoofed).status == (edge.hasFullStatus ? 404 : 403))
+            let played = try proxy.get("/live/tnt/a.m3u8?token=\(try gate.token())&x=y", spoofed)
+            let lines = played.body.split(separator: "\n")
+            // The origin gets the path alone, and never the token.
+            #expect(played.status == 200 && lines.first == "GET /live/tnt/a.m3u8", "\(played)")
+            #expect(!lines.contains { $0.hasPrefix("cookie:") }, "\(played)")
+            let named = lines.filter { $0.hasPrefix("x-playgate-mvpd:") }
+            #expect(named == (edge.namesMVPD ? ["x-playgate-mvpd: SandboxMVPD"] : []), "\(played)")
+            let free = try proxy.get("/live/free/a", ["X-Playgate-MVPD": "mine"])
+            #expect(free.status == 200 && !free.body.contains("mine"), "\(free)")
+            #expect(proxy.origin.requests == 2)
+        }
+    }
+
+    @Test(arguments: EdgeProxy.allCases)
+    func `says why it does not play`(edge: EdgeProxy) async throws {
+        try await Self.with(edge) { (gate, proxy) throws in
+            let used = try gate.token()
+            #expect(try proxy.get("/live/tnt/a?token=\(used)").status == 200)
+            let expired = try gate.token()
+            gate.now = gate.now.advanced(byMilliseconds: 500_000)
+            let foreign = try GateSample.foreign.get().issuer.issue(GateSample.claims(), at: gate.now).serialized
+            let other = try gate.token(GateSample.claims(resource: "TBS"))
+            let (first, second) = (try gate.token(), try gate.token(GateSample.claims(session: "another")))
+            let rows: [(target: String, cookie: String?, status: Int, full: Int, code: String)] = [
+                ("/live/tnt/a", nil, 401, 401, "media_token_missing"),
+                ("/live/tnt/a?token=\(expired)", nil, 403, 403, "expired"),
+                ("/live/tnt/b?token=\(foreign)", nil, 403, 403, "untrusted_signature"),
+                ("/live/tnt/b?token=\(other)", nil, 403, 403, "resource_mismatch"),
+                ("/live/tnt/b?token=%3Cx", nil, 403, 403, "invalid_envelope"),
+                ("/live/tnt/b?token=\(first)", second, 403, 403, "token_conflict"),
+                ("/live/none?token=\(first)", nil, 403, 404, "unknown_media"),
+                ("/live/tnt/x%2fy?token=\(first)", nil, 403, 404, "invalid_path"),
+            ]
+            for row in rows {
+                let answer = try proxy.get(row.target, row.cookie.map { ["Cookie": "media_token=\($0)"] } ?? [:])
+                #expect(answer.status == (edge.hasFullStatus ? row.full : row.status), "\(row.code) \(answer)")
+                #expect(answer.headers["x-playgate-code"] == row.code, "\(answer)")
+                #expect(answer.headers["x-playgate-trace"]?.count == 32, "\(answer)")
+            }
+            // The cache of an edge does not make a token good for twice.
+            gate.now = gate.now.advanced(byMilliseconds: -500_000)
+            let again = try proxy.get("/live/tnt/a?token=\(used)")
+            #expect(again.status == 403 && again.headers["x-playgate-code"] == "token_already_used", "\(again)")
+            #expect(proxy.origin.requests == 1)
+        }
+    }
+
+    @Test(arguments: EdgeProxy.allCases)
+    func `14: lets nobody pass while the gate is away or hangs`(edge: EdgeProxy) async throws {
+        guard edge.isInstalled else { return }
+        let folder = try TemporaryFolder()
+        // A gate that takes connections, and never answers.
+        let python = try #require(Program.installed("python3"))
+        let script = """
+            import socket, sys, time
+            path = sys.argv[1]
+            s = socket.socket(socket.AF_UNIX) if path else socket.socket()
+            s.bind(path or ("127.0.0.1", 0)); print("bound", s.getsockname()[1:], flush=True)
+            sys.argv[2] == "listen" and (s.listen(), print("ready", flush=True))
+            time.sleep(300)
+            """
+        for mode in ["closed", "listen"] {
+            let path = edge.asksOverTCP ? "" : folder.file("\(mode).sock")
+            let gate = try Program(python, ["-c", script, path, mode], log: folder.file("\(mode).log"))
+            #expect(eventually { gate.output.contains(mode == "listen" ? "ready" : "bound") })
+            let port = gate.output.split(separator: "\n").first?.filter(\.isNumber) ?? ""
+            let address = edge.asksOverTCP ? "127.0.0.1:\(port)" : path
+            let proxy = try RunningEdge(edge, folder, gate: address, isPatient: false)
+            for target in ["/live/seg/1", "/live/free/1", "/live/tnt/1?token=abc"] {
+                let start = ContinuousClock.now
+                let answer = try proxy.get(target)
+                #expect([500, 502, 503, 504].contains(answer.status), "\(mode) \(answer)")
+                // The pages say half a second or so; none of the edges would give up this early by itself.
+                #expect(start.duration(to: .now) < .seconds(8))
+            }
+            #expect(proxy.origin.requests == 0)
+            gate.signal(SIGKILL)
+        }
+    }
+
+    @Test(arguments: EdgeProxy.allCases)
+    func `asks on connections that it keeps`(edge: EdgeProxy) async throws {
+        try await Self.with(edge) { (gate, proxy) throws in
+            let token = try gate.token()
+            for number in 0..<50 { #expect(try proxy.get("/live/seg/\(number)?token=\(token)").status == 200) }
+            #expect(try gate.metric("playgate_edge_requests_total{edge=\"\(edge.dialect)\",status=\"200\"}") == 50)
+            // One, and what the edge opened to see whether it can.
+            let connections = try gate.metric("playgate_connections_total{listener=\"edge\"}") ?? 0
+            #expect(connections <= 4, "\(connections)")
+        }
+    }
+
+    @Test(arguments: EdgeProxy.allCases)
+    func `13: shows nobody what another viewer, or another path, was allowed`(edge: EdgeProxy) async throws {
+        try await Self.with(edge) { (gate, proxy) throws in
+            let cookie = ["Cookie": "media_token=\(try gate.token())"]
+            for _ in 0..<3 {
+                #expect(try proxy.get("/live/seg/1", cookie).status == 200)
+                #expect(try proxy.get("/live/seg/1").status == 401)
+                #expect(try proxy.get("/live/seg/1", ["Cookie": "media_token=x"]).status == 403)
+                #expect(try proxy.get("/live/seg/1?token=x").status == 403)
+                #expect(try proxy.get("/live/tnt/1", ["Cookie": "media_token=x"]).status == 403)
+                #expect(try proxy.get("/live/none", cookie).status == (edge.hasFullStatus ? 404 : 403))
+                #expect(try proxy.get("/live/free/1").status == 200)
+                #expect(try proxy.get("/live/seg/1/../../none", cookie).status != 200)
+            }
+        }
+    }
+
+    /// Whatever an edge makes of a target: where the gate let it pass, the origin got the path that was decided about.
+    @Test(arguments: EdgeProxy.allCases)
+    func `3, 4, 5, 6: never lets pass what the origin reads as something else`(edge: EdgeProxy) async throws {
+        try await Self.with(edge) { (gate, proxy) throws in
+            let parts = [
+                "live", "free", "tnt", "/", "//", "..", ".", "%2e", "%2E%2e", "%2f", "%5c", "\\", ";a=b", ";", "%23",
+                "%3f", "?", "#", "a.ts", "%66ree", "%c0%af", "%00", "%252e", "&", "=", "%", "é",
+            ]
+            var random = SeededGenerator(seed: 7)
+            var (passed, refused) = (0, 0)
+            var connection = try proxy.connect()
+            for _ in 0..<5000 {
+                var target = "/live/free/"
+                for _ in 0..<Int.random(in: 0...6, using: &random) {
+                    target += parts.randomElement(using: &random) ?? ""
+                    if Bool.random(using: &random) { target += "/" }
+                }
+                guard let answer = try? connection.request("GET", target) else {
+                    connection = try proxy.connect()
+                    continue
+                }
+                if answer.headers["connection"]?.lowercased() == "close" { connection = try proxy.connect() }
+                guard answer.status == 200 else {
+                    refused += 1
+                    continue
+                }
+                passed += 1
+                let seen = answer.body.split(separator: "\n").first?.split(separator: " ").last ?? ""
+                // What a common origin makes of it: decoded, segments resolved.
+                let path = String(seen.prefix { $0 != "?" }).removingPercentEncoding ?? ""
+                var kept: [Substring] = []
+                for segment in path.split(separator: "/") where segment != "." {
+                    if segment == ".." { _ = kept.popLast() } else { kept.append(segment) }
+                }
+                #expect(kept.starts(with: ["live", "free"]), "\(target) \(seen)")
+                #expect(!path.contains("\\") && !path.contains(";") && !path.contains("\0"), "\(target) \(seen)")
+            }
+            #expect(passed > 200 && refused > 1000, "\(passed) \(refused)")
+        }
+    }
+}

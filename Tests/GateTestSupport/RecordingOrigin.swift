@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// An origin server that answers with what it was asked: the request line, then the headers, a line each. Its answers may
+/// be kept by caches.
+package final class RecordingOrigin: Sendable {
+    private let channel: any Channel
+    private let counter = Counter()
+
+    /// The port on 127.0.0.1 that it listens on.
+    package let port: Int
+
+    package init() throws {
+        let counter = counter
+        channel = try ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+                    try channel.pipeline.syncOperations.addHandler(Answerer(counter))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).wait()
+        port = channel.localAddress?.port ?? 0
+    }
+
+    deinit { channel.close(promise: nil) }
+
+    /// How many requests it has answered.
+    package var requests: Int { counter.value.withLock { $0 } }
+
+    private final class Counter: Sendable { let value = Mutex(0) }
+
+    private final class Answerer: ChannelInboundHandler {
+        typealias InboundIn = HTTPServerRequestPart
+        typealias OutboundOut = HTTPServerResponsePart
+
+        private let counter: Counter
+        private var head: HTTPRequestHead?
+
+        init(_ counter: Counter) { self.counter = counter }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            switch unwrapInboundIn(data) {
+            case .head(let head): self.head = head
+            case .body: break
+            case .end: if let head { answer(head, context) }
+            }
+        }
+
+        private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+            counter.value.withLock { $0 += 1 }
+            var text = "\(head.method) \(head.uri)\n"
+            for (name, value) in head.headers { text += "\(name.lowercased()): \(value)\n" }
+            let headers: HTTPHeaders = [
+                "Content-Length": "\(text.utf8.count)", "Content-Type": "text/plain", "Cache-Control": "max-age=60",
+            ]
+            let answer = HTTPResponseHead(version: .http1_1, status: .ok, headers: headers)
+            context.write(wrapOutboundOut(.head(answer)), promise: nil)
+            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        }
+    }
+}
