@@ -60,7 +60,9 @@ struct EdgeAnswer: HTTPAnswer {
         buffer.writeStaticString("\r\nX-Accel-Expires: ")
         buffer.writeInteger(decimal: keeping.seconds)
         buffer.writeStaticString("\r\n")
-        guard let varying = keeping.varying, varying.utf8CodeUnitCount > 0 || !keeping.tokenHeaders.isEmpty else { return }
+        guard let varying = keeping.varying, varying.utf8CodeUnitCount > 0 || !keeping.tokenHeaders.isEmpty else {
+            return
+        }
         buffer.writeStaticString("Vary: ")
         buffer.writeStaticString(varying)
         if varying.utf8CodeUnitCount > 0, !keeping.tokenHeaders.isEmpty { buffer.writeStaticString(", ") }
