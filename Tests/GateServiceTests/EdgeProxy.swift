@@ -71,7 +71,8 @@ enum EdgeProxy: String, CaseIterable {
 final class RunningEdge {
     let origin: RecordingOrigin
     private let program: Program
-    private let address: String
+    /// Where players connect.
+    let address: String
 
     /// - Parameters:
     ///   - gate: Where the gate is: the path of a socket, or an address.

@@ -260,24 +260,10 @@ import Testing
         }
     }
 
-    /// An address of this machine that is no loopback; nil where it has none.
-    private static func ownAddress(_ folder: TemporaryFolder) throws -> String? {
-        let python = try #require(Program.installed("python3"))
-        let script =
-            "import socket as s; u = s.socket(s.AF_INET, s.SOCK_DGRAM); u.connect(('192.0.2.1', 9)); print(u.getsockname()[0])"
-        let program = try Program(python, ["-c", script], log: folder.file("address"))
-        guard program.waitUntilExit() == 0 else { return nil }
-        let address = program.output.trimmingCharacters(in: .whitespacesAndNewlines)
-        return address.hasPrefix("127.") ? nil : address
-    }
-
     @Test(arguments: [false, true]) func `2: answers nobody from afar but who is trusted`(isTrusted: Bool) async throws
     {
         let folder = try TemporaryFolder()
-        guard let address = try Self.ownAddress(folder) else {
-            FileHandle.standardError.write(Data("SKIPPED: this machine has no address but loopback\n".utf8))
-            return
-        }
+        guard let address = try ownAddress(folder) else { return }
         let peers =
             isTrusted ? ", trustedPeers: [\(address)/31]" : ", trustedPeers: [233.252.0.0/24, \"2001:db8::/32\"]"
         let configuration = Self.configuration(peers)

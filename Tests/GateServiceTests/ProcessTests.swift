@@ -7,74 +7,6 @@ import MediaTokens
 import Synchronization
 import Testing
 
-/// `playgate serve` as operators run it: a process of its own, with the clock of the machine.
-private final class ServedGate: Sendable {
-    let folder: TemporaryFolder
-    let program: Program
-    let addresses: [String: String]
-
-    /// Starts a gate in `folder` and waits until it listens.
-    init(_ folder: TemporaryFolder, _ configuration: String, name: String = "gate") throws {
-        self.folder = folder
-        try folder.write("signer.pem", try GateSample.current.get().keys.signerCertificate)
-        let file = try folder.write("\(name).yaml", configuration)
-        let log = folder.file("\(name)-\(UUID().uuidString).log")
-        program = try Program(Program.built("playgate"), ["serve", "--config", file], log: log)
-        let program = program
-        guard eventually({ program.output.components(separatedBy: "\"listening\"").count > 2 }) else {
-            throw NotStarted(log: program.output)
-        }
-        var addresses: [String: String] = [:]
-        for line in program.output.split(separator: "\n") where line.contains("\"listening\"") {
-            let facts = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String] ?? [:]
-            addresses[facts["listener"] ?? ""] = facts["address"]
-        }
-        self.addresses = addresses
-    }
-
-    struct NotStarted: Error { let log: String }
-
-    var api: String { addresses["api"] ?? "" }
-
-    func admin(_ method: String, _ path: String) throws -> HTTPConnection.Response {
-        try HTTPConnection(addresses["admin"] ?? "").request(method, path)
-    }
-
-    var isReady: Bool { (try? admin("GET", "/readyz").status) == 200 }
-
-    static func configuration(_ use: String, more: String = "") -> String {
-        """
-        requestor: REF30
-        trust: { keys: [{ file: signer.pem }] }
-        catalogue: { entries: [{ media: tnt, resource: TNT }] }
-        api: { listen: "127.0.0.1:0", open: true }
-        admin: { listen: "127.0.0.1:0" }
-        use: \(use)
-        \(more)
-        """
-    }
-
-    static func play(_ token: String, on connection: HTTPConnection) throws -> HTTPConnection.Response {
-        try connection.request("POST", "/v1/playback", body: "{\"media\":\"tnt\",\"token\":\"\(token)\"}")
-    }
-}
-
-/// Tokens of their own for every number, signed on all cores.
-private func mint(_ count: Int) async throws -> [String] {
-    let issuer = try GateSample.current.get().issuer
-    let now = Timestamp.now()
-    return try await withThrowingTaskGroup(of: [String].self) { group in
-        for part in 0..<4 {
-            group.addTask {
-                try stride(from: part, to: count, by: 4).map { number in
-                    try issuer.issue(GateSample.claims(session: "viewer-\(number)"), at: now).serialized
-                }
-            }
-        }
-        return try await group.reduce(into: []) { $0 += $1 }
-    }
-}
-
 /// Plays every token on `address`, from several connections at once.
 ///
 /// - Parameter record: Is told the token's number and the answer, or nil where there was none.
@@ -317,9 +249,9 @@ private final class Tally: Sendable {
         let folder = try TemporaryFolder()
         let gate = try ServedGate(folder, Self.tight)
         try await Self.abuse(gate, count: 10_000, seed: 1)
-        let before = try Self.residentMemory(gate)
+        let before = try gate.metric("process_resident_memory_bytes")
         try await Self.abuse(gate, count: 90_000, seed: 2)
-        let after = try Self.residentMemory(gate)
+        let after = try gate.metric("process_resident_memory_bytes")
         // Warm after the first tenth: the rest must not add up to anything.
         #expect(after < before + 16 << 20, "\(before) \(after)")
         let token = try await mint(1)[0]
@@ -328,12 +260,6 @@ private final class Tally: Sendable {
 
     private static let tight = ServedGate.configuration("{ store: memory, memory: { capacity: 1000 } }")
         .replacing("open: true", with: "open: true, limits: { headerBytes: 2048 }")
-
-    private static func residentMemory(_ gate: ServedGate) throws -> Int {
-        let text = try gate.admin("GET", "/metrics").body
-        let line = text.split(separator: "\n").first { $0.hasPrefix("process_resident_memory_bytes ") }
-        return try #require(line.flatMap { Int($0.split(separator: " ")[1]) })
-    }
 
     /// Sends requests of which each is broken in some way, by a few connections at once.
     private static func abuse(_ gate: ServedGate, count: Int, seed: UInt64) async throws {

@@ -53,18 +53,62 @@ import Testing
         return folder
     }
 
-    @Test func `serves, and knows callers by their certificates`() async throws {
-        let folder = try Self.certificates()
-        let printed = try Self.run(
+    /// The SHA-256 of the client's certificate, as openssl prints it.
+    private static func fingerprint(_ folder: TemporaryFolder) throws -> String {
+        let printed = try run(
             "openssl",
             ["x509", "-in", folder.file("client.pem"), "-noout", "-fingerprint", "-sha256"],
             in: folder
         )
-        let fingerprint = try #require(printed.split(separator: "=").last).filter { !$0.isNewline }
+        return try #require(printed.split(separator: "=").last).filter { !$0.isNewline }
+    }
+
+    private static func tls(_ folder: TemporaryFolder) -> String {
+        """
+        tls: { certificate: "\(folder.file("server.pem"))", key: "\(folder.file("server.key"))", clientAuthorities: "\(folder.file("authority.pem"))" }
+        """
+    }
+
+    @Test func `lets edges from afar ask by their certificates`() async throws {
+        let folder = try Self.certificates()
+        guard let address = try ownAddress(folder) else { return }
+        let configuration = RunningGate.configuration(
+            """
+            use: { memory: { capacity: 1000 } }
+            edge:
+              listen: 0.0.0.0:0
+              tokens: [{ query: token }]
+              \(Self.tls(folder))
+              clientCertificates: ["\(try Self.fingerprint(folder))"]
+            """
+        )
+        try await RunningGate.with(configuration) { (gate) throws in
+            let port = gate.edge.split(separator: ":").last ?? ""
+            let token = try gate.token()
+            let check = { (more: [String]) in
+                let base = [
+                    "-s", "-i", "--noproxy", "*", "--cacert", folder.file("server.pem"), "--resolve",
+                    "localhost:\(port):\(address)", "-H", "X-Forwarded-Uri: /live/tnt/a?token=\(token)", "-H",
+                    "X-Forwarded-Method: GET", "https://localhost:\(port)/v1/check/forward",
+                ]
+                return try Self.run("curl", base + more, in: folder)
+            }
+            #expect(try check([]).contains("X-Playgate-Code: peer_not_trusted"))
+            // Vouched for, but not on the list.
+            let authority = ["--cert", folder.file("authority.pem"), "--key", folder.file("authority.key")]
+            #expect(try check(authority).contains("X-Playgate-Code: peer_not_trusted"))
+            let client = ["--cert", folder.file("client.pem"), "--key", folder.file("client.key")]
+            #expect(try check(client).contains("X-Playgate-Code: verified"))
+            #expect(try check(client).contains("X-Playgate-Code: token_already_used"))
+        }
+    }
+
+    @Test func `serves, and knows callers by their certificates`() async throws {
+        let folder = try Self.certificates()
         let configuration = RunningGate.configuration(
             api: """
-                  tls: { certificate: "\(folder.file("server.pem"))", key: "\(folder.file("server.key"))", clientAuthorities: "\(folder.file("authority.pem"))" }
-                  clientCertificates: [{ name: backend, sha256: "\(fingerprint)", scopes: [catalogue] }]
+                  \(Self.tls(folder))
+                  clientCertificates: [{ name: backend, sha256: "\(try Self.fingerprint(folder))", scopes: [catalogue] }]
                 """
         )
         try await RunningGate.with(configuration) { gate in

@@ -86,6 +86,9 @@ package final class HTTPConnection {
         }
     }
 
+    /// Whether the other end takes more bytes.
+    package func isAccepting(_ bytes: [UInt8]) -> Bool { (try? send(bytes)) != nil }
+
     /// Sends a request, and reads the answer.
     package func request(
         _ method: String,

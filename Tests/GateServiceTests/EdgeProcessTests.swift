@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import MediaTokens
+import Synchronization
+import Testing
+
+/// The edge listener of a gate that is a process of its own.
+@Suite(.serialized) struct `playgate serve at an edge` {
+    private static func configuration(_ listen: String, more: String = "") -> String {
+        ServedGate.configuration(
+            "{ store: memory }",
+            more: "edge: { listen: \"\(listen)\", tokens: [{ query: token }]\(more) }"
+        )
+        .replacing("resource: TNT }]", with: "resource: TNT }, { path: /live/seg/, resource: TNT, use: within-ttl }]")
+    }
+
+    private static func check(_ target: String, on connection: HTTPConnection) throws -> Int {
+        let headers = ["X-Forwarded-Uri": target, "X-Forwarded-Method": "GET"]
+        return try connection.request("GET", "/v1/check/forward", headers: headers).status
+    }
+
+    @Test func `serves others undisturbed by 10,000 idle connections and 1,000 slow ones`() async throws {
+        var limit = rlimit()
+        unsafe getrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit)
+        limit.rlim_cur = limit.rlim_max
+        unsafe setrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit)
+        guard limit.rlim_cur > 12_000 else {
+            Issue.record("needs 12,000 open files: raise the hard limit (ulimit -Hn), which is \(limit.rlim_max)")
+            return
+        }
+        let folder = try TemporaryFolder()
+        let limits = ", limits: { connections: 12000, requestTimeout: 20s, idleTimeout: 10m }"
+        let address = "unix:\(folder.file("edge.sock"))"
+        let gate = try ServedGate(folder, Self.configuration(address, more: limits))
+        let target = "/live/seg/1?token=\(try await mint(1)[0])"
+        try await onThread {
+            let first = try HTTPConnection(address)
+            #expect(try Self.check(target, on: first) == 200)
+            let before = try gate.metric("process_resident_memory_bytes")
+            let idle = try (0..<10_000).map { _ in try HTTPConnection(address) }
+            // Some have been used, the others have never sent anything.
+            for connection in idle.prefix(1000) { #expect(try Self.check(target, on: connection) == 200) }
+            let slow = try (0..<1000).map { _ in try HTTPConnection(address) }
+            let request = Array("GET /v1/check/forward HTTP/1.1\r\nHost: g\r\nX: ".utf8)
+            for byte in request {
+                for connection in slow { try connection.send([byte]) }
+                for _ in 0..<20 { #expect(try Self.check(target, on: first) == 200) }
+                #expect(try Self.check(target, on: try HTTPConnection(address)) == 200)
+            }
+            let after = try gate.metric("process_resident_memory_bytes")
+            // 11,000 connections, at most 16 KiB each.
+            #expect(after < before + 11_000 << 14, "\((after - before) / 11_000) bytes a connection")
+            // Who sends a byte now and then is cut all the same, who waits between requests is not.
+            #expect(eventually(within: 60) { slow.allSatisfy { !$0.isAccepting([UInt8(ascii: "x")]) } })
+            #expect(try Self.check(target, on: idle[0]) == 200)
+        }
+    }
+
+    @Test func `loses no request of nginx when it is replaced on a socket that it inherits`() async throws {
+        guard EdgeProxy.nginx.isInstalled else { return }
+        let folder = try TemporaryFolder()
+        let path = folder.file("edge.sock")
+        // As systemd does: the socket outlives the gate.
+        let socket = try ListeningSocket(path)
+        let configuration = Self.configuration("fd:3")
+        let gate = Mutex(try ServedGate(folder, configuration, keeping: socket.descriptor))
+        let nginx = try RunningEdge(.nginx, folder, gate: path)
+        let address = nginx.address
+        let token = try await mint(1)[0]
+        let record = LoadRecord()
+        let load = Task {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for part in 0..<4 {
+                    group.addTask {
+                        try await onThread {
+                            let connection = try HTTPConnection(address)
+                            var number = 0
+                            while !record.isOver {
+                                number += 1
+                                let path = "/live/seg/\(part)-\(number)?token=\(token)"
+                                let status = try connection.request("GET", path).status
+                                record.add(status)
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        try await onThread {
+            for _ in 0..<5 {
+                let start = record.count(200)
+                #expect(eventually { record.count(200) > start + 200 })
+                let old = gate.withLock { $0 }
+                old.program.signal(SIGTERM)
+                #expect(old.program.waitUntilExit() == 0)
+                let next = try ServedGate(folder, configuration, keeping: socket.descriptor)
+                gate.withLock { $0 = next }
+            }
+            record.end()
+        }
+        try await load.value
+        #expect(record.statuses == [200])
+    }
+}
+
+/// What a load was answered, and whether it may end.
+private final class LoadRecord: Sendable {
+    private let state = Mutex((counts: [Int: Int](), isOver: false))
+
+    var isOver: Bool { state.withLock { $0.isOver } }
+    var statuses: Set<Int> { state.withLock { Set($0.counts.keys) } }
+
+    func add(_ status: Int) { state.withLock { $0.counts[status, default: 0] += 1 } }
+    func count(_ status: Int) -> Int { state.withLock { $0.counts[status] ?? 0 } }
+    func end() { state.withLock { $0.isOver = true } }
+}
+
+/// A unix socket that is listened on, and that nobody accepts from here.
+private final class ListeningSocket: Sendable {
+    let descriptor: Int32
+
+    struct Failure: Error { let reason: Int32 }
+
+    init(_ path: String) throws {
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var name = sockaddr_un()
+        name.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &name.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
+        let result = unsafe withUnsafePointer(to: &name) { name in
+            unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0, listen(descriptor, 1024) == 0 else { throw Failure(reason: errno) }
+    }
+
+    deinit { close(descriptor) }
+}

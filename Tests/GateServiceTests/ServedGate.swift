@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import MediaTokens
+import Testing
+
+/// `playgate serve` as operators run it: a process of its own, with the clock of the machine.
+final class ServedGate: Sendable {
+    let folder: TemporaryFolder
+    let program: Program
+    let addresses: [String: String]
+
+    /// Starts a gate in `folder` and waits until it listens.
+    ///
+    /// - Parameter descriptor: What it inherits as its number 3.
+    init(
+        _ folder: TemporaryFolder,
+        _ configuration: String,
+        name: String = "gate",
+        keeping descriptor: Int32? = nil
+    ) throws {
+        self.folder = folder
+        try folder.write("signer.pem", try GateSample.current.get().keys.signerCertificate)
+        let file = try folder.write("\(name).yaml", configuration)
+        let log = folder.file("\(name)-\(UUID().uuidString).log")
+        program = try Program(Program.built("playgate"), ["serve", "--config", file], log: log, keeping: descriptor)
+        let program = program
+        let listeners = configuration.contains("edge: {") ? 3 : 2
+        guard eventually({ program.output.components(separatedBy: "\"listening\"").count > listeners }) else {
+            throw NotStarted(log: program.output)
+        }
+        var addresses: [String: String] = [:]
+        for line in program.output.split(separator: "\n") where line.contains("\"listening\"") {
+            let facts = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String] ?? [:]
+            addresses[facts["listener"] ?? ""] = facts["address"]
+        }
+        self.addresses = addresses
+    }
+
+    struct NotStarted: Error { let log: String }
+
+    var api: String { addresses["api"] ?? "" }
+
+    func admin(_ method: String, _ path: String) throws -> HTTPConnection.Response {
+        try HTTPConnection(addresses["admin"] ?? "").request(method, path)
+    }
+
+    /// The value of a metric, by its name with its labels.
+    func metric(_ name: String) throws -> Int {
+        let lines = try admin("GET", "/metrics").body.split(separator: "\n")
+        let line = try #require(lines.first { $0.hasPrefix(name + " ") })
+        return try #require(Int(line.split(separator: " ")[1]))
+    }
+
+    var isReady: Bool { (try? admin("GET", "/readyz").status) == 200 }
+
+    static func configuration(_ use: String, more: String = "") -> String {
+        """
+        requestor: REF30
+        trust: { keys: [{ file: signer.pem }] }
+        catalogue: { entries: [{ media: tnt, resource: TNT }] }
+        api: { listen: "127.0.0.1:0", open: true }
+        admin: { listen: "127.0.0.1:0" }
+        use: \(use)
+        \(more)
+        """
+    }
+
+    static func play(_ token: String, on connection: HTTPConnection) throws -> HTTPConnection.Response {
+        try connection.request("POST", "/v1/playback", body: "{\"media\":\"tnt\",\"token\":\"\(token)\"}")
+    }
+}
+
+/// Tokens of their own for every number, signed on all cores.
+func mint(_ count: Int) async throws -> [String] {
+    let issuer = try GateSample.current.get().issuer
+    let now = Timestamp.now()
+    return try await withThrowingTaskGroup(of: [String].self) { group in
+        for part in 0..<4 {
+            group.addTask {
+                try stride(from: part, to: count, by: 4).map { number in
+                    try issuer.issue(GateSample.claims(session: "viewer-\(number)"), at: now).serialized
+                }
+            }
+        }
+        return try await group.reduce(into: []) { $0 += $1 }
+    }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+
+/// An address of this machine that is no loopback; where it has none, says so and returns nil.
+package func ownAddress(_ folder: TemporaryFolder) throws -> String? {
+    let script = """
+        import socket as s; u = s.socket(s.AF_INET, s.SOCK_DGRAM); u.connect(('192.0.2.1', 9)); print(u.getsockname()[0])
+        """
+    if let python = Program.installed("python3") {
+        let program = try Program(python, ["-c", script], log: folder.file("own-address"))
+        let address = program.waitUntilExit() == 0 ? program.output.trimmingCharacters(in: .whitespacesAndNewlines) : ""
+        if !address.isEmpty, !address.hasPrefix("127.") { return address }
+    }
+    FileHandle.standardError.write(Data("SKIPPED: this machine has no address but loopback\n".utf8))
+    return nil
+}
