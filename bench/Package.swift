@@ -7,6 +7,7 @@ let package = Package(
     platforms: [.macOS(.v26)],
     dependencies: [
         .package(name: "playgate", path: ".."),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
     ],
     targets: [
@@ -37,6 +38,13 @@ let package = Package(
         .executableTarget(
             name: "json-baseline",
             dependencies: [.product(name: "Hummingbird", package: "hummingbird")]
+        ),
+        .executableTarget(
+            name: "nio-baseline",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]
         ),
     ]
 )

@@ -16,7 +16,7 @@ internal import MediaResources
 extension Span<UInt8> {
     /// Whether `literal` stands at `position`.
     @inline(__always)
-    func starts(with literal: StaticString, at position: Int) -> Bool {
+    package func starts(with literal: StaticString, at position: Int) -> Bool {
         starts(with: literal, length: literal.utf8CodeUnitCount, at: position)
     }
 
@@ -44,7 +44,7 @@ extension Span<UInt8> {
 
     /// The first place of `byte` from `start` on.
     @inline(__always)
-    func firstIndex(of byte: UInt8, from start: Int) -> Int? {
+    package func firstIndex(of byte: UInt8, from start: Int) -> Int? {
         guard start >= 0, start < count else { return nil }
         return unsafe withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress, let found = unsafe memchr(base + start, Int32(byte), count - start)
@@ -62,7 +62,7 @@ extension Span<UInt8> {
     }
 
     /// Whether both are the same bytes.
-    func hasSameBytes(as other: Span<UInt8>) -> Bool {
+    package func hasSameBytes(as other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         return unsafe withUnsafeBytes { left in
             unsafe other.withUnsafeBytes { right in
@@ -99,6 +99,11 @@ extension Span<UInt8> {
 }
 
 extension [UInt8] {
+    /// Appends a copy of `source` in one go.
+    package mutating func append(copying source: Span<UInt8>) {
+        unsafe source.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
+    }
+
     /// Copies `source` over the bytes from `position` on; there must be as many.
     @inline(__always)
     mutating func replace(from position: Int, with source: Span<UInt8>) {

@@ -178,7 +178,7 @@ public final class Gate: Sendable {
         case .invalidPath: return .decided(refusal(.invalidPath, .nothing))
         }
         let subject = Decision.Subject(entry: entry, token: nil)
-        guard entry.protection != .none else {
+        if case .none = entry.protection {
             return .decided(.allow(Decision.Allowance(reason: .unprotected, subject: subject)))
         }
         if let fault = question.fault { return .decided(refusal(fault, subject)) }

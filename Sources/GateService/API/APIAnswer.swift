@@ -79,29 +79,35 @@ struct APIAnswer: HTTPAnswer {
         return answer
     }
 
-    func write(into buffer: inout ByteBuffer, isHead: Bool, closing: HTTPClosingFields) {
-        buffer.writeStaticString("HTTP/1.1 ")
-        buffer.writeInteger(decimal: Int64(status.code))
-        buffer.writeStaticString(" ")
-        buffer.writeString(status.reasonPhrase)
-        buffer.writeStaticString("\r\nContent-Type: ")
-        buffer.writeStaticString(type)
-        buffer.writeStaticString("\r\nContent-Length: ")
-        buffer.writeInteger(decimal: Int64(body.count))
-        buffer.writeStaticString("\r\nCache-Control: no-store\r\n")
+    var limit: Int {
+        // Status line, length and trace; the rest as it is.
+        192 + status.reasonPhrase.utf8.count + type.utf8CodeUnitCount + body.count
+            + more.reduce(0) { $0 + $1.0.utf8CodeUnitCount + $1.1.utf8.count + 4 }
+    }
+
+    func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPClosingFields) {
+        writer.write("HTTP/1.1 ")
+        writer.write(decimal: Int64(status.code))
+        writer.write(UInt8(ascii: " "))
+        writer.write(status.reasonPhrase.utf8.span)
+        writer.write("\r\nContent-Type: ")
+        writer.write(type)
+        writer.write("\r\nContent-Length: ")
+        writer.write(decimal: Int64(body.count))
+        writer.write("\r\nCache-Control: no-store\r\n")
         if let trace {
-            buffer.writeStaticString("X-Playgate-Trace: ")
-            trace.write(into: &buffer)
-            buffer.writeStaticString("\r\n")
+            writer.write("X-Playgate-Trace: ")
+            writer.write(trace)
+            writer.write("\r\n")
         }
         for (name, value) in more {
-            buffer.writeStaticString(name)
-            buffer.writeStaticString(": ")
-            buffer.writeString(value)
-            buffer.writeStaticString("\r\n")
+            writer.write(name)
+            writer.write(": ")
+            writer.write(value.utf8.span)
+            writer.write("\r\n")
         }
-        closing.write(into: &buffer)
-        if !isHead { buffer.writeBytes(body) }
+        closing.write(into: &writer)
+        if !isHead { writer.write(body.span) }
     }
 }
 

@@ -48,7 +48,11 @@ struct APIResponder: HTTPService {
         var gate: Gate { snapshot.gate }
     }
 
-    func answer(_ request: HTTPRequest) -> HTTPReply<APIAnswer> {
+    func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        output.write(answer(request))
+    }
+
+    private func answer(_ request: HTTPRequest) -> HTTPReply<APIAnswer> {
         let trace = TraceID(traceparent: request.first("traceparent"))
         let call = Call(request: request, trace: trace, time: clock(), snapshot: live.current)
         let format = { AnswerFormat(accept: request.first("accept")) }

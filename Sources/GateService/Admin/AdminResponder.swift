@@ -15,7 +15,11 @@ struct AdminResponder: HTTPService {
 
     var bodyLimit: Int? { nil }
 
-    func answer(_ request: HTTPRequest) -> HTTPReply<APIAnswer> {
+    func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        output.write(answer(request))
+    }
+
+    private func answer(_ request: HTTPRequest) -> HTTPReply<APIAnswer> {
         let path = request.path
         let method = request.head.method
         let isRead = method == .GET || method == .HEAD

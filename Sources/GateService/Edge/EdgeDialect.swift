@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import MediaTokens
 internal import NIOHTTP1
 internal import PlaybackGate
 
@@ -52,18 +53,27 @@ enum EdgeDialect: String, CaseIterable, Sendable {
 
     /// The dialect of a check, and what follows its endpoint; nil where there is no such endpoint.
     static func find(_ uri: String) -> (dialect: EdgeDialect, rest: Substring)? {
-        let prefix = "/v1/check/"
-        guard uri.utf8.count > prefix.utf8.count, uri.hasPrefix(prefix) else { return nil }
-        let name = uri[uri.utf8.index(uri.startIndex, offsetBy: prefix.utf8.count)...]
-        let end = name.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? name.endIndex
-        let rest = name[end...]
-        switch name[..<end] {
-        // The query of the check is the client's, where the edge has added one: it means nothing.
-        case "nginx" where rest.utf8.first != UInt8(ascii: "/"): return (.nginx, rest)
-        case "forward" where rest.utf8.first != UInt8(ascii: "/"): return (.forward, rest)
-        case "envoy": return (.envoy, rest)
-        case "ats": return (.ats, rest)
-        default: return nil
+        let bytes = uri.utf8.span
+        let prefix: StaticString = "/v1/check/"
+        guard bytes.starts(with: prefix, at: 0) else { return nil }
+        let start = prefix.utf8CodeUnitCount
+        for dialect in allCases where bytes.starts(with: dialect.name, at: start) {
+            let end = start + dialect.name.utf8CodeUnitCount
+            let next = end < bytes.count ? bytes[end] : UInt8(ascii: "?")
+            // The query of the check is the client's, where the edge has added one: it means nothing. The path behind
+            // the endpoint is what is asked for, where it is the dialect's place for that.
+            guard next == UInt8(ascii: "?") || next == UInt8(ascii: "/") && dialect.headers == nil else { return nil }
+            return (dialect, uri[uri.utf8.index(uri.startIndex, offsetBy: end)...])
+        }
+        return nil
+    }
+
+    private var name: StaticString {
+        switch self {
+        case .nginx: "nginx"
+        case .forward: "forward"
+        case .envoy: "envoy"
+        case .ats: "ats"
         }
     }
 

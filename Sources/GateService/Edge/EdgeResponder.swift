@@ -18,7 +18,11 @@ struct EdgeResponder: HTTPService {
     /// Bodies mean nothing, nor do `Range`, `If-*`, `Expect`, `TE` and `Upgrade`, which edges hand on.
     var bodyLimit: Int? { nil }
 
-    func answer(_ request: HTTPRequest) -> HTTPReply<EdgeAnswer> {
+    func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        output.write(answer(request))
+    }
+
+    private func answer(_ request: HTTPRequest) -> HTTPReply<EdgeAnswer> {
         let snapshot = live.current
         let now = clock()
         let found = EdgeDialect.find(request.head.uri)
@@ -60,31 +64,38 @@ struct EdgeResponder: HTTPService {
         let sources = check.sources(finding)
         let shown = ShownToken(in: sources, request.head.headers, target)
         asked.token = shown.token
-        let question = Gate.Question(asked, finding, fault: shown.isConflict ? .tokenConflict : nil)
-        let reply = { @Sendable (decision: Decision) in
-            requests.count(check.dialect, decision)
-            return EdgeAnswer(
-                decision: decision,
-                trace: question.request.client.trace,
-                shownIn: shown.sources,
-                sources: sources,
-                keeping: check.keeping(decision)
-            )
-        }
         guard inHand.take() else {
             metrics.countOverload()
-            return .now(reply(.refuse(Decision.Refusal(code: .overloaded, subject: .nothing))))
+            let refusal = Decision.refuse(Decision.Refusal(code: .overloaded, subject: .nothing))
+            return .now(answer(refusal, check, asked.client.trace, shown.sources, sources))
         }
+        let question = Gate.Question(asked, finding, fault: shown.isConflict ? .tokenConflict : nil)
         if let decision = check.gate.decideNow(question, at: check.now) {
             inHand.giveBack()
-            return .now(reply(decision))
+            return .now(answer(decision, check, asked.client.trace, shown.sources, sources))
         }
-        let (gate, now) = (check.gate, check.now)
         return .later {
-            let decision = await gate.decide(question, at: now)
+            let decision = await check.gate.decide(question, at: check.now)
             inHand.giveBack()
-            return reply(decision)
+            return answer(decision, check, question.request.client.trace, shown.sources, sources)
         }
+    }
+
+    private func answer(
+        _ decision: Decision,
+        _ check: Check,
+        _ trace: TraceID,
+        _ shownIn: UInt16,
+        _ sources: [TokenSource]
+    ) -> EdgeAnswer {
+        requests.count(check.dialect, decision)
+        return EdgeAnswer(
+            decision: decision,
+            trace: trace,
+            shownIn: shownIn,
+            sources: sources,
+            keeping: check.keeping(decision)
+        )
     }
 
     /// Refuses before the catalogue is asked.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import MediaTokens
+
 /// What a client asked an edge for: a path and a query, neither of them decoded.
 struct OriginalTarget {
     let path: Substring
@@ -17,15 +19,8 @@ struct OriginalTarget {
     init?(_ target: Substring) {
         let bytes = target.utf8.span
         guard 1...Self.maximumSize ~= bytes.count, bytes[0] == UInt8(ascii: "/") else { return nil }
-        var queryStart: Int?
-        for place in bytes.indices {
-            switch bytes[place] {
-            case UInt8(ascii: "?"): if queryStart == nil { queryStart = place }
-            case 0...0x20, 0x7F, UInt8(ascii: "#"): return nil
-            case 0xEF where place + 2 < bytes.count && bytes[place + 1] == 0xBF && bytes[place + 2] == 0xBD: return nil
-            default: break
-            }
-        }
+        guard !bytes.hasForbiddenByte else { return nil }
+        let queryStart = bytes.firstIndex(of: UInt8(ascii: "?"), from: 0)
         if let queryStart {
             let mark = target.utf8.index(target.startIndex, offsetBy: queryStart)
             path = target[..<mark]
@@ -39,5 +34,38 @@ struct OriginalTarget {
     init(path: Substring, query: Substring?) {
         self.path = path
         self.query = query
+    }
+}
+
+extension Span<UInt8> {
+    /// Whether there is a space, a control character, a `#`, or U+FFFD.
+    fileprivate var hasForbiddenByte: Bool {
+        var place = 0
+        // Eight bytes at a time: what is allowed has none of these.
+        while place + 8 <= count {
+            let word = unsafe withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: place, as: UInt64.self) }
+            if word.mayHaveForbiddenByte { break }
+            place += 8
+        }
+        while place < count {
+            switch self[place] {
+            case 0...0x20, 0x7F, UInt8(ascii: "#"): return true
+            case 0xEF where place + 2 < count && self[place + 1] == 0xBF && self[place + 2] == 0xBD: return true
+            default: place += 1
+            }
+        }
+        return false
+    }
+}
+
+extension UInt64 {
+    /// Whether one of the eight bytes may be forbidden: below 0x21, or one of the few above. Source: the usual tricks with
+    /// borrows, which are exact for a word as a whole.
+    fileprivate var mayHaveForbiddenByte: Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let zeros = { (word: UInt64) in (word &- ones) & ~word }
+        let small = (self &- ones &* 0x21) & ~self
+        let others = zeros(self ^ ones &* 0x7F) | zeros(self ^ ones &* 0x23) | zeros(self ^ ones &* 0xEF)
+        return (small | others) & (ones &* 0x80) != 0
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import MediaTokens
 internal import NIOHTTP1
 
 /// Where a client may show its token. The name is what an edge strips before it asks the origin.
@@ -14,14 +15,23 @@ enum TokenSource: Hashable, Sendable {
     /// A segment of the original path, by what it begins with; the catalogue knows the path without it.
     case segment(String)
 
-    /// Such as `query:token`.
-    var name: String {
+    private var parts: (kind: StaticString, name: String) {
         switch self {
-        case .header(let name, _): "header:\(name)"
-        case .cookie(let name): "cookie:\(name)"
-        case .query(let name): "query:\(name)"
-        case .segment(let prefix): "segment:\(prefix)"
+        case .header(let name, _): ("header:", name)
+        case .cookie(let name): ("cookie:", name)
+        case .query(let name): ("query:", name)
+        case .segment(let prefix): ("segment:", prefix)
         }
+    }
+
+    /// How many bytes its name has at most.
+    var nameLimit: Int { 8 + parts.name.utf8.count }
+
+    /// Writes its name, such as `query:token`.
+    func writeName(into writer: inout ByteWriter) {
+        let (kind, name) = parts
+        writer.write(kind)
+        writer.write(name.utf8.span)
     }
 
     /// The header that it is in, if it is in one.
@@ -76,7 +86,7 @@ struct ShownToken {
         guard !value.isEmpty else { return }
         let shown = value.percentDecodedToken
         if let token {
-            guard token.utf8.count == shown.utf8.count, token.utf8.elementsEqual(shown.utf8) else {
+            guard token.utf8.span.hasSameBytes(as: shown.utf8.span) else {
                 isConflict = true
                 return
             }
@@ -122,10 +132,13 @@ extension String {
 extension Substring {
     /// Calls `body` with what is between the `separator`s.
     fileprivate func forEachPart(of separator: UInt8, _ body: (Substring) -> Void) {
-        var start = startIndex
-        while let end = utf8[start...].firstIndex(of: separator) {
-            body(self[start..<end])
-            start = utf8.index(after: end)
+        let bytes = utf8.span
+        var (start, place) = (startIndex, 0)
+        while let end = bytes.firstIndex(of: separator, from: place) {
+            let mark = utf8.index(start, offsetBy: end - place)
+            body(self[start..<mark])
+            start = utf8.index(after: mark)
+            place = end + 1
         }
         body(self[start...])
     }
@@ -165,7 +178,9 @@ extension Substring {
     /// This with percent-encoding undone once. Base64 has no percent sign; a raw token begins with `<` and may have one.
     /// What is encoded badly stays: it is no token either way.
     fileprivate var percentDecodedToken: Substring {
-        guard utf8.first != UInt8(ascii: "<"), utf8.contains(UInt8(ascii: "%")) else { return self }
+        guard utf8.first != UInt8(ascii: "<"), utf8.span.firstIndex(of: UInt8(ascii: "%"), from: 0) != nil else {
+            return self
+        }
         return percentDecoded.map { $0[...] } ?? self
     }
 }

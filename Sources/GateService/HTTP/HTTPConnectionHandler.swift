@@ -12,12 +12,13 @@ internal import NIOHTTP1
 /// for, what comes in waits too, and no more is read: a client cannot make us keep more than it could send at once.
 ///
 /// Source: RFC 9112 §9.
-final class HTTPConnectionHandler<Service: HTTPService>: ChannelDuplexHandler {
+final class HTTPConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = Never
     typealias OutboundOut = ByteBuffer
 
-    private let service: Service
+    private let service: any HTTPService
+    private let flushes: FlushQueue
     private let limits: HTTPTimeLimits
     private let clock: @Sendable () -> Timestamp
 
@@ -25,7 +26,6 @@ final class HTTPConnectionHandler<Service: HTTPService>: ChannelDuplexHandler {
     private var connection: HTTPConnection?
     private var deadline: ClientDeadline?
     private var executor: EventLoopExecutor?
-    private var date = HTTPDate()
 
     /// The request that comes in.
     private var head: HTTPRequestHead?
@@ -48,18 +48,23 @@ final class HTTPConnectionHandler<Service: HTTPService>: ChannelDuplexHandler {
     private var waiting = CircularBuffer<HTTPServerRequestPart>()
     private var isReadHeld = false
 
-    private var output = ByteBuffer()
-    private var hasOutput = false
+    private var output = HTTPOutput()
 
     /// How long a client may take to close its end after its last answer, and how long it may send another request on an
     /// idle connection when the listener ends.
-    private static var farewell: TimeAmount { .milliseconds(500) }
+    private static let farewell = TimeAmount.milliseconds(500)
 
     /// How much of a body is read past that nobody wants.
-    private static var discardLimit: Int { 1 << 20 }
+    private static let discardLimit = 1 << 20
 
-    init(_ service: Service, _ limits: HTTPTimeLimits, clock: @escaping @Sendable () -> Timestamp) {
+    init(
+        _ service: any HTTPService,
+        _ limits: HTTPTimeLimits,
+        flushes: FlushQueue,
+        clock: @escaping @Sendable () -> Timestamp
+    ) {
         self.service = service
+        self.flushes = flushes
         self.limits = limits
         self.clock = clock
     }
@@ -99,7 +104,7 @@ final class HTTPConnectionHandler<Service: HTTPService>: ChannelDuplexHandler {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        flush(context)
+        if !output.isEmpty { flushes.add(self) }
         context.fireChannelReadComplete()
     }
 
@@ -137,9 +142,12 @@ final class HTTPConnectionHandler<Service: HTTPService>: ChannelDuplexHandler {
         // While an answer is waited for, it is given, and nothing more.
         if isPending { return }
         if isReceiving, isAnswered { return finish(context) }
-        beginOutput()
-        output.writeStaticString("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nCache-Control: no-store\r\n")
-        closingFields(true).write(into: &output)
+        prepareOutput(isHead: false)
+        let closing = output.closing
+        output.write(atMost: 96 + HTTPClosingFields.limit) { writer in
+            writer.write("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nCache-Control: no-store\r\n")
+            closing.write(into: &writer)
+        }
         flush(context)
     }
 
@@ -171,8 +179,7 @@ final class HTTPConnectionHandler<Service: HTTPService>: ChannelDuplexHandler {
         guard let limit = service.bodyLimit else { return answer(head, context) }
         if let length = facts.contentLength, length > limit { return answerTooLarge(head, context) }
         if facts.expectsContinue {
-            beginOutput()
-            output.writeStaticString("HTTP/1.1 100 Continue\r\n\r\n")
+            output.write(atMost: 32) { $0.write("HTTP/1.1 100 Continue\r\n\r\n") }
         }
     }
 
@@ -203,17 +210,15 @@ final class HTTPConnectionHandler<Service: HTTPService>: ChannelDuplexHandler {
         isAnswered = true
         let request = HTTPRequest(head: head, body: body, isTooLarge: isTooLarge, connection: connection)
         body = nil
-        switch service.answer(request) {
-        case .now(let answer): write(answer, isHead: head.method == .HEAD)
-        case .later(let find): wait(for: find, isHead: head.method == .HEAD, context)
+        prepareOutput(isHead: head.method == .HEAD)
+        if let find = service.answer(request, into: &output) {
+            wait(for: find, isHead: head.method == .HEAD, context)
+        } else if closesAfterAnswer {
+            isOver = true
         }
     }
 
-    private func wait(
-        for find: @escaping @Sendable () async -> Service.Answer,
-        isHead: Bool,
-        _ context: ChannelHandlerContext
-    ) {
+    private func wait(for find: @escaping PendingAnswer, isHead: Bool, _ context: ChannelHandlerContext) {
         isPending = true
         deadline?.clear()
         let loop = context.eventLoop
@@ -230,13 +235,15 @@ final class HTTPConnectionHandler<Service: HTTPService>: ChannelDuplexHandler {
         }
     }
 
-    private func complete(_ answer: Service.Answer, isHead: Bool) {
+    private func complete(_ answer: any HTTPAnswer, isHead: Bool) {
         isPending = false
         guard let context, context.channel.isActive else { return }
         let isBroken = isOver
         isOver = false
         if isBroken { isClientsLast = true }
-        write(answer, isHead: isHead)
+        prepareOutput(isHead: isHead)
+        output.write(answer)
+        if closesAfterAnswer { isOver = true }
         expectNextStep()
         while !isPending, let part = waiting.popFirst() { receive(part, context) }
         flush(context)
@@ -245,28 +252,22 @@ final class HTTPConnectionHandler<Service: HTTPService>: ChannelDuplexHandler {
 
     // MARK: Answers
 
-    private func write(_ answer: Service.Answer, isHead: Bool) {
-        if isClientsLast || isDraining { isOver = true }
-        beginOutput()
-        answer.write(into: &output, isHead: isHead, closing: closingFields(isOver))
+    /// Whether the next answer is the connection's last.
+    private var closesAfterAnswer: Bool { isClientsLast || isDraining || isOver }
+
+    private func prepareOutput(isHead: Bool) {
+        output.isHead = isHead
+        output.closing.date.set(clock())
+        output.closing.closesConnection = closesAfterAnswer
     }
 
-    private func closingFields(_ closes: Bool) -> HTTPClosingFields {
-        date.set(clock())
-        return HTTPClosingFields(date: date, closesConnection: closes)
-    }
-
-    private func beginOutput() {
-        guard !hasOutput else { return }
-        hasOutput = true
-        output.clear()
-    }
+    /// Writes what is gathered, if the connection is still there.
+    func flush() { if let context { flush(context) } }
 
     private func flush(_ context: ChannelHandlerContext) {
-        guard hasOutput else { return }
-        hasOutput = false
+        guard !output.isEmpty else { return }
         let isLast = isOver && !isPending
-        context.writeAndFlush(wrapOutboundOut(output), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(output.take()), promise: nil)
         if isLast { finish(context) }
     }
 

@@ -12,9 +12,9 @@ internal import NIOSSL
 internal import ServiceLifecycle
 
 /// Listens as the configuration says, and gives requests to a service.
-struct HTTPListener<Responder: HTTPService>: Service {
+struct HTTPListener: Service {
     private let listener: GateConfiguration.Listener
-    private let responder: Responder
+    private let responder: any HTTPService
     private let group: any EventLoopGroup
     private let tls: NIOSSLContext?
     private let logger: Logger
@@ -29,7 +29,7 @@ struct HTTPListener<Responder: HTTPService>: Service {
     /// - Throws: ``ConfigurationError`` where certificate or key cannot be used.
     init(
         _ listener: GateConfiguration.Listener,
-        _ responder: Responder,
+        _ responder: any HTTPService,
         group: any EventLoopGroup,
         logger: Logger,
         accepted: Counter,
@@ -69,6 +69,7 @@ struct HTTPListener<Responder: HTTPService>: Service {
         decoding.maxHeaderFieldSize = listener.limits.headerBytes
         decoding.maxHeaderListSize = listener.limits.headerBytes
         decoding.maxHeaderFieldCount = 100
+        let flushes = FlushQueues(group)
         let isTCP = if case .tcp = listener.address { true } else { false }
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
@@ -87,7 +88,13 @@ struct HTTPListener<Responder: HTTPService>: Service {
                     if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
                     let decoder = HTTPRequestDecoder(limitConfiguration: decoding)
                     try pipeline.addHandler(ByteToMessageHandler(decoder))
-                    try pipeline.addHandler(HTTPConnectionHandler(responder, limits, clock: clock))
+                    let connection = HTTPConnectionHandler(
+                        responder,
+                        limits,
+                        flushes: flushes.queue(of: channel.eventLoop),
+                        clock: clock
+                    )
+                    try pipeline.addHandler(connection)
                 }
             }
         let tuned =

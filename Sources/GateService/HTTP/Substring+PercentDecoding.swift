@@ -1,22 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import MediaTokens
+
 extension Substring {
-    /// This text with percent-encoding undone once; nil where that is malformed.
+    /// This text with percent-encoding undone once; nil where that is malformed, or is no UTF-8 then.
     var percentDecoded: String? {
-        var bytes: [UInt8] = []
-        var rest = utf8.makeIterator()
-        while let byte = rest.next() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.next(), let low = rest.next(),
-                let high = Character(Unicode.Scalar(high)).hexDigitValue,
-                let low = Character(Unicode.Scalar(low)).hexDigitValue
-            else { return nil }
-            bytes.append(UInt8(high * 16 + low))
+        let bytes = utf8.span
+        guard bytes.firstIndex(of: UInt8(ascii: "%"), from: 0) != nil else { return String(self) }
+        var outcome = PercentDecoding.ascii
+        let text = unsafe String(unsafeUninitializedCapacity: bytes.count) { decoded in
+            var count = 0
+            outcome = bytes.decodePercent(
+                run: { run in
+                    unsafe run.withUnsafeBytes { run in
+                        unsafe UnsafeMutableRawBufferPointer(
+                            rebasing: UnsafeMutableRawBufferPointer(decoded)[count..<decoded.count]
+                        ).copyMemory(from: run)
+                    }
+                    count += run.count
+                },
+                byte: { byte in
+                    unsafe decoded[count] = byte
+                    count += 1
+                }
+            )
+            // Anything else than ASCII in between is looked at again below: here it would be mended, not refused.
+            return outcome == .ascii ? count : 0
         }
-        return String(validating: bytes, as: UTF8.self)
+        switch outcome {
+        case .ascii: return text
+        case .malformed: return nil
+        case .other:
+            var decoded: [UInt8] = []
+            _ = bytes.decodePercent(run: { decoded.append(copying: $0) }, byte: { decoded.append($0) })
+            return String(validating: decoded, as: UTF8.self)
+        }
+    }
+}
+
+/// What percent-encoding stands for.
+private enum PercentDecoding {
+    case ascii
+    case other
+    case malformed
+}
+
+extension Span<UInt8> {
+    /// Undoes percent-encoding: hands out what is not encoded in runs, and the rest byte by byte.
+    fileprivate func decodePercent(run: (Span<UInt8>) -> Void, byte: (UInt8) -> Void) -> PercentDecoding {
+        var kind = PercentDecoding.ascii
+        var start = 0
+        while let mark = firstIndex(of: UInt8(ascii: "%"), from: start) {
+            run(extracting(start..<mark))
+            guard mark + 2 < count, let high = self[mark + 1].hexadecimalDigit,
+                let low = self[mark + 2].hexadecimalDigit
+            else { return .malformed }
+            if high >= 8 { kind = .other }
+            byte(high << 4 | low)
+            start = mark + 3
+        }
+        run(extracting(start..<count))
+        return kind
+    }
+}
+
+extension UInt8 {
+    /// The value of this as a hexadecimal digit.
+    fileprivate var hexadecimalDigit: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
     }
 }

@@ -12,6 +12,7 @@ public struct Catalogue: Sendable {
     private var paths: [ByteKey: Entry] = [:]
     /// By the names of folders without the slash at their end: so a folder is found by itself and by what is in it.
     private var folders: [ByteKey: Folder] = [:]
+    private var hasGlobs = false
 
     /// What is known of the paths in a folder.
     private struct Folder {
@@ -47,6 +48,8 @@ public struct Catalogue: Sendable {
                 }
                 if let all = folder.all { best = all.stronger(than: best) }
             }
+            // A folder above fixes less.
+            if !hasGlobs, best != nil { return best }
             end = slash
         }
         return best
@@ -140,7 +143,10 @@ public struct Catalogue: Sendable {
             case .glob:
                 let name = ByteKey(pattern.folderName)
                 present = folders[name]?.globs.first { $0.key == entry.key }
-                if present == nil { folders[name, default: Folder()].globs.append(entry) }
+                if present == nil {
+                    folders[name, default: Folder()].globs.append(entry)
+                    hasGlobs = true
+                }
             }
         }
         if present == nil { count += 1 }
@@ -150,17 +156,37 @@ public struct Catalogue: Sendable {
 
 extension Catalogue {
     /// What the catalogue says of a media id or of paths.
+    ///
+    /// A reference to its facts: an entry goes with a decision from one hand to the next, and a copy must cost nothing.
     public struct Entry: Hashable, Sendable {
+        private let facts: Facts
+
+        private final class Facts: Sendable {
+            let key: Key
+            let protection: Protection
+            let isShadow: Bool
+            let use: Use
+            let origin: Origin
+
+            init(_ key: Key, _ protection: Protection, _ isShadow: Bool, _ use: Use, _ origin: Origin) {
+                self.key = key
+                self.protection = protection
+                self.isShadow = isShadow
+                self.use = use
+                self.origin = origin
+            }
+        }
+
         /// What it speaks of.
-        public let key: Key
+        public var key: Key { facts.key }
         /// What is asked for.
-        public let protection: Protection
+        public var protection: Protection { facts.protection }
         /// Whether refusals are counted and logged, and allowed all the same.
-        public let isShadow: Bool
+        public var isShadow: Bool { facts.isShadow }
         /// How often a token may be shown.
-        public let use: Use
+        public var use: Use { facts.use }
         /// Where the entry comes from.
-        public let origin: Origin
+        public var origin: Origin { facts.origin }
 
         /// Makes an entry.
         public init(
@@ -170,12 +196,18 @@ extension Catalogue {
             use: Use = .once,
             origin: Origin = .list
         ) {
-            self.key = key
-            self.protection = protection
-            self.isShadow = isShadow
-            self.use = use
-            self.origin = origin
+            facts = Facts(key, protection, isShadow, use, origin)
         }
+
+        /// Whether both say the same.
+        public static func == (left: Entry, right: Entry) -> Bool {
+            left.facts === right.facts
+                || left.key == right.key && left.protection == right.protection && left.isShadow == right.isShadow
+                    && left.use == right.use && left.origin == right.origin
+        }
+
+        /// Hashes what it speaks of: catalogues have an entry for each.
+        public func hash(into hasher: inout Hasher) { hasher.combine(key) }
 
         /// How often a token may be shown.
         public enum Use: String, Hashable, Sendable, CaseIterable {

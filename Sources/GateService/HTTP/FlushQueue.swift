@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import NIOCore
+
+/// The connections of an event loop that have something to write. All of them write when everything is read that came in
+/// with the same turn of the loop: clients that wait on this machine are then woken once, and not for every answer.
+final class FlushQueue {
+    private let waiting: Waiting
+    private let loop: any EventLoop
+    private let flush: @Sendable () -> Void
+
+    private final class Waiting {
+        var handlers: [HTTPConnectionHandler] = []
+        var flushing: [HTTPConnectionHandler] = []
+
+        func flush() {
+            // What comes in meanwhile waits for the next turn; both lists keep the room that they have.
+            swap(&handlers, &flushing)
+            for handler in flushing { handler.flush() }
+            flushing.removeAll(keepingCapacity: true)
+        }
+    }
+
+    /// Made on the event loop.
+    init(_ loop: any EventLoop) {
+        self.loop = loop
+        waiting = Waiting()
+        let waiting = NIOLoopBound(waiting, eventLoop: loop)
+        flush = { waiting.value.flush() }
+    }
+
+    func add(_ handler: HTTPConnectionHandler) {
+        waiting.handlers.append(handler)
+        if waiting.handlers.count == 1 { loop.execute(flush) }
+    }
+}
+
+/// The queues of the loops of a group.
+struct FlushQueues: Sendable {
+    private let queues: [ObjectIdentifier: NIOLoopBoundBox<FlushQueue?>]
+
+    init(_ group: any EventLoopGroup) {
+        queues = Dictionary(
+            uniqueKeysWithValues: group.makeIterator().map { loop in
+                (ObjectIdentifier(loop), NIOLoopBoundBox.makeEmptyBox(valueType: FlushQueue.self, eventLoop: loop))
+            }
+        )
+    }
+
+    /// The queue of a loop. Asked for on that loop.
+    func queue(of loop: any EventLoop) -> FlushQueue {
+        guard let box = queues[ObjectIdentifier(loop)] else { return FlushQueue(loop) }
+        if let queue = box.value { return queue }
+        let queue = FlushQueue(loop)
+        box.value = queue
+        return queue
+    }
+}
