@@ -33,12 +33,14 @@ format:  ## Put the sources into the project's format
 sanitize: setup  ## Run the tests of concurrency and memory under the thread and address sanitizers
 	@scripts/sanitize
 
-bench: build  ## Measure the hot path against the bare libraries, the use store, and the gate against a bare route
+bench: build  ## Measure the hot path against bare libraries, the use store, API and edges against bare servers and HAProxy
 	@scripts/setup bench
 	swift build -c release --package-path bench
 	bench/.build/release/hot-path
 	bench/.build/release/use-store
 	bench/playback
+	bench/edge
+	bench/allocations
 
 bench-gate: build  ## Fail where one of them has become slower, or takes more memory
 	@scripts/setup bench
@@ -46,6 +48,8 @@ bench-gate: build  ## Fail where one of them has become slower, or takes more me
 	bench/.build/release/hot-path --gate
 	bench/.build/release/use-store --gate
 	bench/playback --gate
+	ROUNDS=3 bench/edge --gate
+	bench/allocations --gate
 
 clean:  ## Remove everything that was built
 	rm -rf .build .build-* bench/.build
