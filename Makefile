@@ -12,7 +12,8 @@ setup:  ## Install what is missing: headers of OpenSSL, libxml2, SQLite, hiredis
 build: setup  ## Build the command line (.build/release/playgate)
 	swift build -c release --product playgate
 
-demo: build  ## Make keys and tokens, and see the verifier and the gate let in and refuse for the right reasons
+demo: build  ## Make keys and tokens, and see verifier, gate and nginx let in and refuse for the right reasons
+	@scripts/setup demo
 	@scripts/demo .build/release/playgate
 
 test:  ## Run all tests, against real Redis, SQLite, edges, OpenSSL and curl

@@ -284,6 +284,27 @@ import Testing
         }
     }
 
+    @Test func `1: sees a byte that cannot be in a target wherever it stands`() async throws {
+        try await Self.with { (gate) throws in
+            let connection = try HTTPConnection(gate.edge)
+            let code = { (target: String) in
+                let headers = ["X-Forwarded-Uri": target, "X-Forwarded-Method": "GET"]
+                return try connection.request("GET", "/v1/check/forward", headers: headers).headers["x-playgate-code"]
+            }
+            for place in 0..<80 {
+                let (before, after) = (String(repeating: "a", count: place), String(repeating: "b", count: 80 - place))
+                for forbidden in ["#", " c", "\t", "\u{FFFD}"] {
+                    let answer = try code("/free/\(before)\(forbidden)\(after)")
+                    #expect(answer == "edge_request_invalid", "\(place) \(forbidden)")
+                }
+                // The last of these begins with the same byte as U+FFFD.
+                for allowed in ["~", "!", "é", "\u{F900}"] {
+                    #expect(try code("/free/\(before)\(allowed)\(after)") == "unprotected", "\(place) \(allowed)")
+                }
+            }
+        }
+    }
+
     @Test func `7: takes the path for the path, and never the query`() async throws {
         try await Self.with { (gate) throws in
             for target in ["/vod/a?x=/free/", "/vod/a?/free/a", "/vod/free/?/free/"] {

@@ -19,10 +19,6 @@ struct EdgeResponder: HTTPService {
     var bodyLimit: Int? { nil }
 
     func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
-        output.write(answer(request))
-    }
-
-    private func answer(_ request: HTTPRequest) -> HTTPReply<EdgeAnswer> {
         let snapshot = live.current
         let now = clock()
         let found = EdgeDialect.find(request.head.uri)
@@ -33,68 +29,79 @@ struct EdgeResponder: HTTPService {
         // What cannot be understood is not logged either: there may be a token in it.
         var asked = PlaybackRequest(.path(found?.dialect.endpoint ?? "/"), token: nil, client: client)
         // Where a reload has taken the section away, the listener stays until a restart, and lets nobody pass.
-        guard let edge = snapshot.configuration.edge, edge.peers.trusts(request.connection, snapshot: snapshot.number)
-        else {
-            return refuse(.peerNotTrusted, asked, snapshot.gate, at: now)
+        guard let rules = snapshot.edge, rules.peers.trusts(request.connection, snapshot: snapshot.number) else {
+            output.write(refuse(.peerNotTrusted, asked, snapshot.gate, at: now))
+            return nil
         }
-        guard let (dialect, rest) = found, edge.dialects.contains(dialect),
+        guard let (dialect, rest) = found, rules.answers(dialect),
             let target = dialect.target(request.head, rest: rest).flatMap({ OriginalTarget($0) })
-        else { return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now) }
-        let check = Check(edge: edge, gate: snapshot.gate, dialect: dialect, now: now)
-        return answer(target, request, &asked, check)
-    }
-
-    /// A request on its way through.
-    fileprivate struct Check {
-        let edge: GateConfiguration.Edge
-        let gate: Gate
-        let dialect: EdgeDialect
-        let now: Timestamp
-    }
-
-    private func answer(
-        _ target: OriginalTarget,
-        _ request: HTTPRequest,
-        _ asked: inout PlaybackRequest,
-        _ check: Check
-    ) -> HTTPReply<EdgeAnswer> {
-        let path = target.removingSegments(check.edge.segments).path
+        else {
+            output.write(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now))
+            return nil
+        }
+        let path = target.removingSegments(rules.segments).path
         asked.target = .path(path)
-        let finding = check.gate.catalogue.find(path, form: check.dialect.pathForm)
-        let sources = check.sources(finding)
+        let finding = snapshot.gate.catalogue.find(path, form: dialect.pathForm)
+        let sources = rules.sources(finding)
         let shown = ShownToken(in: sources, request.head.headers, target)
         asked.token = shown.token
+        let check = Check(rules, dialect, client.trace, shownIn: shown.sources, sources, at: now)
         guard inHand.take() else {
             metrics.countOverload()
-            let refusal = Decision.refuse(Decision.Refusal(code: .overloaded, subject: .nothing))
-            return .now(answer(refusal, check, asked.client.trace, shown.sources, sources))
+            output.write(answer(.refuse(Decision.Refusal(code: .overloaded, subject: .nothing)), check))
+            return nil
         }
         let question = Gate.Question(asked, finding, fault: shown.isConflict ? .tokenConflict : nil)
-        if let decision = check.gate.decideNow(question, at: check.now) {
+        if let decision = snapshot.gate.decideNow(question, at: now) {
             inHand.giveBack()
-            return .now(answer(decision, check, asked.client.trace, shown.sources, sources))
+            output.write(answer(decision, check))
+            return nil
         }
-        return .later {
-            let decision = await check.gate.decide(question, at: check.now)
+        return {
+            let decision = await snapshot.gate.decide(question, at: now)
             inHand.giveBack()
-            return answer(decision, check, question.request.client.trace, shown.sources, sources)
+            return answer(decision, check)
         }
     }
 
-    private func answer(
-        _ decision: Decision,
-        _ check: Check,
-        _ trace: TraceID,
-        _ shownIn: UInt16,
-        _ sources: [TokenSource]
-    ) -> EdgeAnswer {
+    /// What the answer says, beside the decision.
+    private struct Check {
+        let rules: EdgeRules
+        let dialect: EdgeDialect
+        let trace: TraceID
+        let shownIn: UInt16
+        let sources: [TokenSource]
+        let now: Timestamp
+
+        init(
+            _ rules: EdgeRules,
+            _ dialect: EdgeDialect,
+            _ trace: TraceID,
+            shownIn: UInt16,
+            _ sources: [TokenSource],
+            at now: Timestamp
+        ) {
+            self.rules = rules
+            self.dialect = dialect
+            self.trace = trace
+            self.shownIn = shownIn
+            self.sources = sources
+            self.now = now
+        }
+    }
+
+    private func answer(_ decision: Decision, _ check: Check) -> EdgeAnswer {
         requests.count(check.dialect, decision)
         return EdgeAnswer(
             decision: decision,
-            trace: trace,
-            shownIn: shownIn,
-            sources: sources,
-            keeping: check.keeping(decision)
+            trace: check.trace,
+            shownIn: check.shownIn,
+            sources: check.sources,
+            keeping: EdgeAnswer.Keeping(
+                seconds: check.rules.secondsToKeep(decision, at: check.now),
+                varying: check.dialect.varying,
+                tokenHeaders: check.rules.tokenHeaders
+            )
         )
     }
 
@@ -104,37 +111,10 @@ struct EdgeResponder: HTTPService {
         _ request: PlaybackRequest,
         _ gate: Gate,
         at now: Timestamp
-    ) -> HTTPReply<EdgeAnswer> {
+    ) -> EdgeAnswer {
         let decision = gate.refuse(code, request, at: now)
         requests.count(EdgeDialect(rawValue: request.client.edge ?? ""), decision)
-        return .now(
-            EdgeAnswer(decision: decision, trace: request.client.trace, shownIn: 0, sources: [], keeping: .none)
-        )
-    }
-}
-
-extension EdgeResponder.Check {
-    /// Where the token may be for what was found.
-    fileprivate func sources(_ finding: Catalogue.Finding) -> [TokenSource] {
-        guard !edge.tokensOfEntries.isEmpty, case .entry(let entry) = finding else { return edge.tokens }
-        return edge.tokensOfEntries[entry.key] ?? edge.tokens
-    }
-
-    /// How long the answer may be kept: not at all where something was used up, or refused, or may be another one a moment
-    /// later; else not beyond the life of the token.
-    fileprivate func keeping(_ decision: Decision) -> EdgeAnswer.Keeping {
-        guard case .allow(let allowance) = decision else { return .none }
-        switch allowance.reason {
-        case .unprotected: return keeping(seconds: edge.cacheCeiling)
-        case .withinTTL:
-            let left = (allowance.expires?.millisecondsSince1970 ?? 0) - now.millisecondsSince1970
-            return keeping(seconds: min(max(left / 1000, 0), edge.cacheCeiling))
-        case .verified, .repeated, .useUnknown, .shadow: return .none
-        }
-    }
-
-    private func keeping(seconds: Int64) -> EdgeAnswer.Keeping {
-        EdgeAnswer.Keeping(seconds: seconds, varying: dialect.varying, tokenHeaders: edge.tokenHeaders)
+        return EdgeAnswer(decision: decision, trace: request.client.trace, shownIn: 0, sources: [], keeping: .none)
     }
 }
 

@@ -13,6 +13,7 @@ final class LiveGate: Sendable {
     final class Snapshot: Sendable {
         let gate: Gate
         let configuration: GateConfiguration
+        let edge: EdgeRules?
         let loaded: Timestamp
         /// A number that no other snapshot of this process has.
         let number = Snapshot.count.add(1, ordering: .relaxed).newValue
@@ -22,6 +23,7 @@ final class LiveGate: Sendable {
         init(gate: Gate, configuration: GateConfiguration, loaded: Timestamp) {
             self.gate = gate
             self.configuration = configuration
+            edge = configuration.edge.map(EdgeRules.init)
             self.loaded = loaded
         }
     }
