@@ -284,6 +284,34 @@ import Testing
         }
     }
 
+    /// What edges send that no package can be had of, by their documentation.
+    @Test(arguments: [
+        // Traefik 3: forwardAuth, with `trustForwardHeader: false`.
+        """
+        GET /v1/check/forward HTTP/1.1\r\nHost: gate:8081\r\nUser-Agent: Player/1.0\r\nAccept-Encoding: gzip\r\n\
+        Cookie: mt=TOKEN\r\nRange: bytes=0-99\r\nX-Forwarded-For: 203.0.113.7\r\nX-Forwarded-Host: cdn.example.com\r\n\
+        X-Forwarded-Method: GET\r\nX-Forwarded-Port: 443\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Server: edge1\r\n\
+        X-Forwarded-Uri: /vod/seg1.ts?a=b\r\nX-Real-Ip: 203.0.113.7\r\n\r\n
+        """,
+        // Envoy: HTTP ext_authz with `path_prefix`; method, path and host of the client, and no body.
+        """
+        POST /v1/check/envoy/vod/seg1.ts?a=b HTTP/1.1\r\nhost: cdn.example.com\r\ncontent-length: 0\r\ncookie: mt=TOKEN\r\n\
+        x-forwarded-for: 203.0.113.7\r\nx-envoy-internal: true\r\nx-envoy-expected-rq-timeout-ms: 300\r\n\
+        traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n\r\n
+        """,
+    ])
+    func `answers what Traefik and Envoy document`(request: String) async throws {
+        try await Self.with { (gate) throws in
+            let connection = try HTTPConnection(gate.edge)
+            for (token, status, code) in [(try gate.token(), 200, "within_ttl"), ("x", 403, "invalid_base64")] {
+                try connection.send(request.replacing("TOKEN", with: token))
+                let answer = try connection.response()
+                #expect(answer.status == status && answer.headers["x-playgate-code"] == code, "\(answer)")
+                #expect(answer.headers["content-length"] == "0" && answer.headers["connection"] == nil)
+            }
+        }
+    }
+
     @Test func `1: sees a byte that cannot be in a target wherever it stands`() async throws {
         try await Self.with { (gate) throws in
             let connection = try HTTPConnection(gate.edge)
@@ -430,6 +458,7 @@ import Testing
             for target in ["/live/tnt/a?token=\(token)", "/live/tnt/a?token=\(token)", "/vod/a?token=\(token)"] {
                 try connection.sendRequest("GET", "/v1/check/envoy\(target)")
             }
+            connection.endSending()
             #expect(try (0..<3).map { _ in try connection.response().status } == [200, 403, 200])
         }
     }

@@ -36,6 +36,26 @@ import Testing
         }
     }
 
+    @Test func `answers clients that close their end behind their requests`() async throws {
+        try await RunningGate.with { (gate) throws in
+            let body = "{\"media\":\"trailer\"}"
+            let request =
+                "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+            for _ in 0..<20 {
+                let connection = try gate.connect()
+                try connection.send(request + request)
+                connection.endSending()
+                for _ in 0..<2 { #expect(try connection.response().status == 200) }
+                #expect(connection.isClosedByPeer())
+            }
+            // In the middle of a request there is nothing to be answered but that.
+            let connection = try gate.connect()
+            try connection.send("POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Length: 10\r\n\r\n{")
+            connection.endSending()
+            #expect(connection.isClosedByPeer())
+        }
+    }
+
     @Test(arguments: [
         "", "GET /v1/codes HTTP/1.1\r\nHost: g\r\n",
         "POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",

@@ -86,6 +86,9 @@ package final class HTTPConnection {
         }
     }
 
+    /// Closes the end that sends.
+    package func endSending() { shutdown(socket, Int32(SHUT_WR)) }
+
     /// Whether the other end takes more bytes.
     package func isAccepting(_ bytes: [UInt8]) -> Bool { (try? send(bytes)) != nil }
 

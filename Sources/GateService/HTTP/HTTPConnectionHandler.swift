@@ -41,6 +41,8 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
     private var isClientsLast = false
     /// Whether the last answer is given: nothing that comes in is looked at.
     private var isOver = false
+    /// Whether the client has closed its end.
+    private var isInputClosed = false
     /// Whether the listener is about to end.
     private var isDraining = false
 
@@ -132,8 +134,19 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
             isDraining = true
             // A request may be on its way: it is answered, and is the last.
             if !isReceiving, !isPending { deadline?.expect(within: Self.farewell) }
+        } else if let event = event as? ChannelEvent, event == .inputClosed {
+            endInput(context)
         }
         context.fireUserInboundEventTriggered(event)
+    }
+
+    /// The client sends nothing more; what it has asked is answered.
+    private func endInput(_ context: ChannelHandlerContext) {
+        isInputClosed = true
+        if isPending { return }
+        isOver = true
+        flush(context)
+        context.close(promise: nil)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -246,6 +259,7 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
         if closesAfterAnswer { isOver = true }
         expectNextStep()
         while !isPending, let part = waiting.popFirst() { receive(part, context) }
+        if isInputClosed, !isPending { isOver = true }
         flush(context)
         resumeReading(context)
     }

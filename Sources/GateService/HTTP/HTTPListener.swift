@@ -81,6 +81,8 @@ struct HTTPListener: Service {
                     try pipeline.addHandler(ConnectionLimitHandler(connections))
                 }
             }
+            // A client may close its end behind its last request, and wait for the answer.
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { [decoding] channel in
                 accepted.increment()
                 return channel.eventLoop.makeCompletedFuture {
