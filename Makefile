@@ -1,7 +1,7 @@
 # The single door to everything. `make help` lists what is behind it.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test api-check lint format sanitize bench bench-gate clean
+.PHONY: help setup build demo test api-check lint format sanitize bench bench-peers bench-gate clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,7 +29,7 @@ lint:  ## Check format, imports and what the binary links
 	@scripts/lint
 
 format:  ## Put the sources into the project's format
-	swift format --in-place --parallel --recursive Package.swift Sources Tests bench/Package.swift bench/Sources
+	swift format --in-place --parallel --recursive Package.swift Sources Tests bench/Package.swift bench/Sources bench/peers/jwt/Sources
 
 sanitize: setup  ## Run the tests of concurrency and memory under the thread and address sanitizers
 	@scripts/sanitize
@@ -43,6 +43,12 @@ bench: build  ## Measure the hot path against bare libraries, the use store, API
 	bench/edge
 	bench/allocations
 
+bench-peers: build  ## Measure beside other libraries: OpenSSL in C, Python, Java, jwt-kit; and beside HAProxy and nginx
+	@scripts/setup bench
+	swift build -c release --package-path bench
+	bench/libraries
+	bench/edge
+
 bench-gate: build  ## Fail where one of them has become slower, or takes more memory
 	@scripts/setup bench
 	swift build -c release --package-path bench
@@ -53,4 +59,4 @@ bench-gate: build  ## Fail where one of them has become slower, or takes more me
 	bench/allocations --gate
 
 clean:  ## Remove everything that was built
-	rm -rf .build .build-* bench/.build
+	rm -rf .build .build-* bench/.build bench/peers/jwt/.build

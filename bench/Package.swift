@@ -20,6 +20,16 @@ let package = Package(
             name: "hot-path",
             dependencies: [
                 "CLimits",
+                .product(name: "GateStores", package: "playgate"),
+                .product(name: "MediaTokens", package: "playgate"),
+                .product(name: "MediaResources", package: "playgate"),
+                .product(name: "PlaybackGate", package: "playgate"),
+            ]
+        ),
+        .executableTarget(
+            name: "verify-rate",
+            dependencies: [
+                "CLimits",
                 .product(name: "MediaTokens", package: "playgate"),
                 .product(name: "MediaResources", package: "playgate"),
             ]

@@ -92,7 +92,8 @@ final class RunningEdge {
             }
         let program = try Program(executable, start.arguments, log: folder.file("\(edge).log"))
         (self.program, address) = (program, start.address)
-        #expect(eventually { (try? HTTPConnection(start.address)) != nil || !program.isRunning })
+        // Varnish compiles its configuration first.
+        #expect(eventually(within: 60) { (try? HTTPConnection(start.address)) != nil || !program.isRunning })
         #expect(program.isRunning, "\(program.output)")
     }
 

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import MediaResources
+import MediaTokens
+import PlaybackGate
+
+extension HotPath {
+    /// A whole decision: catalogue, verification, store.
+    static func gate(_ options: Options) throws -> [String] {
+        let issued = try Issued()
+        let token = String(decoding: issued.token, as: UTF8.self)
+        let resource = try MediaResource("TNT")
+        var catalogue = Catalogue()
+        let protection = Catalogue.Entry.Protection.resource(resource, requestor: "REF30")
+        try catalogue.add(Catalogue.Entry(key: .media("tnt"), protection: protection, use: .withinTTL))
+        try catalogue.add(
+            Catalogue.Entry(key: .path(try PathPattern("/live/tnt/")), protection: protection, use: .withinTTL)
+        )
+        try catalogue.add(Catalogue.Entry(key: .media("once"), protection: protection))
+        let uncached = Gate(
+            catalogue: catalogue,
+            verifier: try issued.verifier(),
+            store: MemoryUseStore(capacity: 1000)
+        )
+        let cached = Gate(
+            catalogue: catalogue,
+            verifier: try issued.verifier(cache: AuthenticatedTokenCache()),
+            store: MemoryUseStore(capacity: 1000)
+        )
+        // One token is used up before anything is measured.
+        precondition(
+            cached.decideNow(PlaybackRequest(.media("once"), token: token), at: Issued.time)?.isAllowed == true
+        )
+        let table = Table("Decisions of a gate with a store in memory", options)
+        issued.addLimits(to: table)
+        let rows: [(String, Int, Gate, PlaybackRequest.Target, Bool)] = [
+            ("within its TTL, a media id", 300, uncached, .media("tnt"), true),
+            ("within its TTL, a media id, cached", 3000, cached, .media("tnt"), true),
+            ("within its TTL, a path, cached", 3000, cached, .path("/live/tnt/low/seg1.ts"), true),
+            ("used up, cached", 3000, cached, .media("once"), false),
+        ]
+        for (name, count, gate, target, isAllowed) in rows {
+            let request = PlaybackRequest(target, token: token)
+            precondition(gate.decideNow(request, at: Issued.time)?.isAllowed == isAllowed, name)
+            table.measure(name, count) { n in
+                for _ in 0..<n { precondition(gate.decideNow(request, at: Issued.time)?.isAllowed == isAllowed) }
+            }
+        }
+        table.run()
+        return table.faults([
+            ("decision / bare check", table["within its TTL, a media id"].ratio, 1.2),
+            ("cached decision of a path / bare check", table["within its TTL, a path, cached"].ratio, 0.1),
+            ("allocations of a cached decision", table["within its TTL, a media id, cached"].allocations, 0),
+            ("allocations of a cached decision of a path", table["within its TTL, a path, cached"].allocations, 0),
+        ])
+    }
+
+    static func catalogues(_ options: Options) throws {
+        let resource = try MediaResource("TNT")
+        let protection = Catalogue.Entry.Protection.resource(resource, requestor: "REF30")
+        let table = Table("Looking up in catalogues", options)
+        // The least that a lookup can be.
+        let names = Dictionary(uniqueKeysWithValues: (0..<10_000).map { ("media-\($0)", $0) })
+        table.measure("a Dictionary of 10,000 strings", 3000) { n in
+            for _ in 0..<n { precondition(names["media-7"] != nil) }
+        }
+        for size in [10, 10_000, 1_000_000] {
+            var catalogue = Catalogue()
+            for number in 0..<(size / 2) {
+                try catalogue.add(Catalogue.Entry(key: .media("media-\(number)"), protection: protection))
+                let folder = try PathPattern("/vod/title-\(number)/")
+                try catalogue.add(Catalogue.Entry(key: .path(folder), protection: protection))
+            }
+            let built = catalogue
+            for (name, target) in [
+                ("media id", PlaybackRequest.Target.media("media-3")), ("path", .path("/vod/title-3/low/seg1.ts")),
+            ] {
+                table.measure("\(name), \(size) entries", 3000) { n in
+                    for _ in 0..<n {
+                        guard case .entry = built.find(target) else { fatalError("not found") }
+                    }
+                }
+            }
+        }
+        table.run()
+    }
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import MediaResources
+import MediaTokens
+
+extension HotPath {
+    /// The whole of it, with limits.
+    static func verification(_ options: Options) throws -> [String] {
+        let issued = try Issued()
+        let (token, raw, now) = (issued.token, issued.raw, Issued.time)
+        let resource = try MediaResource("TNT")
+        let verifier = try issued.verifier()
+        let caching = try issued.verifier(cache: AuthenticatedTokenCache())
+        guard caching.verify(token.span, for: resource, at: now).isValid else {
+            fatalError("the token does not verify")
+        }
+        let table = Table(
+            "RSA-2048, \(token.count) characters of Base64, \(issued.body.count) signed bytes",
+            options
+        )
+        issued.addLimits(to: table)
+        table.measure("whole verification", 300) { n in
+            for _ in 0..<n { precondition(verifier.verify(token.span, for: resource, at: now).isValid) }
+        }
+        table.measure("whole verification, raw token", 300) { n in
+            for _ in 0..<n { precondition(verifier.verify(raw.span, for: resource, at: now).isValid) }
+        }
+        table.measure("cache hit", 3000) { n in
+            for _ in 0..<n { precondition(caching.verify(token.span, for: resource, at: now).isValid) }
+        }
+        table.run()
+        let (limit, whole, hit) = (table["SHA-256"], table["whole verification"], table["cache hit"])
+        return table.faults([
+            ("whole verification / bare check", whole.ratio, 1.15),
+            ("cache hit / whole verification", hit.ratio / whole.ratio, 1.0 / 40),
+            ("allocations of a verification beyond OpenSSL's", whole.allocations - limit.allocations, 2),
+            ("allocations of a cache hit", hit.allocations, 0),
+        ])
+    }
+
+    static func keySizes(_ options: Options) throws {
+        for bits in [2048, 3072, 4096] {
+            let issued = try Issued(bits: bits)
+            let (verifier, resource) = (try issued.verifier(), try MediaResource("TNT"))
+            let table = Table("RSA-\(bits)", options)
+            issued.addLimits(to: table, 200)
+            table.measure("whole verification", 200) { n in
+                for _ in 0..<n {
+                    precondition(verifier.verify(issued.token.span, for: resource, at: Issued.time).isValid)
+                }
+            }
+            table.run()
+        }
+    }
+
+    /// The key that fits is the last of several that are trusted.
+    static func numbersOfKeys(_ options: Options) throws {
+        let issued = try Issued()
+        let others = try (0..<7).map { _ in try DevelopmentKeys(at: Issued.time).signerCertificate }
+        let resource = try MediaResource("TNT")
+        let table = Table("Numbers of trusted keys, the right one last", options)
+        issued.addLimits(to: table)
+        for count in [1, 2, 4, 8] {
+            let verifier = try issued.verifier(behind: Array(others.prefix(count - 1)))
+            table.measure("whole verification, \(count) trusted", 100) { n in
+                for _ in 0..<n {
+                    precondition(verifier.verify(issued.token.span, for: resource, at: Issued.time).isValid)
+                }
+            }
+        }
+        table.run()
+    }
+
+    static func kindsOfTokens(_ options: Options) throws {
+        let fragment = sampleFragment
+        let spelt = fragment.replacing(" xmlns:media", with: "  xmlns:media")
+        let cdata = fragment.replacing("<title>TNT</title>", with: "<title><![CDATA[TNT]]></title>")
+        let rows = [
+            ("a plain resource", "TNT", "TNT"), ("Media RSS, the same bytes", fragment, fragment),
+            ("Media RSS, another spelling", spelt, fragment), ("Media RSS, CDATA", cdata, fragment),
+        ]
+        let table = Table("Kinds of resources in a token", options)
+        try Issued().addLimits(to: table)
+        for (name, granted, wanted) in rows {
+            let issued = try Issued(resource: granted)
+            let (verifier, resource) = (try issued.verifier(), try MediaResource(wanted))
+            table.measure(name, 200) { n in
+                for _ in 0..<n {
+                    precondition(verifier.verify(issued.token.span, for: resource, at: Issued.time).isValid)
+                }
+            }
+        }
+        table.run()
+    }
+
+    /// What is not let in must not cost more than what is.
+    static func refusals(_ options: Options) throws {
+        let (issued, foreign) = (try Issued(), try Issued())
+        let resource = try MediaResource("TNT")
+        let (verifier, caching) = (try issued.verifier(), try issued.verifier(cache: AuthenticatedTokenCache()))
+        var forged = issued.raw
+        // Another resource in a token that was signed.
+        forged.replaceSubrange(try place(of: "TNT", in: forged), with: Array("TBS".utf8))
+        let requestor = try issued.issuer.issue(Issued.claims("TNT", requestor: "OTHER"), at: Issued.time)
+        let late = Timestamp(millisecondsSince1970: Issued.time.millisecondsSince1970 + 3_600_000)
+        let rows: [(String, Verifier, [UInt8], Timestamp, RefusalReason)] = [
+            ("malformed: not Base64", verifier, Array("%".utf8) + issued.token, Issued.time, .invalidBase64),
+            (
+                "malformed: no envelope", verifier, Array(repeating: UInt8(ascii: "A"), count: 812), Issued.time,
+                .invalidEnvelope
+            ),
+            ("forged", verifier, forged, Issued.time, .untrustedSignature),
+            ("forged, seen before (cache)", caching, forged, Issued.time, .untrustedSignature),
+            ("of a foreign key", verifier, foreign.token, Issued.time, .untrustedSignature),
+            ("expired", verifier, issued.token, late, .expired),
+            ("of another requestor", verifier, Array(requestor.serialized.utf8), Issued.time, .requestorMismatch),
+        ]
+        let table = Table("Refusals", options)
+        issued.addLimits(to: table)
+        for (name, verifier, token, time, reason) in rows {
+            let found = verifier.verify(token.span, for: resource, at: time).reason
+            guard found == reason else { fatalError("\(name): \(String(describing: found))") }
+            table.measure(name, 200) { n in
+                for _ in 0..<n { precondition(!verifier.verify(token.span, for: resource, at: time).isValid) }
+            }
+        }
+        table.run()
+    }
+
+    private static func place(of text: String, in bytes: [UInt8]) throws -> Range<Int> {
+        let text = Array(text.utf8)
+        let start = bytes.indices.dropLast(text.count).first { Array(bytes[$0..<($0 + text.count)]) == text }
+        guard let start else { fatalError("no \(text)") }
+        return start..<(start + text.count)
+    }
+}

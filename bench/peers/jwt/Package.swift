@@ -1,0 +1,10 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// A package of its own: what it needs takes minutes to build, and only this comparison needs it.
+let package = Package(
+    name: "jwt-kit-peer",
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1")],
+    targets: [.executableTarget(name: "verify", dependencies: [.product(name: "JWTKit", package: "jwt-kit")])]
+)
