@@ -16,7 +16,7 @@ internal import MediaResources
 extension Span<UInt8> {
     /// Whether `literal` stands at `position`.
     @inline(__always)
-    package func starts(with literal: StaticString, at position: Int) -> Bool {
+    func starts(with literal: StaticString, at position: Int) -> Bool {
         starts(with: literal, length: literal.utf8CodeUnitCount, at: position)
     }
 

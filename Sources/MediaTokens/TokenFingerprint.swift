@@ -53,7 +53,7 @@ extension TokenFingerprint {
         var bytes: [UInt8] = []
         var high: UInt8?
         for character in text.utf8 {
-            guard let digit = Character(Unicode.Scalar(character)).hexDigitValue.map(UInt8.init) else { return nil }
+            guard let digit = character.hexadecimalDigit else { return nil }
             if let first = high {
                 bytes.append(first * 16 + digit)
                 high = nil

@@ -24,11 +24,16 @@ extension TraceID: CustomStringConvertible {
     public var description: String {
         var digits: [UInt8] = []
         digits.reserveCapacity(32)
-        for place in UInt64(0)..<32 {
-            let half = place < 16 ? high : low
-            let digit = UInt8(half >> (60 - 4 * (place % 16)) & 0xF)
-            digits.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
-        }
+        for place in 0..<32 { digits.append(digit(place)) }
         return String(decoding: digits, as: UTF8.self)
+    }
+
+    /// One of its 32 hexadecimal digits, in ASCII.
+    ///
+    /// - Parameter place: From 0, the highest, to 31.
+    package func digit(_ place: Int) -> UInt8 {
+        let half = place < 16 ? high : low
+        let digit = UInt8(truncatingIfNeeded: half >> UInt64(60 - 4 * (place % 16))) & 0xF
+        return digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
     }
 }

@@ -67,6 +67,29 @@ enum EdgeProxy: String, CaseIterable {
     var namesMVPD: Bool { self != .varnish && self != .trafficserver }
 }
 
+extension EdgeProxy {
+    /// Runs `body` with a gate, and this edge in front of it; nothing where it is not installed.
+    func withGate(_ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void) async throws {
+        guard isInstalled else { return }
+        let folder = try TemporaryFolder()
+        let listen = asksOverTCP ? "127.0.0.1:0" : "unix:\(folder.file("edge.sock"))"
+        let configuration = RunningGate.configuration(
+            """
+            use: { memory: { capacity: 1000 } }
+            edge: { listen: "\(listen)", tokens: [{ query: token }, { cookie: media_token }] }
+            """,
+            catalogue: """
+                    - { path: /live/seg/, resource: TNT, use: within-ttl }
+                    - { path: /live/free/, protected: false }
+                """
+        )
+        try await RunningGate.with(configuration) { (gate) throws in
+            let address = asksOverTCP ? gate.edge : folder.file("edge.sock")
+            try body(gate, try RunningEdge(self, folder, gate: address))
+        }
+    }
+}
+
 /// An edge that runs, in a folder of its own.
 final class RunningEdge {
     let origin: RecordingOrigin
@@ -80,16 +103,8 @@ final class RunningEdge {
     init(_ edge: EdgeProxy, _ folder: TemporaryFolder, gate: String, isPatient: Bool = true) throws {
         origin = try RecordingOrigin()
         let executable = try #require(edge.executable, "\(edge) is not installed: run scripts/setup test")
-        let page = { [origin] in try edge.block($0, folder, gate: gate, origin: origin.port) }
-        let socket = folder.file("edge-players.sock")
-        let start: (arguments: [String], address: String) =
-            switch edge {
-            case .nginx: try Self.nginx(page, folder, socket, isPatient)
-            case .caddy: try Self.caddy(page, folder, socket, isPatient)
-            case .haproxy: try Self.haproxy(page, folder, socket, isPatient)
-            case .varnish: try Self.varnish(page, folder, socket, isPatient)
-            case .trafficserver: try Self.trafficServer(page, folder, isPatient)
-            }
+        let page = EdgePage(edge: edge, folder: folder, gate: gate, origin: origin.port, isPatient: isPatient)
+        let start = try page.start()
         let program = try Program(executable, start.arguments, log: folder.file("\(edge).log"))
         (self.program, address) = (program, start.address)
         // Varnish compiles its configuration first.
@@ -107,19 +122,40 @@ final class RunningEdge {
     func get(_ target: String, _ headers: [String: String] = [:]) throws -> HTTPConnection.Response {
         try connect().request("GET", target, headers: headers)
     }
+}
 
-    // MARK: Each as its page says
+/// How an edge starts as its page says.
+private struct EdgePage {
+    typealias Start = (arguments: [String], address: String)
 
-    private typealias Page = (String) throws -> String
-    private typealias Start = (arguments: [String], address: String)
+    let edge: EdgeProxy
+    let folder: TemporaryFolder
+    let gate: String
+    let origin: Int
+    let isPatient: Bool
 
-    private static func nginx(
-        _ page: Page,
-        _ folder: TemporaryFolder,
-        _ socket: String,
-        _ isPatient: Bool
-    ) throws -> Start {
-        var text = try page("nginx")
+    private var socket: String { folder.file("edge-players.sock") }
+
+    func start() throws -> Start {
+        switch edge {
+        case .nginx: try nginx()
+        case .caddy: try caddy()
+        case .haproxy: try haproxy()
+        case .varnish: try varnish()
+        case .trafficserver: try trafficServer()
+        }
+    }
+
+    /// The block that is marked as `kind`, where `brief` waits are `long` for who is patient.
+    private func block(_ kind: String, waiting brief: String = "", _ long: String = "") throws -> String {
+        let text = try edge.block(kind, folder, gate: gate, origin: origin)
+        guard isPatient, !brief.isEmpty else { return text }
+        try #require(text.contains(brief), "the page of \(edge) waits in another way")
+        return text.replacing(brief, with: long)
+    }
+
+    private func nginx() throws -> Start {
+        var text = try block("nginx", waiting: "_timeout 300ms", "_timeout 10s")
             .replacing("/run/playgate-example", with: folder.path)
             .replacing("listen 127.0.0.1:8088", with: "listen unix:\(socket)")
             .replacing("worker_processes auto;", with: "worker_processes 1; daemon off;")
@@ -127,55 +163,35 @@ final class RunningEdge {
         for name in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
             text = text.replacing("access_log off;", with: "access_log off; \(name)_temp_path \(folder.file(name));")
         }
-        if isPatient { text = text.replacing("_timeout 300ms", with: "_timeout 10s") }
         let file = try folder.write("nginx.conf", text)
         return (["-c", file, "-p", folder.path, "-e", folder.file("nginx-start.log")], "unix:\(socket)")
     }
 
-    private static func caddy(
-        _ page: Page,
-        _ folder: TemporaryFolder,
-        _ socket: String,
-        _ isPatient: Bool
-    ) throws -> Start {
-        var text = try page("caddyfile")
+    private func caddy() throws -> Start {
+        let text = try block("caddyfile", waiting: "response_header_timeout 300ms", "response_header_timeout 10s")
             .replacing("http://127.0.0.1:8088 {", with: "http:// {\n\tbind unix/\(socket)")
-        if isPatient { text = text.replacing("response_header_timeout 300ms", with: "response_header_timeout 10s") }
         let file = try folder.write("Caddyfile", text)
         return (["run", "--config", file, "--adapter", "caddyfile"], "unix:\(socket)")
     }
 
-    private static func haproxy(
-        _ page: Page,
-        _ folder: TemporaryFolder,
-        _ socket: String,
-        _ isPatient: Bool
-    ) throws -> Start {
-        var lua = try page("lua")
-        if isPatient { lua = lua.replacing("local timeout = 75", with: "local timeout = 10000") }
-        try folder.write("playgate.lua", lua)
-        let text = try page("haproxy")
+    private func haproxy() throws -> Start {
+        try folder.write("playgate.lua", try block("lua", waiting: "local timeout = 75", "local timeout = 10000"))
+        let text = try block("haproxy")
             .replacing("/etc/haproxy", with: folder.path)
             .replacing("bind 127.0.0.1:8088", with: "bind unix@\(socket)")
         return (["-db", "-f", try folder.write("haproxy.cfg", text)], "unix:\(socket)")
     }
 
-    private static func varnish(
-        _ page: Page,
-        _ folder: TemporaryFolder,
-        _ socket: String,
-        _ isPatient: Bool
-    ) throws -> Start {
-        var text = try page("vcl")
-        if isPatient { text = text.replacing("_timeout = 300ms", with: "_timeout = 10s") }
+    private func varnish() throws -> Start {
+        let text = try block("vcl", waiting: "_timeout = 300ms", "_timeout = 10s")
         let file = try folder.write("playgate.vcl", text)
         let work = folder.file("varnish")
         let arguments = ["-F", "-j", "none", "-n", work, "-a", socket, "-f", file, "-s", "malloc,16m"]
         return (arguments, "unix:\(socket)")
     }
 
-    private static func trafficServer(_ page: Page, _ folder: TemporaryFolder, _ isPatient: Bool) throws -> Start {
-        let port = try freePort()
+    private func trafficServer() throws -> Start {
+        let port = try Self.freePort()
         let root = folder.file("trafficserver")
         // It runs as another user than root.
         for path in [folder.path, root] + ["etc", "run", "log", "cache"].map({ "\(root)/\($0)" }) {
@@ -189,16 +205,12 @@ final class RunningEdge {
             "logdir: \(root)/log", "mandir: /usr/share/man", "infodir: /usr/share/info", "cachedir: \(root)/cache",
         ]
         let layout = try folder.write("trafficserver/runroot.yaml", places.joined(separator: "\n") + "\n")
-        var remap = try page("remap")
-        if isPatient {
-            for name in ["connect_attempts_timeout", "transaction_no_activity_timeout_out"] {
-                remap = remap.replacing("\(name)=1", with: "\(name)=20")
-            }
-        }
+        var remap = try block("remap", waiting: "connect_attempts_timeout=1", "connect_attempts_timeout=20")
+        if isPatient { remap = remap.replacing("activity_timeout_out=1", with: "activity_timeout_out=20") }
         try folder.write("trafficserver/etc/remap.config", remap)
-        try folder.write("trafficserver/etc/playgate.config", try page("header-rewrite"))
+        try folder.write("trafficserver/etc/playgate.config", try block("header-rewrite"))
         let records =
-            try page("records").replacing("STRING 8088", with: "STRING \(port):ip-in=127.0.0.1")
+            try block("records").replacing("STRING 8088", with: "STRING \(port):ip-in=127.0.0.1")
             + "CONFIG proxy.config.exec_thread.autoconfig INT 0\nCONFIG proxy.config.exec_thread.limit INT 1\n"
             + "CONFIG proxy.config.admin.user_id STRING trafficserver\n"
         try folder.write("trafficserver/etc/records.config", records)

@@ -9,36 +9,9 @@ import Testing
 
 /// Every edge as its page in `docs/edges` says, for real, between a client and an origin.
 @Suite(.serialized) struct `Behind a real edge` {
-    private static func configuration(_ edge: EdgeProxy, _ folder: TemporaryFolder, more: String = "") -> String {
-        let listen = edge.asksOverTCP ? "127.0.0.1:0" : "unix:\(folder.file("edge.sock"))"
-        return RunningGate.configuration(
-            """
-            use: { memory: { capacity: 1000 } }
-            edge: { listen: "\(listen)", tokens: [{ query: token }, { cookie: media_token }] }
-            """,
-            catalogue: """
-                    - { path: /live/seg/, resource: TNT, use: within-ttl }
-                    - { path: /live/free/, protected: false }
-                """
-        )
-    }
-
-    /// Runs `body` with a gate, and the edge in front of it.
-    private static func with(
-        _ edge: EdgeProxy,
-        _ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void
-    ) async throws {
-        guard edge.isInstalled else { return }
-        let folder = try TemporaryFolder()
-        try await RunningGate.with(configuration(edge, folder)) { (gate) throws in
-            let address = edge.asksOverTCP ? gate.edge : folder.file("edge.sock")
-            try body(gate, try RunningEdge(edge, folder, gate: address))
-        }
-    }
-
     @Test(arguments: EdgeProxy.allCases)
     func `2, 9, 11: plays with a token, and takes a client's word for nothing`(edge: EdgeProxy) async throws {
-        try await Self.with(edge) { (gate, proxy) throws in
+        try await edge.withGate { (gate, proxy) throws in
             let spoofed = [
                 "X-Playgate-MVPD": "mine", "X-Playgate-State": "allowed", "X-Playgate-Decision": "allow",
                 "X-Original-URI": "/live/free/a", "X-Original-Method": "OPTIONS", "X-Forwarded-Uri": "/live/free/a",
@@ -62,7 +35,7 @@ import Testing
 
     @Test(arguments: EdgeProxy.allCases)
     func `says why it does not play`(edge: EdgeProxy) async throws {
-        try await Self.with(edge) { (gate, proxy) throws in
+        try await edge.withGate { (gate, proxy) throws in
             let used = try gate.token()
             #expect(try proxy.get("/live/tnt/a?token=\(used)").status == 200)
             let expired = try gate.token()
@@ -129,7 +102,7 @@ import Testing
 
     @Test(arguments: EdgeProxy.allCases)
     func `asks on connections that it keeps`(edge: EdgeProxy) async throws {
-        try await Self.with(edge) { (gate, proxy) throws in
+        try await edge.withGate { (gate, proxy) throws in
             let token = try gate.token()
             for number in 0..<50 { #expect(try proxy.get("/live/seg/\(number)?token=\(token)").status == 200) }
             #expect(try gate.metric("playgate_edge_requests_total{edge=\"\(edge.dialect)\",status=\"200\"}") == 50)
@@ -141,7 +114,7 @@ import Testing
 
     @Test(arguments: EdgeProxy.allCases)
     func `13: shows nobody what another viewer, or another path, was allowed`(edge: EdgeProxy) async throws {
-        try await Self.with(edge) { (gate, proxy) throws in
+        try await edge.withGate { (gate, proxy) throws in
             let cookie = ["Cookie": "media_token=\(try gate.token())"]
             for _ in 0..<3 {
                 #expect(try proxy.get("/live/seg/1", cookie).status == 200)
@@ -159,7 +132,7 @@ import Testing
     /// Whatever an edge makes of a target: where the gate let it pass, the origin got the path that was decided about.
     @Test(arguments: EdgeProxy.allCases)
     func `3, 4, 5, 6: never lets pass what the origin reads as something else`(edge: EdgeProxy) async throws {
-        try await Self.with(edge) { (gate, proxy) throws in
+        try await edge.withGate { (gate, proxy) throws in
             let parts = [
                 "live", "free", "tnt", "/", "//", "..", ".", "%2e", "%2E%2e", "%2f", "%5c", "\\", ";a=b", ";", "%23",
                 "%3f", "?", "#", "a.ts", "%66ree", "%c0%af", "%00", "%252e", "&", "=", "%", "é",

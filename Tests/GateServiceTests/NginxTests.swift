@@ -7,23 +7,8 @@ import Testing
 
 /// What only nginx does of what `docs/edges` says.
 @Suite struct `Behind nginx` {
-    private static func with(_ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void) async throws {
-        guard EdgeProxy.nginx.isInstalled else { return }
-        let folder = try TemporaryFolder()
-        let configuration = RunningGate.configuration(
-            """
-            use: { memory: { capacity: 1000 } }
-            edge: { listen: "unix:\(folder.file("edge.sock"))", tokens: [{ query: token }, { cookie: media_token }] }
-            """,
-            catalogue: "    - { path: /live/seg/, resource: TNT, use: within-ttl }"
-        )
-        try await RunningGate.with(configuration) { (gate) throws in
-            try body(gate, try RunningEdge(.nginx, folder, gate: folder.file("edge.sock")))
-        }
-    }
-
     @Test func `answers questions about origins itself, and shows its check to nobody`() async throws {
-        try await Self.with { (_, nginx) throws in
+        try await EdgeProxy.nginx.withGate { (_, nginx) throws in
             #expect(try nginx.get("/_gate", ["X-Original-URI": "/live/seg/a"]).status == 404)
             #expect(try nginx.connect().request("OPTIONS", "/live/tnt/a.m3u8").status == 204)
             #expect(nginx.origin.requests == 0)
@@ -31,7 +16,7 @@ import Testing
     }
 
     @Test func `13: keeps a check for one token and one path only`() async throws {
-        try await Self.with { (gate, nginx) throws in
+        try await EdgeProxy.nginx.withGate { (gate, nginx) throws in
             let checks = { try gate.metric("playgate_edge_requests_total{edge=\"nginx\",status=\"200\"}") }
             let token = try gate.token()
             for _ in 0..<5 { #expect(try nginx.get("/live/seg/1?token=\(token)").status == 200) }

@@ -54,11 +54,10 @@ enum EdgeDialect: String, CaseIterable, Sendable {
     /// The dialect of a check, and what follows its endpoint; nil where there is no such endpoint.
     static func find(_ uri: String) -> (dialect: EdgeDialect, rest: Substring)? {
         let bytes = uri.utf8.span
-        let prefix: StaticString = "/v1/check/"
-        guard bytes.starts(with: prefix, at: 0) else { return nil }
-        let start = prefix.utf8CodeUnitCount
-        for dialect in allCases where bytes.starts(with: dialect.name, at: start) {
-            let end = start + dialect.name.utf8CodeUnitCount
+        for dialect in allCases {
+            let endpoint = dialect.endpoint.utf8.span
+            let end = endpoint.count
+            guard bytes.count >= end, bytes.extracting(..<end).hasSameBytes(as: endpoint) else { continue }
             let next = end < bytes.count ? bytes[end] : UInt8(ascii: "?")
             // The query of the check is the client's, where the edge has added one: it means nothing. The path behind
             // the endpoint is what is asked for, where it is the dialect's place for that.
@@ -66,15 +65,6 @@ enum EdgeDialect: String, CaseIterable, Sendable {
             return (dialect, uri[uri.utf8.index(uri.startIndex, offsetBy: end)...])
         }
         return nil
-    }
-
-    private var name: StaticString {
-        switch self {
-        case .nginx: "nginx"
-        case .forward: "forward"
-        case .envoy: "envoy"
-        case .ats: "ats"
-        }
     }
 
     /// The target that the client asked the edge for, undecoded, query and all; nil where the edge does not say, or says

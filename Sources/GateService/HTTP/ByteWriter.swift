@@ -56,10 +56,6 @@ extension ByteBuffer {
 
     /// Writes a trace id in its 32 hexadecimal digits.
     mutating func write(_ trace: TraceID) {
-        for place in UInt64(0)..<32 {
-            let half = place < 16 ? trace.high : trace.low
-            let digit = UInt8(truncatingIfNeeded: half >> (60 - 4 * (place % 16))) & 0xF
-            write(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
-        }
+        for place in 0..<32 { write(trace.digit(place)) }
     }
 }

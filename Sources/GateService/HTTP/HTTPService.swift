@@ -27,7 +27,7 @@ enum HTTPReply<Answer: HTTPAnswer> {
 
 /// Where the answers of a connection are gathered until they are written.
 struct HTTPOutput {
-    fileprivate(set) var buffer = ByteBuffer()
+    private var buffer = ByteBuffer()
     private(set) var isEmpty = true
     /// Whether the next answer is to a HEAD.
     var isHead = false

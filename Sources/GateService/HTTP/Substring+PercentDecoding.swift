@@ -7,7 +7,6 @@ extension Substring {
     /// This text with percent-encoding undone once; nil where that is malformed, or is no UTF-8 then.
     var percentDecoded: String? {
         let bytes = utf8.span
-        guard bytes.firstIndex(of: UInt8(ascii: "%"), from: 0) != nil else { return String(self) }
         var outcome = PercentDecoding.ascii
         let text = unsafe String(unsafeUninitializedCapacity: bytes.count) { decoded in
             var count = 0
@@ -62,17 +61,5 @@ extension Span<UInt8> {
         }
         run(extracting(start..<count))
         return kind
-    }
-}
-
-extension UInt8 {
-    /// The value of this as a hexadecimal digit.
-    fileprivate var hexadecimalDigit: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import MediaTokens
+
 /// A JSON value as it was read.
 enum JSONValue: Equatable, Sendable {
     case null
@@ -212,7 +214,7 @@ struct JSONReader: ~Copyable, ~Escapable {
     private mutating func hexadecimal() throws(BodyFault) -> UInt32 {
         var code: UInt32 = 0
         for _ in 0..<4 {
-            guard let digit = Character(Unicode.Scalar(try next())).hexDigitValue else { throw Self.notJSON }
+            guard let digit = try next().hexadecimalDigit else { throw Self.notJSON }
             code = code << 4 | UInt32(digit)
         }
         return code

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import MediaResources
+internal import MediaTokens
 
 /// The path of a stream in its one form: decoded once, without empty and dot segments.
 ///
@@ -169,15 +170,4 @@ public enum MediaPathError: String, Error, Sendable, CaseIterable {
     case notUTF8 = "path_not_utf8"
     /// Empty or dot segments, where none are taken.
     case notResolved = "path_not_resolved"
-}
-
-extension UInt8 {
-    fileprivate var hexadecimalDigit: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
 }

@@ -7,31 +7,9 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-// Strong symbols in the executable stand before glibc's for the whole process, OpenSSL and libxml2 included.
-extern void *__libc_malloc(size_t);
-extern void *__libc_calloc(size_t, size_t);
-extern void *__libc_realloc(void *, size_t);
-extern void *__libc_memalign(size_t, size_t);
-
-static _Atomic uint64_t allocations;
-static void counted(void) { atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed); }
-
-uint64_t limits_allocations(void) { return atomic_load_explicit(&allocations, memory_order_relaxed); }
-
-void *malloc(size_t size) { counted(); return __libc_malloc(size); }
-void *calloc(size_t count, size_t size) { counted(); return __libc_calloc(count, size); }
-void *realloc(void *old, size_t size) { counted(); return __libc_realloc(old, size); }
-void *aligned_alloc(size_t alignment, size_t size) { counted(); return __libc_memalign(alignment, size); }
-int posix_memalign(void **out, size_t alignment, size_t size) {
-    counted();
-    *out = __libc_memalign(alignment, size);
-    return *out ? 0 : 12;
-}
 
 uint64_t limits_now(void) {
     struct timespec time;
