@@ -113,7 +113,14 @@ public struct GateServer: Sendable {
             metrics,
         ])
         let gate = assembly.gate(configuration, store: store, observer: observer)
-        let live = LiveGate(LiveGate.Snapshot(gate: gate, configuration: configuration, loaded: surroundings.clock()))
+        let live = LiveGate(
+            LiveGate.Snapshot(
+                gate: gate,
+                configuration: configuration,
+                files: assembly.files,
+                loaded: surroundings.clock()
+            )
+        )
         let reloads = ReloadCounts()
         let reloader = Reloader(
             live,

@@ -128,15 +128,34 @@ import Testing
         }
     }
 
+    private static let watching = RunningGate.configuration().replacing(
+        "reload: { watch: false }",
+        with: "reload: { interval: 100ms }"
+    )
+
     @Test func `reads files again when they change`() async throws {
-        let configuration = RunningGate.configuration().replacing(
-            "reload: { watch: false }",
-            with: "reload: { interval: 100ms }"
-        )
+        let configuration = Self.watching
         try await RunningGate.with(configuration) { gate in
             #expect(try gate.play("new").code == "unknown_media")
             try gate.folder.write("gate.yaml", configuration.replacing("media: tbs", with: "media: new"))
             #expect(try eventually { try gate.play("new").code == "media_token_missing" })
+            try gate.folder.write("gate.yaml", configuration + "typo: 1\n")
+            #expect(try eventually { try gate.metric("playgate_last_reload_failed") == 1 })
+            try gate.folder.write("signer.pem", try GateSample.foreign.get().keys.signerCertificate)
+            try gate.folder.write("gate.yaml", configuration)
+            #expect(try eventually { try gate.play(token: try gate.token()).code == "untrusted_signature" })
+        }
+    }
+
+    @Test(arguments: ["gate.yaml", "signer.pem"])
+    func `sees what changed before it listened`(file: String) async throws {
+        let changed = [
+            "gate.yaml": Self.watching.replacing("media: tnt", with: "media: new"),
+            "signer.pem": try GateSample.foreign.get().keys.signerCertificate,
+        ]
+        let code = ["gate.yaml": "unknown_media", "signer.pem": "untrusted_signature"][file]
+        try await RunningGate.with(Self.watching, later: [file: try #require(changed[file])]) { (gate) throws in
+            #expect(try eventually { try gate.play(token: try gate.token()).code == code })
         }
     }
 

@@ -52,10 +52,11 @@ final class RunningGate: Sendable {
         self.clock = clock
     }
 
-    /// Runs a gate and, on a thread of its own, `body`.
+    /// Runs a gate and, on a thread of its own, `body`. `later` are files that change once the gate has read them.
     static func with(
         _ configuration: String = configuration(),
         files: [String: String] = [:],
+        later: [String: String] = [:],
         _ body: @escaping @Sendable (RunningGate) throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
@@ -64,6 +65,7 @@ final class RunningGate: Sendable {
         let file = try folder.write("gate.yaml", configuration)
         let clock = TestClock()
         let server = try GateServer(configurationFile: file, at: clock.now)
+        for (name, text) in later { try folder.write(name, text) }
         let log = try FileDescriptor.open(
             FilePath(folder.file("log")),
             .writeOnly,

@@ -304,6 +304,13 @@ final class ConfigurationSection {
 /// A configuration file: its name, and how to find what it names.
 struct ConfigurationFile: Sendable {
     let path: String
+    /// What it looked like before it was read.
+    let stamp: FileStamp?
+
+    init(path: String) {
+        self.path = path
+        stamp = FileStamp(path)
+    }
 
     /// The folder that relative paths start from.
     private var folder: FilePath { FilePath(path).removingLastComponent() }

@@ -11,6 +11,8 @@ struct GateAssembly: Sendable {
     let trust: TrustStore
     let catalogue: Catalogue
     let verifier: Verifier
+    /// What the files looked like that this was read from.
+    let files: FileStamps
     /// What people should know although it keeps nothing from working.
     let warnings: [String]
 
@@ -18,6 +20,7 @@ struct GateAssembly: Sendable {
     ///
     /// - Throws: ``ConfigurationError`` with everything that is wrong.
     init(_ configuration: GateConfiguration, at now: Timestamp) throws(ConfigurationError) {
+        files = FileStamps(before: configuration)
         let problems = ProblemList()
         let trust = Self.trust(configuration.trust, at: now, problems)
         var warnings: [String] = []

@@ -14,16 +14,19 @@ final class LiveGate: Sendable {
         let gate: Gate
         let configuration: GateConfiguration
         let edge: EdgeRules?
+        /// What the files looked like that this was made from.
+        let files: FileStamps
         let loaded: Timestamp
         /// A number that no other snapshot of this process has.
         let number = Snapshot.count.add(1, ordering: .relaxed).newValue
 
         private static let count = Atomic<UInt64>(0)
 
-        init(gate: Gate, configuration: GateConfiguration, loaded: Timestamp) {
+        init(gate: Gate, configuration: GateConfiguration, files: FileStamps, loaded: Timestamp) {
             self.gate = gate
             self.configuration = configuration
             edge = configuration.edge.map(EdgeRules.init)
+            self.files = files
             self.loaded = loaded
         }
     }

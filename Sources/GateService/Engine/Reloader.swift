@@ -2,7 +2,6 @@
 // Copyright the Playgate authors.
 
 internal import Dispatch
-internal import FoundationEssentials
 internal import Logging
 internal import MediaTokens
 internal import PlaybackGate
@@ -52,15 +51,14 @@ final class Reloader: Service {
     private func watch() async {
         guard let interval = live.current.configuration.watchInterval else { return }
         await cancelWhenGracefulShutdown {
-            var known = FileStamps(self.live.current.configuration)
+            // What was refused is not tried again until it changes.
+            var tried: FileStamps?
             while (try? await Task.sleep(for: interval)) != nil {
-                let seen = FileStamps(self.live.current.configuration)
-                guard seen != known else { continue }
+                let present = self.live.current
+                let seen = FileStamps(present.configuration)
+                guard seen != present.files, seen != tried else { continue }
+                tried = seen
                 await self.reload(because: "files changed")
-                // The stamps from before the reload: what was written meanwhile is read again. Where other files are
-                // named now, those are the ones to watch.
-                let named = FileStamps(self.live.current.configuration)
-                known = named.files == seen.files ? seen : named
             }
         }
     }
@@ -85,7 +83,14 @@ final class Reloader: Service {
                 let configuration = try GateConfiguration(file: present.configuration.file.path)
                 let assembly = try GateAssembly(configuration, at: now)
                 let gate = assembly.gate(configuration, store: present.gate.store, observer: observer)
-                live.replace(with: LiveGate.Snapshot(gate: gate, configuration: configuration, loaded: now))
+                live.replace(
+                    with: LiveGate.Snapshot(
+                        gate: gate,
+                        configuration: configuration,
+                        files: assembly.files,
+                        loaded: now
+                    )
+                )
                 counts.succeeded()
                 for warning in assembly.warnings { logger.warning("\(warning)") }
                 for part in configuration.fixedParts(differingFrom: present.configuration) {
@@ -156,39 +161,5 @@ extension GateConfiguration.Use.Store {
     /// What matters of it, without its place in the file.
     fileprivate var text: String {
         if case .sqlite(let file) = self { file.value } else { "\(self)" }
-    }
-}
-
-/// What files looked like when they were last seen.
-private struct FileStamps: Equatable {
-    struct Stamp: Equatable {
-        let number: Int?
-        let size: Int?
-        let modified: Date?
-    }
-
-    let files: [String]
-    let stamps: [Stamp?]
-
-    init(_ configuration: GateConfiguration) {
-        files = Self.files(configuration)
-        stamps = files.map { Self.stamp($0) }
-    }
-
-    /// The configuration and what it names.
-    static func files(_ configuration: GateConfiguration) -> [String] {
-        [configuration.file.path] + configuration.trust.keys.map(\.file.value)
-            + configuration.trust.anchors.map(\.value)
-            + configuration.catalogue.feeds.map(\.file.value)
-    }
-
-    /// A file that is not there has none.
-    private static func stamp(_ path: String) -> Stamp? {
-        guard let facts = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
-        return Stamp(
-            number: facts[.systemFileNumber] as? Int,
-            size: facts[.size] as? Int,
-            modified: facts[.modificationDate] as? Date
-        )
     }
 }
