@@ -47,12 +47,14 @@ let package = Package(
             providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]
         ),
         .target(name: "SlotPool", swiftSettings: settings),
+        // Base64 with instructions that only some processors have.
+        .target(name: "CBase64"),
 
         // Floor 1: the domain, without I/O but for trust files.
         .target(name: "MediaResources", dependencies: ["CLibXML2", "SlotPool"], swiftSettings: settings),
         .target(
             name: "MediaTokens",
-            dependencies: ["COpenSSL", "SlotPool", "MediaResources"],
+            dependencies: ["CBase64", "COpenSSL", "SlotPool", "MediaResources"],
             swiftSettings: settings
         ),
 

@@ -187,8 +187,9 @@ import Testing
 }
 
 @Suite struct `Base64 of tokens` {
-    private static func decode(_ text: String) -> [UInt8]? {
-        let input = [UInt8](text.utf8)
+    private static func decode(_ text: String) -> [UInt8]? { decode([UInt8](text.utf8)) }
+
+    private static func decode(_ input: [UInt8]) -> [UInt8]? {
         var output = [UInt8](repeating: 0, count: Base64.decodedCapacity(input.count))
         var span = output.mutableSpan
         return Base64.decode(input.span, into: &span).map { Array(output.prefix($0)) }
@@ -235,5 +236,32 @@ import Testing
                 #expect(isDecoded == (known.contains(byte) || isPadding))
             }
         }
+    }
+
+    /// Long texts are decoded in blocks; groups of four characters are not.
+    @Test func `reads a long text as it reads its groups`() {
+        for byte in UInt8.min...UInt8.max where byte != UInt8(ascii: "=") {
+            for place in 0..<100 {
+                var text = [UInt8](repeating: UInt8(ascii: "Q"), count: 100)
+                text[place] = byte
+                let groups = stride(from: 0, to: 100, by: 4).map { start in
+                    Self.decode(Array(text[start..<(start + 4)]))
+                }
+                let whole = groups.contains(nil) ? nil : groups.flatMap { $0 ?? [] }
+                #expect(Self.decode(text) == whole, "byte \(byte) at \(place)")
+            }
+        }
+    }
+
+    @Test(arguments: 0..<200)
+    func `writes within the capacity that it asks for`(count: Int) {
+        let text = [UInt8](repeating: UInt8(ascii: "Q"), count: count)
+        let capacity = Base64.decodedCapacity(count)
+        var output = [UInt8](repeating: 0xAA, count: capacity + 64)
+        unsafe output.withUnsafeMutableBufferPointer { output in
+            var front = unsafe MutableSpan(_unsafeElements: output.extracting(..<capacity))
+            _ = Base64.decode(text.span, into: &front)
+        }
+        #expect(output.dropFirst(capacity).allSatisfy { $0 == 0xAA })
     }
 }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+#ifndef PLAYGATE_BASE64_H
+#define PLAYGATE_BASE64_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// Decodes the front of a Base64 text of either alphabet, without padding, in blocks of 32 characters, as far as this
+/// processor has instructions for it. Writes within `capacity` bytes, and up to 8 bytes behind what it has decoded.
+///
+/// Returns the number of characters that were decoded, a multiple of 32, which may be 0. `valid` tells whether all of
+/// them are of an alphabet; where not, what was written means nothing.
+size_t playgate_base64_blocks(const uint8_t *text, size_t count, uint8_t *output, size_t capacity, bool *valid);
+
+#endif
