@@ -42,6 +42,7 @@ bench: build  ## Measure the hot path against bare libraries, the use store, API
 	bench/playback
 	bench/edge
 	bench/allocations
+	bench/instructions
 
 bench-peers: build  ## Measure beside other libraries: OpenSSL in C, Python, Java, jwt-kit; and beside HAProxy and nginx
 	@scripts/setup bench
@@ -57,6 +58,7 @@ bench-gate: build  ## Fail where one of them has become slower, or takes more me
 	bench/playback --gate
 	ROUNDS=3 bench/edge --gate
 	bench/allocations --gate
+	bench/instructions --gate
 
 clean:  ## Remove everything that was built
 	rm -rf .build .build-* bench/.build bench/peers/jwt/.build

@@ -35,6 +35,15 @@ let package = Package(
             ]
         ),
         .executableTarget(
+            name: "fixed-work",
+            dependencies: [
+                "CLimits",
+                .product(name: "MediaTokens", package: "playgate"),
+                .product(name: "MediaResources", package: "playgate"),
+                .product(name: "PlaybackGate", package: "playgate"),
+            ]
+        ),
+        .executableTarget(
             name: "use-store",
             dependencies: [
                 .product(name: "MediaTokens", package: "playgate"),

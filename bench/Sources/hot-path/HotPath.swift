@@ -1,29 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Glibc
+import Foundation
 
 /// Measures the hot path against its limits: rounds of each in turn, so that a slow moment of the machine hits all,
 /// and the median of the ratios of the rounds.
 ///
-/// Usage: `hot-path [ROUNDS [ROW]]`: 41 rounds by default, of the rows that contain ROW, as for callgrind with
-/// `--toggle-collect='*measured*'`. `hot-path --gate` measures what has limits alone, and fails where one is passed (with
-/// room for the noise of a shared machine, but for allocations, which are exact).
+/// Usage: `hot-path [ROUNDS [ROW]]`: 41 rounds by default, of the rows that contain ROW. `hot-path --gate` measures what
+/// has limits alone, and fails where one is passed (with room for the noise of a shared machine, but for allocations,
+/// which are exact). `hot-path --json FILE` writes the figures to a file too, a line of JSON for each row.
 @main
 struct HotPath {
     struct Options {
         var rounds = 41
         var only: String?
+        /// Where the figures go too.
+        var json: FileHandle?
     }
 
     static func main() async throws {
-        let arguments = CommandLine.arguments.dropFirst()
-        let isGate = arguments.contains("--gate")
-        let words = Array(arguments.filter { $0 != "--gate" })
-        let options = Options(
-            rounds: words.first.flatMap { Int($0) } ?? 41,
-            only: words.count > 1 ? words[1] : nil
-        )
+        var words = Array(CommandLine.arguments.dropFirst())
+        let isGate = words.contains("--gate")
+        words.removeAll { $0 == "--gate" }
+        var options = Options()
+        if let place = words.firstIndex(of: "--json"), place + 1 < words.count {
+            guard FileManager.default.createFile(atPath: words[place + 1], contents: nil) else {
+                fatalError("\(words[place + 1]) cannot be written")
+            }
+            options.json = FileHandle(forWritingAtPath: words[place + 1])
+            words.removeSubrange(place...place + 1)
+        }
+        options.rounds = words.first.flatMap { Int($0) } ?? options.rounds
+        options.only = words.count > 1 ? words[1] : nil
         var faults = try verification(options)
         faults += try resources(options)
         faults += try gate(options)
@@ -32,6 +40,7 @@ struct HotPath {
             print(faults.isEmpty ? "gate: all within their limits" : "gate: \(faults.count) failed")
             exit(faults.isEmpty ? 0 : 1)
         }
+        try steps(options)
         try keySizes(options)
         try numbersOfKeys(options)
         try kindsOfTokens(options)

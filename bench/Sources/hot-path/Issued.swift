@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import CLimits
+import Foundation
 import MediaTokens
 
 /// A token, the key that it is signed with, and its parts for those who verify it without Playgate.
@@ -18,8 +19,10 @@ struct Issued {
     let signature: [UInt8]
     /// For the bare check.
     let rsa: OpaquePointer
+    private let bits: Int
 
     init(bits: Int = 2048, resource: String = "TNT") throws {
+        self.bits = bits
         let keys = try DevelopmentKeys(bits: bits, at: Self.time)
         certificate = keys.signerCertificate
         issuer = Issuer(key: try SigningKey(pem: keys.signerKey))
@@ -28,7 +31,8 @@ struct Issued {
         raw = [UInt8](issued.raw.utf8)
         let parts = issued.raw.split(separator: "<signatureInfo>")
         body = [UInt8](parts[1].utf8)
-        signature = Self.decodeBase64(parts[0])
+        guard let decoded = Data(base64Encoded: String(parts[0])) else { fatalError("no Base64") }
+        signature = [UInt8](decoded)
         guard let rsa = limits_rsa_new(certificate) else { fatalError("the key cannot be read") }
         self.rsa = rsa
     }
@@ -45,8 +49,10 @@ struct Issued {
     /// A verifier that trusts this key, behind others.
     func verifier(behind others: [String] = [], cache: AuthenticatedTokenCache? = nil) throws -> Verifier {
         let sources = (others + [certificate]).enumerated().map { TrustSource.pem($1, name: "signer \($0)") }
-        let trust = try TrustStore(sources, at: Self.time)
-        return Verifier(trust: trust, policy: try VerificationPolicy(requestor: "REF30"), cache: cache)
+        let size: MinimumRSAKeySize = bits < 2048 ? .legacy1024 : .standard
+        let trust = try TrustStore(sources, minimumKeySize: size, at: Self.time)
+        let policy = try VerificationPolicy(requestors: ["REF30"], minimumKeySize: size)
+        return Verifier(trust: trust, policy: policy, cache: cache)
     }
 
     /// Adds the bare check, and the naive one, to a table.
@@ -59,19 +65,5 @@ struct Issued {
         }
     }
 
-    private static func decodeBase64(_ text: some StringProtocol) -> [UInt8] {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        var bytes: [UInt8] = []
-        var (group, bits) = (UInt32(0), 0)
-        for character in text.utf8 {
-            guard let value = alphabet.firstIndex(of: character) else { break }
-            group = group << 6 | UInt32(value)
-            bits += 6
-            if bits >= 8 {
-                bits -= 8
-                bytes.append(UInt8(truncatingIfNeeded: group >> UInt32(bits)))
-            }
-        }
-        return bytes
-    }
+    static func encodeBase64(_ text: String) -> String { Data(text.utf8).base64EncodedString() }
 }

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import CLimits
 import Foundation
 import GateStores
 import MediaTokens
 import PlaybackGate
 
 extension HotPath {
-    /// Uses a second, from 64 playbacks that start at once: what comes together is written together.
+    /// Uses that 64 playbacks at once make: what comes together is written together.
     static func stores(_ options: Options) async throws {
         guard options.only == nil else { return }
         let issued = try Issued()
-        let uses = try (0..<2000).map { number in
+        let (rounds, usesOfRound) = (5, 1000)
+        let uses = try (0..<rounds * usesOfRound).map { number in
             let claims = TokenClaims(
                 requestorID: "REF30",
                 resourceID: "TNT",
@@ -24,30 +26,42 @@ extension HotPath {
             }
             return TokenUse(token, forgettable: token.expires)
         }
-        print("\nUses a second, 64 at once")
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        try await measure("memory", MemoryUseStore(), uses)
-        try await measure("SQLite", try SQLiteUseStore(path: folder.appendingPathComponent("uses").path), uses)
-        guard let server = try RedisProcess(in: folder.path) else {
-            print("  Redis          not installed: scripts/setup test")
-            return
+        var stores: [(name: String, store: any UseStore)] = [
+            ("memory", MemoryUseStore()),
+            ("SQLite", try SQLiteUseStore(path: folder.appendingPathComponent("uses").path)),
+        ]
+        let server = try RedisProcess(in: folder.path)
+        var connection: Task<Void, Never>?
+        defer {
+            connection?.cancel()
+            server?.stop()
         }
-        defer { server.stop() }
-        let redis = RedisUseStore(RedisSettings(address: .unix(path: server.socket)))
-        let connection = Task { try await redis.run() }
-        defer { connection.cancel() }
-        var patience = 500
-        while patience > 0, (try? await redis.check()) == nil {
-            patience -= 1
-            try await Task.sleep(for: .milliseconds(10))
+        if let server {
+            let redis = RedisUseStore(RedisSettings(address: .unix(path: server.socket)))
+            connection = Task { await redis.run() }
+            var patience = 500
+            while patience > 0, (try? await redis.check()) == nil {
+                patience -= 1
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            stores.append(("Redis, written to the disk", redis))
+        } else {
+            print("\nRedis is left out: not installed; scripts/setup test")
         }
-        try await measure("Redis", redis, uses)
+        let table = Table("Uses in stores, 64 playbacks at once: the time of one", options)
+        for round in 0..<rounds {
+            let part = uses[(round * usesOfRound)..<((round + 1) * usesOfRound)]
+            for (name, store) in stores { table.add(name, try await nanoseconds(store, Array(part))) }
+        }
+        table.report()
     }
 
-    private static func measure(_ name: String, _ store: any UseStore, _ uses: [TokenUse]) async throws {
-        let start = ContinuousClock.now
+    /// Nanoseconds that a use takes, of those that are recorded.
+    private static func nanoseconds(_ store: any UseStore, _ uses: [TokenUse]) async throws -> Double {
+        let start = limits_now()
         try await withThrowingTaskGroup(of: Int.self) { group in
             for part in 0..<64 {
                 group.addTask {
@@ -60,11 +74,9 @@ extension HotPath {
                 }
             }
             let recorded = try await group.reduce(0, +)
-            guard recorded == uses.count else { fatalError("\(name): \(recorded) of \(uses.count) recorded") }
+            guard recorded == uses.count else { fatalError("\(recorded) of \(uses.count) recorded") }
         }
-        let (seconds, attoseconds) = (ContinuousClock.now - start).components
-        let rate = Double(uses.count) / (Double(seconds) + Double(attoseconds) / 1e18)
-        print("  \(name.padding(toLength: 14, withPad: " ", startingAt: 0)) \(Int(rate))")
+        return Double(limits_now() - start) / Double(uses.count)
     }
 }
 

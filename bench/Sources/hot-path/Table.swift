@@ -2,12 +2,17 @@
 // Copyright the Playgate authors.
 
 import CLimits
+import Foundation
 
 /// Things measured in turn, the first of which is the limit.
 final class Table {
     private let title: String
     private let rounds: Int
     private var rows: [(name: String, count: Int, body: (Int) -> Void)] = []
+    /// The names of rows, in order, and what they took in each round.
+    private var order: [String] = []
+    private var times: [String: [Double]] = [:]
+    private var allocations: [String: Double] = [:]
     private var results: [(name: String, ratio: Double, allocations: Double)] = []
 
     /// - Parameter title: What is measured; it is printed above.
@@ -15,41 +20,84 @@ final class Table {
         self.title = title
         rounds = options.rounds
         only = options.only
+        json = options.json
     }
 
     private let only: String?
+    private let json: FileHandle?
 
     func measure(_ name: String, _ count: Int, _ body: @escaping (Int) -> Void) { rows.append((name, count, body)) }
 
+    /// Measures all rows, a round of each in turn.
     func run() {
-        var times = [[Double]](repeating: [], count: rows.count)
-        var ratios = times
         if let only { rows.removeAll { !$0.name.contains(only) } }
         guard !rows.isEmpty else { return }
-        print("\n\(title); \(rounds) rounds")
         for row in rows { row.body(row.count) }
         for _ in 0..<rounds {
-            var limit = 0.0
-            for (index, row) in rows.enumerated() {
+            for row in rows {
                 let start = limits_now()
                 measured(row.body, row.count)
-                let time = Double(limits_now() - start) / Double(row.count)
-                if index == 0 { limit = time }
-                times[index].append(time)
-                ratios[index].append(time / limit)
+                add(row.name, Double(limits_now() - start) / Double(row.count))
             }
         }
-        print(pad("", 46), "      ns   ratio  allocations")
-        for (index, row) in rows.enumerated() {
+        for row in rows {
             let before = limits_allocations()
             row.body(row.count)
-            let allocations = Double(limits_allocations() - before) / Double(row.count)
-            results.append((row.name, median(ratios[index]), allocations))
+            allocations[row.name] = Double(limits_allocations() - before) / Double(row.count)
+        }
+        report()
+    }
+
+    /// Adds what a row took in the next round.
+    func add(_ name: String, _ nanoseconds: Double) {
+        if times[name] == nil { order.append(name) }
+        times[name, default: []].append(nanoseconds)
+    }
+
+    /// Prints what was measured.
+    func report() {
+        guard let first = order.first.flatMap({ times[$0] }) else { return }
+        print("\n\(title); \(first.count) rounds")
+        print(pad("", 46), "      ns   ratio", allocations.isEmpty ? "" : " allocations")
+        for name in order {
+            let taken = times[name] ?? []
+            let row = Row(
+                table: title,
+                row: name,
+                nanoseconds: Spread(taken),
+                ratio: Spread(zip(taken, first).map { $0 / $1 }),
+                allocations: allocations[name]
+            )
+            results.append((name, row.ratio.median, row.allocations ?? 0))
             print(
-                pad(row.name, 46),
-                pad(fixed(median(times[index]), 1), -8),
-                pad(fixed(median(ratios[index]), 4), -7),
-                pad(fixed(allocations, 2), -12)
+                pad(name, 46),
+                pad(fixed(row.nanoseconds.median, 1), -8),
+                pad(fixed(row.ratio.median, 4), -7),
+                row.allocations.map { pad(fixed($0, 2), -12) } ?? ""
+            )
+            if let json, let line = try? JSONEncoder().encode(row) { json.write(line + Data("\n".utf8)) }
+        }
+    }
+
+    /// A row as it is written for `bench/report`.
+    private struct Row: Encodable {
+        let table: String
+        let row: String
+        let nanoseconds: Spread
+        let ratio: Spread
+        let allocations: Double?
+    }
+
+    /// The middle of what rounds gave, and the quarters to both sides of it.
+    private struct Spread: Encodable {
+        let median: Double
+        let low: Double
+        let high: Double
+
+        init(_ values: [Double]) {
+            let sorted = values.sorted()
+            (median, low, high) = (
+                sorted[sorted.count / 2], sorted[sorted.count / 4], sorted[sorted.count * 3 / 4]
             )
         }
     }
@@ -69,8 +117,6 @@ final class Table {
 
     @inline(never)
     private func measured(_ body: (Int) -> Void, _ count: Int) { body(count) }
-
-    private func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 
     private func fixed(_ value: Double, _ places: Int) -> String {
         let scale = (0..<places).reduce(1.0) { product, _ in product * 10 }

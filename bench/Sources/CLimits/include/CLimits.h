@@ -15,6 +15,12 @@ uint64_t limits_allocations(void);
 /// Nanoseconds of a clock that does not jump.
 uint64_t limits_now(void);
 
+/// Reads a file of at most `size` bytes. Returns its size, or -1.
+ptrdiff_t limits_read(const char *path, uint8_t *bytes, size_t size);
+
+/// Copies a text, `count` times.
+void limits_copy(const uint8_t *text, size_t size, int count);
+
 /// A public key, and contexts that are set up once.
 typedef struct limits_rsa limits_rsa;
 limits_rsa *limits_rsa_new(const char *pem);

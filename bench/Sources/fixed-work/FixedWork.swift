@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import CLimits
+import MediaResources
+import MediaTokens
+import PlaybackGate
+
+/// Does one part of the hot path a given number of times, on keys and a token that it is given: what `bench/instructions`
+/// counts the instructions of. Without anything that differs from run to run, and without Foundation.
+///
+/// Usage: `fixed-work PART COUNT CERTIFICATE-FILE TOKEN-FILE RAW-TOKEN-FILE`
+@main
+enum FixedWork {
+    static func main() throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 6, let count = Int(arguments[2]) else { fatalError("see the usage in the source") }
+        let certificate = String(decoding: bytes(of: arguments[3]), as: UTF8.self)
+        let (token, raw) = (bytes(of: arguments[4]), bytes(of: arguments[5]))
+        let now = Timestamp.now()
+        let trust = try TrustStore([.pem(certificate, name: "signer")], at: now)
+        let policy = try VerificationPolicy(requestor: "REF30")
+        let resource = try MediaResource("TNT")
+        let verifier = Verifier(trust: trust, policy: policy)
+        let caching = Verifier(trust: trust, policy: policy, cache: AuthenticatedTokenCache())
+        let text = String(decoding: token, as: UTF8.self)
+
+        let work: () -> Bool
+        switch arguments[1] {
+        case "verification": work = { verifier.verify(token.span, for: resource, at: now).isValid }
+        case "verification-raw": work = { verifier.verify(raw.span, for: resource, at: now).isValid }
+        case "cache-hit": work = { caching.verify(token.span, for: resource, at: now).isValid }
+        case "decision", "decision-cached":
+            let gate = Gate(
+                catalogue: try catalogue(resource),
+                verifier: arguments[1] == "decision" ? verifier : caching,
+                store: MemoryUseStore(capacity: 100)
+            )
+            let request = PlaybackRequest(.path("/live/tnt/low/seg1.ts"), token: text)
+            work = { gate.decideNow(request, at: now)?.isAllowed == true }
+        case "forged":
+            var forged = raw
+            forged[forged.count - 40] ^= 1
+            let token = forged
+            work = { verifier.verify(token.span, for: resource, at: now).reason == .untrustedSignature }
+        case "fragment": work = { (try? MediaResource(fragment)) != nil }
+        case "match":
+            let (left, right) = (
+                try MediaResource(fragment), try MediaResource(fragment.replacing("<channel>", with: "<channel >"))
+            )
+            work = { left.covers(right) }
+        default: fatalError("no such part: \(arguments[1])")
+        }
+        for _ in 0..<count { precondition(work(), "\(arguments[1]) went wrong") }
+    }
+
+    private static func catalogue(_ resource: MediaResource) throws -> Catalogue {
+        var catalogue = Catalogue()
+        let protection = Catalogue.Entry.Protection.resource(resource, requestor: "REF30")
+        let path = Catalogue.Entry.Key.path(try PathPattern("/live/tnt/"))
+        try catalogue.add(Catalogue.Entry(key: path, protection: protection, use: .withinTTL))
+        return catalogue
+    }
+
+    private static let fragment = """
+        <rss version="2.0" xmlns:media="http://search.yahoo.com/mrss/"><channel><title>TNT</title><item>\
+        <title>Example Show, 1</title><guid>1234567</guid><media:rating scheme="urn:v-chip">TV-PG</media:rating>\
+        </item></channel></rss>
+        """
+
+    /// A file's bytes, without line ends behind.
+    private static func bytes(of path: String) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        let count = limits_read(path, &bytes, bytes.count)
+        guard count >= 0 else { fatalError("\(path) cannot be read") }
+        bytes.removeLast(bytes.count - count)
+        while bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        return bytes
+    }
+}
