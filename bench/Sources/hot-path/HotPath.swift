@@ -43,6 +43,7 @@ struct HotPath {
         try steps(options)
         try keySizes(options)
         try numbersOfKeys(options)
+        try caches(options)
         try kindsOfTokens(options)
         try refusals(options)
         try catalogues(options)

@@ -86,18 +86,61 @@ extension HotPath {
         }
     }
 
-    /// The key that fits is the last of several that are trusted.
+    /// The key of the last good signature is tried first. Where the tokens of two keys come in turn, that is always the
+    /// wrong one, and all between them are tried too: the worst order.
     static func numbersOfKeys(_ options: Options) throws {
-        let issued = try Issued()
-        let others = try (0..<7).map { _ in try DevelopmentKeys(at: Issued.time).signerCertificate }
+        let (first, last) = (try Issued(), try Issued())
+        let others = try (0..<6).map { _ in try DevelopmentKeys(at: Issued.time).signerCertificate }
         let resource = try MediaResource("TNT")
-        let table = Table("Numbers of trusted keys, the right one last", options)
-        issued.addLimits(to: table)
+        let table = Table("Numbers of trusted keys", options)
+        last.addLimits(to: table)
         for count in [1, 2, 4, 8] {
-            let verifier = try issued.verifier(behind: Array(others.prefix(count - 1)))
-            table.measure("whole verification, \(count) trusted", 100) { n in
+            let before = count == 1 ? [] : [first.certificate] + others.prefix(count - 2)
+            let verifier = try last.verifier(behind: before)
+            table.measure("\(count) trusted, tokens of the last", 100) { n in
                 for _ in 0..<n {
+                    precondition(verifier.verify(last.token.span, for: resource, at: Issued.time).isValid)
+                }
+            }
+            guard count > 1 else { continue }
+            table.measure("\(count) trusted, of the first and the last in turn", 100) { n in
+                for number in 0..<n {
+                    let issued = number.isMultiple(of: 2) ? first : last
                     precondition(verifier.verify(issued.token.span, for: resource, at: Issued.time).isValid)
+                }
+            }
+        }
+        table.run()
+    }
+
+    static func caches(_ options: Options) throws {
+        let issued = try Issued()
+        let resource = try MediaResource("TNT")
+        let plain = try issued.verifier()
+        // One of few entries, all of which have left before they are asked for again; one that has room for all.
+        let small = try issued.verifier(cache: AuthenticatedTokenCache(capacity: 64))
+        let large = try issued.verifier(cache: AuthenticatedTokenCache())
+        let tokens = try (0..<1024).map { number in
+            let claims = TokenClaims(
+                requestorID: "REF30",
+                resourceID: "TNT",
+                mvpdID: "SandboxMVPD",
+                userSessionGUID: "viewer-\(1000 + number)"
+            )
+            return [UInt8](try issued.issuer.issue(claims, at: Issued.time).serialized.utf8)
+        }
+        let table = Table("Cache of authenticated tokens, \(tokens.count) tokens in turn", options)
+        issued.addLimits(to: table)
+        for (name, verifier, count) in [
+            ("without a cache", plain, 300), ("full: a miss, and another entry leaves", small, 300),
+            ("a hit", large, 3072),
+        ] {
+            var next = 0
+            table.measure(name, count) { n in
+                for _ in 0..<n {
+                    let token = tokens[next]
+                    precondition(verifier.verify(token.span, for: resource, at: Issued.time).isValid)
+                    next = (next + 1) % tokens.count
                 }
             }
         }
