@@ -11,6 +11,11 @@ import Synchronization
 package final class Program: Sendable {
     private let identifier: pid_t
     private let end = Mutex<Int32?>(nil)
+    /// Those that run. At its end this process kills them: a task may hold one longer than the last test lasts.
+    private static let running: Mutex<Set<pid_t>> = {
+        atexit { Program.running.withLock { for identifier in $0 { kill(identifier, SIGKILL) } } }
+        return Mutex([])
+    }()
     /// What the program writes to standard output and standard error.
     package let log: String
 
@@ -42,6 +47,7 @@ package final class Program: Sendable {
         let result = unsafe posix_spawn(&identifier, program, &actions, nil, words, environ)
         guard result == 0 else { throw NotStarted(program: program, reason: result) }
         self.identifier = identifier
+        _ = Self.running.withLock { $0.insert(identifier) }
     }
 
     deinit {
@@ -70,6 +76,7 @@ package final class Program: Sendable {
                 var status: Int32 = 0
                 if unsafe waitpid(identifier, &status, WNOHANG) == identifier {
                     end = status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
+                    _ = Self.running.withLock { $0.remove(identifier) }
                 }
             }
             return end
