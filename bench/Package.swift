@@ -8,6 +8,8 @@ let package = Package(
     dependencies: [
         .package(name: "playgate", path: ".."),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
     ],
     targets: [
@@ -41,6 +43,15 @@ let package = Package(
                 .product(name: "MediaTokens", package: "playgate"),
                 .product(name: "MediaResources", package: "playgate"),
                 .product(name: "PlaybackGate", package: "playgate"),
+            ]
+        ),
+        .executableTarget(
+            name: "load",
+            dependencies: [
+                "CLimits",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
+                .product(name: "MediaTokens", package: "playgate"),
             ]
         ),
         .executableTarget(

@@ -18,6 +18,15 @@ uint64_t limits_now(void);
 /// Reads a file of at most `size` bytes. Returns its size, or -1.
 ptrdiff_t limits_read(const char *path, uint8_t *bytes, size_t size);
 
+/// Keeps this thread on the last core.
+void limits_use_last_core(void);
+
+/// A connection to a port of this machine, or -1.
+int limits_connect(uint16_t port);
+
+/// The size of the answer of HTTP/1.1 that the bytes begin with: 0 while its header is not whole, -1 where it is none.
+ptrdiff_t limits_answer_size(const uint8_t *bytes, size_t count);
+
 /// Copies a text, `count` times.
 void limits_copy(const uint8_t *text, size_t size, int count);
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// The kinds of requests of the load, and what is the right answer to each.
+enum Asked: CaseIterable {
+    /// An edge asks for a viewer's first segment.
+    case firstSegment
+    /// A backend asks for a viewer's first playback.
+    case playback
+    /// An edge asks for a segment of a viewer who has been seen.
+    case segment
+    /// A backend asks with a token that was used.
+    case playbackAgain
+    case withoutToken
+    case damagedToken
+    case unprotected
+
+    /// What is neither first nor only once, by chance: a number from 0 to 99.
+    init(chance: Int) {
+        switch chance {
+        case 0..<86: self = .segment
+        case 86..<90: self = .playbackAgain
+        case 90..<94: self = .withoutToken
+        case 94..<97: self = .damagedToken
+        default: self = .unprotected
+        }
+    }
+
+    /// Whether a backend asks; an edge otherwise.
+    var isPlayback: Bool { self == .playback || self == .playbackAgain }
+
+    var status: Int {
+        switch self {
+        case .firstSegment, .playback, .segment, .unprotected: 200
+        case .playbackAgain, .damagedToken: 403
+        case .withoutToken: 401
+        }
+    }
+
+    /// The request, with a viewer's token.
+    func request(_ token: String) -> String {
+        switch self {
+        case .playback, .playbackAgain:
+            let body = #"{"media":"tnt","token":"\#(token)"}"#
+            return "POST /v1/playback HTTP/1.1\r\nHost: gate\r\nContent-Type: application/json\r\n"
+                + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        case .firstSegment, .segment: return check("/live/tnt/seg1.ts", token)
+        case .withoutToken: return check("/live/tnt/seg1.ts", nil)
+        case .unprotected: return check("/free/seg1.ts", nil)
+        case .damagedToken:
+            var bytes = Array(token.utf8)
+            let place = bytes.count - 60
+            bytes[place] = bytes[place] == UInt8(ascii: "B") ? UInt8(ascii: "C") : UInt8(ascii: "B")
+            return check("/live/tnt/seg1.ts", String(decoding: bytes, as: UTF8.self))
+        }
+    }
+
+    private func check(_ target: String, _ token: String?) -> String {
+        "GET /v1/check/forward HTTP/1.1\r\nHost: gate\r\nX-Forwarded-Method: GET\r\nX-Forwarded-Uri: \(target)\r\n"
+            + (token.map { "Cookie: token=\($0)\r\n" } ?? "") + "\r\n"
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import CLimits
+import Foundation
+import MediaTokens
+
+/// Sends what is due, and takes the answers, on one thread that never sleeps.
+final class Engine {
+    /// A listener of a gate, its connections, and what waits for one of them.
+    private final class Port {
+        let number: UInt16
+        let isEdge: Bool
+        var idle: [Int] = []
+        var waiting: [(asked: Asked, token: Int, due: UInt64)] = []
+        var firstWaiting = 0
+
+        init(_ number: UInt16, isEdge: Bool) { (self.number, self.isEdge) = (number, isEdge) }
+    }
+
+    private struct Connection {
+        var descriptor: Int32
+        let port: Int
+        var asked: Asked?
+        var due: UInt64 = 0
+        var received: [UInt8] = []
+    }
+
+    private let audience: Audience
+    private var ports: [Port] = []
+    private var connections: [Connection] = []
+    private var polled: [pollfd] = []
+    /// The next viewer who comes.
+    private var next = 0
+    private var turn = 0
+    private var random = SystemRandomNumberGenerator()
+    private var buffer = [UInt8](repeating: 0, count: 65_536)
+    private(set) var failures = 0
+    private(set) var firstFailure = ""
+
+    init(_ gates: [Gate], _ audience: Audience, connections number: Int) throws {
+        self.audience = audience
+        for gate in gates {
+            for (port, isEdge) in [(gate.edge, true), (gate.api, false)] {
+                ports.append(Port(port, isEdge: isEdge))
+                for _ in 0..<number {
+                    let descriptor = try Self.connect(port)
+                    polled.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
+                    ports[ports.count - 1].idle.append(connections.count)
+                    connections.append(Connection(descriptor: descriptor, port: ports.count - 1))
+                }
+            }
+        }
+    }
+
+    private static func connect(_ port: UInt16) throws -> Int32 {
+        let descriptor = limits_connect(port)
+        guard descriptor >= 0 else { throw LoadError("nobody listens on port \(port)") }
+        return descriptor
+    }
+
+    /// Asks for some seconds.
+    ///
+    /// - Parameters:
+    ///   - rate: Requests a second; as many as are answered where nil.
+    ///   - answered: Is told the nanoseconds of each answer.
+    /// - Returns: Answers a second.
+    func run(seconds: Int, rate: Double?, answered: (UInt64) throws -> Void) throws -> Double {
+        let start = limits_now()
+        let end = start + UInt64(seconds) * 1_000_000_000
+        var scheduled = 0
+        var answers = 0
+        while true {
+            let now = limits_now()
+            guard now < end else { break }
+            scheduled += viewersCome(now)
+            if let rate {
+                // Viewers who come are part of the rate.
+                let due = Int(Double(now - start) / 1e9 * rate)
+                while scheduled < due {
+                    let moment = start + UInt64(Double(scheduled) / rate * 1e9)
+                    guard ask(at: moment) else { break }
+                    scheduled += 1
+                }
+            } else {
+                while outstanding < connections.count / 2 {
+                    guard ask(at: now) else { break }
+                }
+            }
+            try send()
+            guard poll(&polled, nfds_t(polled.count), 0) > 0 else { continue }
+            for place in polled.indices where polled[place].revents != 0 {
+                if let nanoseconds = try receive(place) {
+                    answers += 1
+                    try answered(nanoseconds)
+                }
+            }
+        }
+        return Double(answers) / Double(seconds)
+    }
+
+    /// What is asked, or waits to be.
+    private var outstanding: Int {
+        connections.count - ports.reduce(0) { $0 + $1.idle.count - $1.waiting.count + $1.firstWaiting }
+    }
+
+    /// Those who have come since the last time: each is new to all gates. Returns the number of requests.
+    private func viewersCome(_ now: UInt64) -> Int {
+        let elapsed = Timestamp.now().millisecondsSince1970 - audience.start
+        let arrived = min(audience.tokens.count, Int(elapsed) * audience.viewersPerSecond / 1000)
+        var requests = 0
+        while next < arrived {
+            for port in ports {
+                port.waiting.append((port.isEdge ? .firstSegment : .playback, next, now))
+                requests += 1
+            }
+            next += 1
+        }
+        return requests
+    }
+
+    /// Asks something of those who are there; says whether there was anybody.
+    private func ask(at moment: UInt64) -> Bool {
+        let seconds = Double(Timestamp.now().millisecondsSince1970 - audience.start) / 1000
+        let present = audience.present(seconds)
+        let asked = present.isEmpty ? Asked.unprotected : Asked(chance: Int.random(in: 0..<100, using: &random))
+        let token = present.isEmpty ? 0 : Int.random(in: present, using: &random)
+        let gates = ports.count / 2
+        turn = (turn + 1) % gates
+        let port = ports[2 * turn + (asked.isPlayback ? 1 : 0)]
+        guard port.waiting.count - port.firstWaiting < 100_000 else { return false }
+        port.waiting.append((asked, token, moment))
+        return true
+    }
+
+    private func send() throws {
+        for port in ports {
+            while port.firstWaiting < port.waiting.count, let place = port.idle.popLast() {
+                let (asked, token, due) = port.waiting[port.firstWaiting]
+                port.firstWaiting += 1
+                connections[place].asked = asked
+                connections[place].due = due
+                var request = asked.request(audience.tokens[token])
+                let descriptor = connections[place].descriptor
+                let size = request.utf8.count
+                let sent = request.withUTF8 { write(descriptor, $0.baseAddress, $0.count) }
+                guard sent == size else { throw LoadError("a gate has closed a connection, or does not read") }
+            }
+            if port.firstWaiting > 4096 || port.firstWaiting == port.waiting.count {
+                port.waiting.removeFirst(port.firstWaiting)
+                port.firstWaiting = 0
+            }
+        }
+    }
+
+    /// Takes what has come; the nanoseconds that the answer took, once it is whole.
+    private func receive(_ place: Int) throws -> UInt64? {
+        let count = recv(connections[place].descriptor, &buffer, buffer.count, 0)
+        guard let asked = connections[place].asked else {
+            guard count <= 0 else { throw LoadError("a gate answers what nobody has asked") }
+            // It closes those that nothing was asked on for long.
+            close(connections[place].descriptor)
+            connections[place].descriptor = try Self.connect(ports[connections[place].port].number)
+            polled[place].fd = connections[place].descriptor
+            return nil
+        }
+        guard count > 0 else { throw LoadError("a gate has closed a connection in place of an answer to \(asked)") }
+        connections[place].received.append(contentsOf: buffer[..<count])
+        guard let status = try Self.wholeStatus(connections[place].received) else { return nil }
+        if status != asked.status {
+            failures += 1
+            if failures == 1 { firstFailure = "\(asked): \(status) in place of \(asked.status)" }
+        }
+        connections[place].received.removeAll(keepingCapacity: true)
+        connections[place].asked = nil
+        ports[connections[place].port].idle.append(place)
+        return limits_now() - connections[place].due
+    }
+
+    /// The status of an answer, once all of it is there.
+    private static func wholeStatus(_ bytes: [UInt8]) throws -> Int? {
+        let size = limits_answer_size(bytes, bytes.count)
+        guard size >= 0 else {
+            throw LoadError("no answer of HTTP: \(String(decoding: bytes.prefix(200), as: UTF8.self))")
+        }
+        guard size > 0, bytes.count >= size else { return nil }
+        guard bytes.count == size else { throw LoadError("more than one answer at a time") }
+        return Int(String(decoding: bytes[9..<12], as: UTF8.self))
+    }
+}

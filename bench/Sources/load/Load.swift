@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import ArgumentParser
+import CLimits
+import Foundation
+import MediaTokens
+
+/// A mixed load on gates: first how much they can take, then a part of that for a time, at a steady rate.
+///
+/// A request's latency counts from the moment that it was due, not from when it was sent: a gate that stalls is not asked
+/// less. Tokens are made before, each for the second at which its viewer comes.
+@main
+struct Load: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "load",
+        abstract: "Load gates at a part of their capacity, and watch latency and memory."
+    )
+
+    @Option(help: ArgumentHelp("A gate: NAME,PORT-OF-API,PORT-OF-EDGE,PROCESS-ID.", valueName: "gate"))
+    var gate: [Gate]
+
+    @Option(help: ArgumentHelp("Another process whose memory is watched: NAME,PROCESS-ID.", valueName: "process"))
+    var watch: [Watched] = []
+
+    @Option(help: ArgumentHelp("The key that signs tokens.", valueName: "file"))
+    var key: String
+
+    @Option(help: ArgumentHelp("Parts of the capacity, and for how many seconds each: 0.7:600.", valueName: "phase"))
+    var phase: [Phase]
+
+    @Option(help: ArgumentHelp("New viewers a second: each has a token, shown to all gates.", valueName: "number"))
+    var viewers = 50
+
+    @Option(help: ArgumentHelp("For how long a token is good.", valueName: "seconds"))
+    var ttl = 30
+
+    @Option(help: ArgumentHelp("Connections to each listener.", valueName: "number"))
+    var connections = 16
+
+    @Option(help: ArgumentHelp("How often a line is printed.", valueName: "seconds"))
+    var every = 10
+
+    @Option(help: ArgumentHelp("Writes what is printed to a file too, a line of JSON each.", valueName: "file"))
+    var json: String?
+
+    func validate() throws {
+        guard !gate.isEmpty, !phase.isEmpty else { throw ValidationError("name a gate and a phase") }
+        guard viewers > 0, ttl >= 5, connections > 0, every > 0 else {
+            throw ValidationError("viewers, connections and every are above 0; ttl is at least 5")
+        }
+    }
+
+    func run() throws {
+        let (settling, measuring) = (4, 4)
+        let seconds = settling + measuring + phase.reduce(0) { $0 + $1.seconds } + 5
+        let audience = try Audience(
+            key: try String(contentsOfFile: key, encoding: .utf8),
+            viewersPerSecond: viewers,
+            seconds: seconds,
+            timeToLive: ttl
+        )
+        // A gate that has closed is seen by what writing gives.
+        signal(SIGPIPE, SIG_IGN)
+        // Gates have the other core.
+        limits_use_last_core()
+        let watched = gate.map { Watched(name: $0.name, process: $0.process) } + watch
+        var report = try Report(watched, every: every, json: json)
+        let engine = try Engine(gate, audience, connections: connections)
+        _ = try engine.run(seconds: settling, rate: nil) { _ in }
+        report.title("capacity")
+        let capacity = try engine.run(seconds: measuring, rate: nil) { report.take($0) }
+        report.end()
+        for phase in phase {
+            report.title("\(Int(phase.part * 100)) % of that")
+            _ = try engine.run(seconds: phase.seconds, rate: capacity * phase.part) { report.take($0) }
+            report.end()
+        }
+        if engine.failures > 0 {
+            print("load: \(engine.failures) answers were not as they should be, first: \(engine.firstFailure)")
+        }
+        let growths = report.growths
+        for growth in growths { print("load: \(growth)") }
+        guard engine.failures == 0, growths.isEmpty else { throw ExitCode.failure }
+        print("load: every answer as it should be, and no memory that grows")
+    }
+}
+
+/// A gate under load.
+struct Gate: ExpressibleByArgument {
+    let name: String
+    let api: UInt16
+    let edge: UInt16
+    let process: Int
+
+    init?(argument: String) {
+        let parts = argument.split(separator: ",")
+        guard parts.count == 4, let api = UInt16(parts[1]), let edge = UInt16(parts[2]), let process = Int(parts[3])
+        else { return nil }
+        (name, self.api, self.edge, self.process) = (String(parts[0]), api, edge, process)
+    }
+}
+
+/// A process whose memory is watched.
+struct Watched: ExpressibleByArgument {
+    let name: String
+    let process: Int
+
+    init(name: String, process: Int) { (self.name, self.process) = (name, process) }
+
+    init?(argument: String) {
+        let parts = argument.split(separator: ",")
+        guard parts.count == 2, let process = Int(parts[1]) else { return nil }
+        self.init(name: String(parts[0]), process: process)
+    }
+
+    /// Resident memory in bytes.
+    var memory: Int {
+        let text = (try? String(contentsOfFile: "/proc/\(process)/statm", encoding: .utf8)) ?? ""
+        let fields = text.split(separator: " ")
+        return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * sysconf(Int32(_SC_PAGESIZE))
+    }
+}
+
+/// A part of the capacity, for a time.
+struct Phase: ExpressibleByArgument {
+    let part: Double
+    let seconds: Int
+
+    init?(argument: String) {
+        let parts = argument.split(separator: ":")
+        guard parts.count == 2, let part = Double(parts[0]), let seconds = Int(parts[1]) else { return nil }
+        guard part > 0, part < 1, seconds > 0 else { return nil }
+        (self.part, self.seconds) = (part, seconds)
+    }
+}
