@@ -1,7 +1,7 @@
 # The single door to everything. `make help` lists what is behind it.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test api-check lint format sanitize bench bench-peers bench-gate clean
+.PHONY: help setup build demo test api-check lint format sanitize bench bench-peers bench-report bench-gate soak clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,11 @@ bench-peers: build  ## Measure beside other libraries: OpenSSL in C, Python, Jav
 	bench/libraries
 	bench/edge
 
+bench-report: build  ## Measure everything, in 20 minutes, and write bench/RESULTS.md
+	@scripts/setup bench test
+	swift build -c release --package-path bench
+	bench/report
+
 bench-gate: build  ## Fail where one of them has become slower, or takes more memory
 	@scripts/setup bench
 	swift build -c release --package-path bench
@@ -59,6 +64,11 @@ bench-gate: build  ## Fail where one of them has become slower, or takes more me
 	ROUNDS=3 bench/edge --gate
 	bench/allocations --gate
 	bench/instructions --gate
+
+soak: build  ## Load gates with all three stores at 70 % of capacity for SOAK seconds (600), and watch latency and memory
+	@scripts/setup bench test
+	swift build -c release --package-path bench --product load
+	bench/soak $(SOAK)
 
 clean:  ## Remove everything that was built
 	rm -rf .build .build-* bench/.build bench/peers/jwt/.build
