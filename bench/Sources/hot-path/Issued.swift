@@ -37,12 +37,24 @@ struct Issued {
         self.rsa = rsa
     }
 
-    static func claims(_ resource: String, requestor: String = "REF30") -> TokenClaims {
+    /// Tokens of as many viewers.
+    func tokens(_ count: Int) throws -> [[UInt8]] {
+        try (0..<count).map { number in
+            let claims = Self.claims("TNT", session: "viewer-\(1000 + number)")
+            return [UInt8](try issuer.issue(claims, at: Self.time).serialized.utf8)
+        }
+    }
+
+    static func claims(
+        _ resource: String,
+        requestor: String = "REF30",
+        session: String = "00112233445566778899aabbccddeeff"
+    ) -> TokenClaims {
         TokenClaims(
             requestorID: requestor,
             resourceID: resource,
             mvpdID: "SandboxMVPD",
-            userSessionGUID: "00112233445566778899aabbccddeeff"
+            userSessionGUID: session
         )
     }
 

@@ -120,15 +120,7 @@ extension HotPath {
         // One of few entries, all of which have left before they are asked for again; one that has room for all.
         let small = try issued.verifier(cache: AuthenticatedTokenCache(capacity: 64))
         let large = try issued.verifier(cache: AuthenticatedTokenCache())
-        let tokens = try (0..<1024).map { number in
-            let claims = TokenClaims(
-                requestorID: "REF30",
-                resourceID: "TNT",
-                mvpdID: "SandboxMVPD",
-                userSessionGUID: "viewer-\(1000 + number)"
-            )
-            return [UInt8](try issued.issuer.issue(claims, at: Issued.time).serialized.utf8)
-        }
+        let tokens = try issued.tokens(1024)
         let table = Table("Cache of authenticated tokens, \(tokens.count) tokens in turn", options)
         issued.addLimits(to: table)
         for (name, verifier, count) in [

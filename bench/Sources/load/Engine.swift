@@ -59,13 +59,17 @@ final class Engine {
         return descriptor
     }
 
-    /// Asks for some seconds.
+    /// Asks for some seconds; what has waited since before is forgotten.
     ///
     /// - Parameters:
     ///   - rate: Requests a second; as many as are answered where nil.
     ///   - answered: Is told the nanoseconds of each answer.
     /// - Returns: Answers a second.
     func run(seconds: Int, rate: Double?, answered: (UInt64) throws -> Void) throws -> Double {
+        for port in ports {
+            port.waiting.removeAll()
+            port.firstWaiting = 0
+        }
         let start = limits_now()
         let end = start + UInt64(seconds) * 1_000_000_000
         var scheduled = 0
