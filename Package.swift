@@ -8,6 +8,7 @@ let package = Package(
         .library(name: "MediaTokens", targets: ["MediaTokens"]),
         .library(name: "MediaResources", targets: ["MediaResources"]),
         .library(name: "PlaybackGate", targets: ["PlaybackGate"]),
+        .library(name: "Entitlements", targets: ["Entitlements"]),
         .library(name: "GateStores", targets: ["GateStores"]),
         .library(name: "GateService", targets: ["GateService"]),
         .executable(name: "playgate", targets: ["playgate"]),
@@ -49,12 +50,21 @@ let package = Package(
         .target(name: "SlotPool", swiftSettings: settings),
         // Base64 with instructions that only some processors have.
         .target(name: "CBase64"),
+        // Reading JSON that may be hostile.
+        .target(name: "StrictJSON", swiftSettings: settings),
 
         // Floor 1: the domain, without I/O but for trust files.
         .target(name: "MediaResources", dependencies: ["CLibXML2", "SlotPool"], swiftSettings: settings),
         .target(
             name: "MediaTokens",
             dependencies: ["CBase64", "COpenSSL", "SlotPool", "MediaResources"],
+            swiftSettings: settings
+        ),
+
+        // Floor 2: what entitlement services and their clients say to each other.
+        .target(
+            name: "Entitlements",
+            dependencies: ["MediaResources", "MediaTokens", "StrictJSON"],
             swiftSettings: settings
         ),
 
@@ -86,7 +96,7 @@ let package = Package(
         .target(
             name: "GateService",
             dependencies: [
-                "GateStores", "MediaResources", "MediaTokens", "PlaybackGate",
+                "GateStores", "MediaResources", "MediaTokens", "PlaybackGate", "StrictJSON",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -119,6 +129,12 @@ let package = Package(
         .testTarget(
             name: "MediaTokensTests",
             dependencies: ["CLibXML2", "MediaResources", "MediaTokens"],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: settings),
+        .testTarget(
+            name: "EntitlementsTests",
+            dependencies: ["Entitlements", "MediaTokens"],
             swiftSettings: settings
         ),
         // What tests of the gate share: keys, tokens, peers that are started and stopped.

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import MediaTokens
-
 /// A JSON value as it was read.
-enum JSONValue: Equatable, Sendable {
+package enum JSONValue: Equatable, Sendable {
     case null
     case bool(Bool)
     /// A whole number; nil for one with a fraction or exponent, or beyond 64 bits.
@@ -13,9 +11,45 @@ enum JSONValue: Equatable, Sendable {
     case list([JSONValue])
     case object([Member])
 
-    struct Member: Equatable, Sendable {
-        let name: String
-        let value: JSONValue
+    package struct Member: Equatable, Sendable {
+        package let name: String
+        package let value: JSONValue
+
+        package init(name: String, value: JSONValue) {
+            self.name = name
+            self.value = value
+        }
+    }
+}
+
+/// Why a text is not taken.
+package enum JSONFault: Error, Equatable {
+    case notJSON
+    case tooDeep
+    /// An object has more members than this, which are compared with each other.
+    case tooManyMembers(Int)
+    /// A list has more members than this.
+    case tooLong(Int)
+    /// An object has a member twice.
+    case repeatedMember(String)
+}
+
+/// What a reader takes.
+package struct JSONLimits: Sendable {
+    let depth: Int
+    let members: Int
+    let elements: Int
+
+    /// Makes limits.
+    ///
+    /// - Parameters:
+    ///   - depth: How deep lists and objects may be nested.
+    ///   - members: How many members an object may have.
+    ///   - elements: How many members a list may have.
+    package init(depth: Int, members: Int, elements: Int) {
+        self.depth = depth
+        self.members = members
+        self.elements = elements
     }
 }
 
@@ -25,30 +59,29 @@ enum JSONValue: Equatable, Sendable {
 /// of one name, and costs more than half of what a decision does: hence a reader of its own.
 ///
 /// Source: RFC 8259; of two members with one name see §4.
-struct JSONReader: ~Copyable, ~Escapable {
+package struct JSONReader: ~Copyable, ~Escapable {
     private let bytes: Span<UInt8>
+    private let limits: JSONLimits
     private var position = 0
 
-    /// No body of the API nests deeper than a list of objects in an object.
-    private static let maximumDepth = 8
-
     @_lifetime(copy bytes)
-    private init(_ bytes: Span<UInt8>) { self.bytes = bytes }
+    private init(_ bytes: Span<UInt8>, _ limits: JSONLimits) {
+        self.bytes = bytes
+        self.limits = limits
+    }
 
     /// Reads a text that is one value and nothing else.
-    static func read(_ bytes: Span<UInt8>) throws(BodyFault) -> JSONValue {
-        var reader = JSONReader(bytes)
+    package static func read(_ bytes: Span<UInt8>, limits: JSONLimits) throws(JSONFault) -> JSONValue {
+        var reader = JSONReader(bytes, limits)
         let value = try reader.value(depth: 0)
         reader.skipSpace()
-        guard reader.position == bytes.count else { throw notJSON }
+        guard reader.position == bytes.count else { throw .notJSON }
         return value
     }
 
-    private static var notJSON: BodyFault { BodyFault("it is not JSON") }
-
     // MARK: Values
 
-    private mutating func value(depth: Int) throws(BodyFault) -> JSONValue {
+    private mutating func value(depth: Int) throws(JSONFault) -> JSONValue {
         skipSpace()
         switch try peek() {
         case UInt8(ascii: "{"): return try object(depth: depth)
@@ -61,7 +94,7 @@ struct JSONReader: ~Copyable, ~Escapable {
         }
     }
 
-    private mutating func object(depth: Int) throws(BodyFault) -> JSONValue {
+    private mutating func object(depth: Int) throws(JSONFault) -> JSONValue {
         try enter(depth)
         var members: [JSONValue.Member] = []
         if try isAtEnd(of: UInt8(ascii: "}")) { return .object([]) }
@@ -69,35 +102,35 @@ struct JSONReader: ~Copyable, ~Escapable {
             skipSpace()
             let name = try string()
             guard !members.contains(where: { $0.name.utf8.elementsEqual(name.utf8) }) else {
-                throw BodyFault("the member \(JSONText.string(String(name.prefix(64))).line) is there twice")
+                throw .repeatedMember(String(name.prefix(64)))
             }
             skipSpace()
-            guard try next() == UInt8(ascii: ":") else { throw Self.notJSON }
+            guard try next() == UInt8(ascii: ":") else { throw .notJSON }
             members.append(JSONValue.Member(name: name, value: try value(depth: depth + 1)))
             // Each name is compared with all before it.
-            guard members.count <= 64 else { throw BodyFault("an object has more than 64 members") }
+            guard members.count <= limits.members else { throw .tooManyMembers(limits.members) }
             if try !goesOn(until: UInt8(ascii: "}")) { return .object(members) }
         }
     }
 
-    private mutating func list(depth: Int) throws(BodyFault) -> JSONValue {
+    private mutating func list(depth: Int) throws(JSONFault) -> JSONValue {
         try enter(depth)
         var values: [JSONValue] = []
         if try isAtEnd(of: UInt8(ascii: "]")) { return .list([]) }
         while true {
             values.append(try value(depth: depth + 1))
-            guard values.count <= 1024 else { throw BodyFault("a list has more than 1024 members") }
+            guard values.count <= limits.elements else { throw .tooLong(limits.elements) }
             if try !goesOn(until: UInt8(ascii: "]")) { return .list(values) }
         }
     }
 
-    private mutating func enter(_ depth: Int) throws(BodyFault) {
-        guard depth < Self.maximumDepth else { throw BodyFault("it is nested too deep") }
+    private mutating func enter(_ depth: Int) throws(JSONFault) {
+        guard depth < limits.depth else { throw .tooDeep }
         position += 1
     }
 
     /// Whether `end` follows at once: there are no members.
-    private mutating func isAtEnd(of end: UInt8) throws(BodyFault) -> Bool {
+    private mutating func isAtEnd(of end: UInt8) throws(JSONFault) -> Bool {
         skipSpace()
         guard try peek() == end else { return false }
         position += 1
@@ -105,29 +138,29 @@ struct JSONReader: ~Copyable, ~Escapable {
     }
 
     /// Whether a comma follows, and not `end`.
-    private mutating func goesOn(until end: UInt8) throws(BodyFault) -> Bool {
+    private mutating func goesOn(until end: UInt8) throws(JSONFault) -> Bool {
         skipSpace()
         switch try next() {
         case UInt8(ascii: ","): return true
         case end: return false
-        default: throw Self.notJSON
+        default: throw .notJSON
         }
     }
 
-    private mutating func word(_ word: StaticString, _ value: JSONValue) throws(BodyFault) -> JSONValue {
+    private mutating func word(_ word: StaticString, _ value: JSONValue) throws(JSONFault) -> JSONValue {
         for letter in "\(word)".utf8 {
-            guard try next() == letter else { throw Self.notJSON }
+            guard try next() == letter else { throw .notJSON }
         }
         return value
     }
 
     // MARK: Numbers
 
-    private mutating func number() throws(BodyFault) -> JSONValue {
+    private mutating func number() throws(JSONFault) -> JSONValue {
         let isNegative = try take(UInt8(ascii: "-"))
         var magnitude: Int64? = 0
         let first = try peek()
-        guard first.isDigit else { throw Self.notJSON }
+        guard first.isDigit else { throw .notJSON }
         while position < bytes.count, bytes[position].isDigit {
             magnitude = magnitude.flatMap { $0.shifted(by: bytes[position], isNegative: isNegative) }
             position += 1
@@ -148,15 +181,15 @@ struct JSONReader: ~Copyable, ~Escapable {
         return .number(magnitude)
     }
 
-    private mutating func digits() throws(BodyFault) {
-        guard try peek().isDigit else { throw Self.notJSON }
+    private mutating func digits() throws(JSONFault) {
+        guard try peek().isDigit else { throw .notJSON }
         while position < bytes.count, bytes[position].isDigit { position += 1 }
     }
 
     // MARK: Strings
 
-    private mutating func string() throws(BodyFault) -> String {
-        guard try next() == UInt8(ascii: "\"") else { throw Self.notJSON }
+    private mutating func string() throws(JSONFault) -> String {
+        guard try next() == UInt8(ascii: "\"") else { throw .notJSON }
         let start = position
         while position < bytes.count {
             switch bytes[position] {
@@ -165,15 +198,15 @@ struct JSONReader: ~Copyable, ~Escapable {
                 return try Self.text(bytes.extracting(start..<position))
             case UInt8(ascii: "\\"):
                 return try escapedString(from: start)
-            case 0..<0x20: throw Self.notJSON
+            case 0..<0x20: throw .notJSON
             default: position += 1
             }
         }
-        throw Self.notJSON
+        throw .notJSON
     }
 
     /// A string with escapes; what stands before the first one is read already.
-    private mutating func escapedString(from start: Int) throws(BodyFault) -> String {
+    private mutating func escapedString(from start: Int) throws(JSONFault) -> String {
         var plain: [UInt8] = []
         for place in start..<position { plain.append(bytes[place]) }
         while true {
@@ -181,13 +214,13 @@ struct JSONReader: ~Copyable, ~Escapable {
             switch byte {
             case UInt8(ascii: "\""): return try Self.text(plain.span)
             case UInt8(ascii: "\\"): try escape(&plain)
-            case 0..<0x20: throw Self.notJSON
+            case 0..<0x20: throw .notJSON
             default: plain.append(byte)
             }
         }
     }
 
-    private mutating func escape(_ plain: inout [UInt8]) throws(BodyFault) {
+    private mutating func escape(_ plain: inout [UInt8]) throws(JSONFault) {
         switch try next() {
         case UInt8(ascii: "\""): plain.append(UInt8(ascii: "\""))
         case UInt8(ascii: "\\"): plain.append(UInt8(ascii: "\\"))
@@ -200,44 +233,44 @@ struct JSONReader: ~Copyable, ~Escapable {
         case UInt8(ascii: "u"):
             var code = try hexadecimal()
             if 0xD800...0xDBFF ~= code {
-                guard try next() == UInt8(ascii: "\\"), try next() == UInt8(ascii: "u") else { throw Self.notJSON }
+                guard try next() == UInt8(ascii: "\\"), try next() == UInt8(ascii: "u") else { throw .notJSON }
                 let low = try hexadecimal()
-                guard 0xDC00...0xDFFF ~= low else { throw Self.notJSON }
+                guard 0xDC00...0xDFFF ~= low else { throw .notJSON }
                 code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
             }
-            guard let scalar = Unicode.Scalar(code) else { throw Self.notJSON }
+            guard let scalar = Unicode.Scalar(code) else { throw .notJSON }
             plain += String(scalar).utf8
-        default: throw Self.notJSON
+        default: throw .notJSON
         }
     }
 
-    private mutating func hexadecimal() throws(BodyFault) -> UInt32 {
+    private mutating func hexadecimal() throws(JSONFault) -> UInt32 {
         var code: UInt32 = 0
         for _ in 0..<4 {
-            guard let digit = try next().hexadecimalDigit else { throw Self.notJSON }
+            guard let digit = Character(Unicode.Scalar(try next())).hexDigitValue else { throw .notJSON }
             code = code << 4 | UInt32(digit)
         }
         return code
     }
 
-    private static func text(_ bytes: Span<UInt8>) throws(BodyFault) -> String {
-        do { return String(copying: try UTF8Span(validating: bytes)) } catch { throw notJSON }
+    private static func text(_ bytes: Span<UInt8>) throws(JSONFault) -> String {
+        do { return String(copying: try UTF8Span(validating: bytes)) } catch { throw .notJSON }
     }
 
     // MARK: Bytes
 
-    private func peek() throws(BodyFault) -> UInt8 {
-        guard position < bytes.count else { throw Self.notJSON }
+    private func peek() throws(JSONFault) -> UInt8 {
+        guard position < bytes.count else { throw .notJSON }
         return bytes[position]
     }
 
-    private mutating func next() throws(BodyFault) -> UInt8 {
+    private mutating func next() throws(JSONFault) -> UInt8 {
         let byte = try peek()
         position += 1
         return byte
     }
 
-    private mutating func take(_ wanted: UInt8) throws(BodyFault) -> Bool {
+    private mutating func take(_ wanted: UInt8) throws(JSONFault) -> Bool {
         guard try peek() == wanted else { return false }
         position += 1
         return true

@@ -2,12 +2,15 @@
 // Copyright the Playgate authors.
 
 import Foundation
+import StrictJSON
 import Testing
 
-@testable import GateService
-
 @Suite struct `The JSON reader` {
-    private static func read(_ text: String) throws -> JSONValue { try JSONReader.read([UInt8](text.utf8).span) }
+    private static let limits = JSONLimits(depth: 4, members: 3, elements: 5)
+
+    private static func read(_ text: String) throws -> JSONValue {
+        try JSONReader.read([UInt8](text.utf8).span, limits: limits)
+    }
 
     @Test(arguments: [
         ("null", JSONValue.null), (" true ", .bool(true)), ("false", .bool(false)), ("0", .number(0)),
@@ -20,6 +23,16 @@ import Testing
     ])
     func `reads what is JSON`(text: String, value: JSONValue) throws {
         #expect(try Self.read(text) == value)
+    }
+
+    @Test(arguments: [
+        ("", JSONFault.notJSON), ("{", .notJSON), ("[1,]", .notJSON), ("{\"a\":1,}", .notJSON), ("01", .notJSON),
+        ("\"\u{1}\"", .notJSON), ("\"\\ud800\"", .notJSON), ("1 2", .notJSON), ("[[[[[]]]]]", .tooDeep),
+        ("[1,2,3,4,5,6]", .tooLong(5)), ("{\"a\":1,\"b\":2,\"c\":3,\"d\":4}", .tooManyMembers(3)),
+        ("{\"a\":1,\"a\":2}", .repeatedMember("a")),
+    ])
+    func `says what is wrong`(text: String, fault: JSONFault) {
+        #expect(throws: fault) { try Self.read(text) }
     }
 
     /// Foundation is the judge of what is JSON, for texts that are broken at random; depth and repeated names aside.
@@ -42,7 +55,7 @@ import Testing
                 default: bytes[place] = letters.randomElement(using: &random) ?? 0
                 }
             }
-            let mine = (try? JSONReader.read(bytes.span)) != nil
+            let mine = (try? JSONReader.read(bytes.span, limits: Self.limits)) != nil
             let its = Self.isJSON(bytes)
             if mine { #expect(its, "\(String(decoding: bytes, as: UTF8.self))") }
             if mine == its { agreed += 1 }

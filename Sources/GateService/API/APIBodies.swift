@@ -3,6 +3,7 @@
 
 internal import MediaTokens
 internal import NIOCore
+internal import StrictJSON
 
 /// Asks for the start of a playback.
 struct PlaybackBody: StrictBody {
@@ -126,7 +127,13 @@ extension StrictBody {
 
     /// Reads a body.
     static func read(_ buffer: ByteBuffer) throws(BodyFault) -> Self {
-        try read(try JSONReader.read(buffer.readableBytesUInt8Span))
+        let value: JSONValue
+        do throws(JSONFault) {
+            // No body nests deeper than a list of objects in an object.
+            let limits = JSONLimits(depth: 8, members: 64, elements: 1024)
+            value = try JSONReader.read(buffer.readableBytesUInt8Span, limits: limits)
+        } catch { throw BodyFault(error) }
+        return try read(value)
     }
 
     fileprivate static func read(_ value: JSONValue) throws(BodyFault) -> Self {
@@ -144,6 +151,16 @@ struct BodyFault: Error {
     let reason: String
 
     init(_ reason: String) { self.reason = reason }
+
+    init(_ fault: JSONFault) {
+        switch fault {
+        case .notJSON: reason = "it is not JSON"
+        case .tooDeep: reason = "it is nested too deep"
+        case .tooManyMembers(let limit): reason = "an object has more than \(limit) members"
+        case .tooLong(let limit): reason = "a list has more than \(limit) members"
+        case .repeatedMember(let name): reason = "the member \(JSONText.string(name).line) is there twice"
+        }
+    }
 }
 
 /// The members of an object of a body. Null is no value of any of them.

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import MediaTokens
+
+/// That a viewer is authenticated with a provider, in REST API v2.
+public struct Profile: Hashable, Sendable {
+    /// How it came to be; unknown words are kept.
+    public struct Kind: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let regular = Kind(rawValue: "regular")
+        public static let degraded = Kind(rawValue: "degraded")
+        public static let temporary = Kind(rawValue: "temporary")
+        public static let appleSSO = Kind(rawValue: "appleSSO")
+        public static let platformSSO = Kind(rawValue: "platformSSO")
+        public static let serviceTokenSSO = Kind(rawValue: "serviceTokenSSO")
+    }
+
+    /// A piece of the viewer's metadata.
+    public struct Attribute: Hashable, Sendable, Codable {
+        /// Whether a value is readable, or for the programmer's private key.
+        public enum State: String, Sendable, Codable {
+            case plain
+            case encrypted = "enc"
+        }
+
+        public var value: MetadataValue
+        public var state: State
+
+        /// Makes an attribute.
+        public init(_ value: MetadataValue, state: State = .plain) {
+            self.value = value
+            self.state = state
+        }
+    }
+
+    public var notBefore: Timestamp
+    public var notAfter: Timestamp
+    public var issuer: String
+    public var kind: Kind
+    public var attributes: [String: Attribute]
+
+    /// Makes a profile.
+    public init(
+        notBefore: Timestamp,
+        notAfter: Timestamp,
+        issuer: String,
+        kind: Kind,
+        attributes: [String: Attribute] = [:]
+    ) {
+        self.notBefore = notBefore
+        self.notAfter = notAfter
+        self.issuer = issuer
+        self.kind = kind
+        self.attributes = attributes
+    }
+}
+
+/// The body of an answer with profiles, by the ids of their providers; empty where nobody is authenticated.
+public struct Profiles: Hashable, Sendable, Codable {
+    public var profiles: [String: Profile]
+
+    /// Makes an answer.
+    public init(profiles: [String: Profile] = [:]) { self.profiles = profiles }
+}
+
+extension Profile: Codable {
+    private enum Key: String, CodingKey { case notBefore, notAfter, issuer, type, attributes }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: Key.self)
+        notBefore = try members.milliseconds(.notBefore)
+        notAfter = try members.milliseconds(.notAfter)
+        issuer = try members.decode(String.self, forKey: .issuer)
+        kind = Kind(rawValue: try members.decode(String.self, forKey: .type))
+        attributes = try members.decodeIfPresent([String: Attribute].self, forKey: .attributes) ?? [:]
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Key.self)
+        try members.encode(notBefore, asNumberFor: .notBefore)
+        try members.encode(notAfter, asNumberFor: .notAfter)
+        try members.encode(issuer, forKey: .issuer)
+        try members.encode(kind.rawValue, forKey: .type)
+        try members.encode(attributes, forKey: .attributes)
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import MediaResources
+
+/// What the service knows of a programmer: its domains, and the providers that work with it.
+public struct ServiceConfiguration: Hashable, Sendable {
+    /// A domain of the programmer's.
+    public struct Domain: Hashable, Sendable, Codable {
+        public var name: String
+        /// Whether a provider may begin a login there.
+        public var mvpdInitiated: Bool
+
+        /// Makes a domain.
+        public init(name: String, mvpdInitiated: Bool = false) {
+            self.name = name
+            self.mvpdInitiated = mvpdInitiated
+        }
+    }
+
+    /// The requestor's id: the audience of every token.
+    public var id: String
+    public var name: String
+    public var domains: [Domain]
+    public var mvpds: [MVPD]
+
+    /// Makes a configuration.
+    public init(id: String, name: String, domains: [Domain] = [], mvpds: [MVPD] = []) {
+        self.id = id
+        self.name = name
+        self.domains = domains
+        self.mvpds = mvpds
+    }
+}
+
+extension ServiceConfiguration: Codable {
+    private enum Key: String, CodingKey { case requestor }
+    private enum RequestorKey: String, CodingKey { case id, name, domains, mvpds }
+
+    /// Reads the body of REST API v2, where all of it is in `requestor`.
+    public init(from decoder: any Decoder) throws {
+        let body = try decoder.container(keyedBy: Key.self)
+        let members = try body.nestedContainer(keyedBy: RequestorKey.self, forKey: .requestor)
+        id = try members.decode(String.self, forKey: .id)
+        name = try members.decodeIfPresent(String.self, forKey: .name) ?? id
+        domains = try members.decodeIfPresent([Domain].self, forKey: .domains) ?? []
+        mvpds = try members.decode([MVPD].self, forKey: .mvpds)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var body = encoder.container(keyedBy: Key.self)
+        var members = body.nestedContainer(keyedBy: RequestorKey.self, forKey: .requestor)
+        try members.encode(id, forKey: .id)
+        try members.encode(name, forKey: .name)
+        try members.encode(domains, forKey: .domains)
+        try members.encode(mvpds, forKey: .mvpds)
+    }
+}
+
+extension ServiceConfiguration {
+    private static let namespace = "http://pass.adobe.com/config"
+
+    /// Reads the `config` element of REST API v1.
+    ///
+    /// - Throws: ``EntitlementBodyError``.
+    public init(xml bytes: [UInt8]) throws(EntitlementBodyError) {
+        let config = try XMLElement.body(bytes, root: "config")
+        guard let requestor = config.first("requestor") else {
+            throw EntitlementBodyError(.unexpected, "config: no requestor")
+        }
+        id = try requestor.required("id")
+        name = requestor.optional("name") ?? id
+        domains = (requestor.first("domains")?.children ?? []).compactMap { domain in
+            (domain.optional("name") ?? (domain.text.isEmpty ? nil : domain.text)).map {
+                Domain(name: $0, mvpdInitiated: domain.optional("mvpdInitiated") == "true")
+            }
+        }
+        var mvpds: [MVPD] = []
+        for mvpd in requestor.first("mvpds")?.children ?? [] where mvpd.name == "mvpd" {
+            let id = try mvpd.required("id")
+            mvpds.append(
+                MVPD(
+                    id: id,
+                    displayName: mvpd.optional("displayName") ?? id,
+                    logoURL: mvpd.optional("logoUrl"),
+                    enablePlatformServices: mvpd.optional("enablePlatformServices") == "true",
+                    boardingStatus: mvpd.optional("boardingStatus").map(MVPD.BoardingStatus.init),
+                    isTempPass: mvpd.optional("tempPass") == "true",
+                    isProxy: mvpd.optional("isProxy") == "true",
+                    platformMappingID: mvpd.optional("platformMappingId")
+                )
+            )
+        }
+        self.mvpds = mvpds
+    }
+
+    /// This as a `config` element, in one line.
+    public var xml: String {
+        let mvpds = mvpds.map { mvpd in
+            XMLElement(
+                "mvpd",
+                fields: [
+                    ("id", mvpd.id), ("displayName", mvpd.displayName), ("logoUrl", mvpd.logoURL),
+                    ("enablePlatformServices", mvpd.enablePlatformServices ? "true" : nil),
+                    ("boardingStatus", mvpd.boardingStatus?.rawValue), ("tempPass", mvpd.isTempPass ? "true" : nil),
+                    ("isProxy", mvpd.isProxy ? "true" : nil), ("platformMappingId", mvpd.platformMappingID),
+                ]
+            )
+        }
+        let domains = domains.map { domain in
+            XMLElement(
+                "domain",
+                fields: [("name", domain.name), ("mvpdInitiated", domain.mvpdInitiated ? "true" : nil)]
+            )
+        }
+        var requestor = XMLElement("requestor", fields: [("id", id), ("name", name)])
+        requestor.children += [XMLElement("domains", children: domains), XMLElement("mvpds", children: mvpds)]
+        return XMLElement("config", namespace: Self.namespace, children: [requestor]).document(prefix: "ns2")
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// An element with all that is in it: for small documents that are read as a whole, where speed does not matter.
+package struct XMLElement: Hashable, Sendable {
+    /// The URI of its namespace; empty where it has none.
+    package var namespace: String
+    /// Its name without a prefix.
+    package var name: String
+    package var attributes: [String: String]
+    package var children: [XMLElement]
+    /// The text directly in it, from all pieces.
+    package var text: String
+
+    package init(
+        _ name: String,
+        namespace: String = "",
+        attributes: [String: String] = [:],
+        text: String = "",
+        children: [XMLElement] = []
+    ) {
+        self.namespace = namespace
+        self.name = name
+        self.attributes = attributes
+        self.text = text
+        self.children = children
+    }
+
+    /// The first element of that name directly in this one, whatever its namespace.
+    package func first(_ name: String) -> XMLElement? { children.first { $0.name == name } }
+
+    /// Why a document cannot be read.
+    package struct Fault: Error, Hashable {
+        package let reason: String
+    }
+
+    /// Reads a document of at most 16 levels and 50,000 elements. No document type, no entity but the predefined and
+    /// numeric ones, no network.
+    package init(reading document: Span<UInt8>) throws(Fault) {
+        let limits = XMLLimits(depth: 16, elements: 50_000, root: nil, utf8Only: true)
+        guard var parser = XMLEventParser(limits: limits) else { throw Fault(reason: "no memory") }
+        parser.read(document, isLast: true)
+        if let failure = parser.failure { throw Fault(reason: "\(failure)") }
+        let events = parser.events
+        // The elements that are open, from the root on; the first holds what is done.
+        var open = [XMLElement("")]
+        for index in events.indices {
+            let event = events[index]
+            let last = open.count - 1
+            switch event.kind {
+            case .start:
+                open.append(XMLElement(events.string(event.name), namespace: events.string(event.namespace)))
+            case .attribute: open[last].attributes[events.string(event.name)] = events.string(event.value)
+            case .text: open[last].text += events.string(event.value)
+            case .end:
+                guard open.count > 1 else { throw Fault(reason: "an end without a start") }
+                let done = open.removeLast()
+                open[open.count - 1].children.append(done)
+            }
+        }
+        guard open.count == 1, open[0].children.count == 1 else { throw Fault(reason: "no root element") }
+        self = open[0].children[0]
+    }
+
+    /// This element as a document, in one line and without a declaration. A namespace is declared where it begins, with
+    /// `prefix` on the element itself; what is in it has none.
+    package func document(prefix: String = "") -> String {
+        var bytes: [UInt8] = []
+        write(to: &bytes, prefix: namespace.isEmpty ? "" : prefix)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func write(to bytes: inout [UInt8], prefix: String) {
+        let full = prefix.isEmpty ? name : "\(prefix):\(name)"
+        bytes += "<\(full)".utf8
+        if !namespace.isEmpty {
+            bytes += (prefix.isEmpty ? " xmlns=\"" : " xmlns:\(prefix)=\"").utf8
+            bytes.appendXMLAttributeValue(namespace.utf8)
+            bytes += "\"".utf8
+        }
+        for (name, value) in attributes.sorted(by: { $0.key < $1.key }) {
+            bytes += " \(name)=\"".utf8
+            bytes.appendXMLAttributeValue(value.utf8)
+            bytes += "\"".utf8
+        }
+        bytes += ">".utf8
+        bytes.appendXMLText(text.utf8)
+        for child in children { child.write(to: &bytes, prefix: "") }
+        bytes += "</\(full)>".utf8
+    }
+}

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Entitlements
+import Foundation
+import MediaTokens
+import Testing
+
+/// A body in JSON, in one form: so that two can be compared without regard to order and white space.
+private func canonical(_ json: String) throws -> String {
+    let value = try JSONSerialization.jsonObject(with: Data(json.utf8))
+    let data = try JSONSerialization.data(withJSONObject: value, options: [.sortedKeys, .withoutEscapingSlashes])
+    return String(decoding: data, as: UTF8.self)
+}
+
+private func canonical(_ value: some Encodable) throws -> String {
+    try canonical(String(decoding: EntitlementBody.json(value), as: UTF8.self))
+}
+
+private let time = Timestamp(millisecondsSince1970: 1_925_000_000_000)
+private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
+
+@Suite struct `Preauthorization` {
+    /// The five shapes that are documented, and what they are.
+    static let shapes: [(name: String, json: String, response: PreauthorizeResponse)] = [
+        (
+            "all allowed",
+            #"{"resources":[{"id":"resource1","authorized":true},{"id":"resource2","authorized":true}]}"#,
+            PreauthorizeResponse(decisions: [
+                Decision(id: "resource1", isAuthorized: true), Decision(id: "resource2", isAuthorized: true),
+            ])
+        ),
+        (
+            "some denied, reporting off",
+            #"{"resources":[{"id":"resource1","authorized":true},{"id":"resource2","authorized":false}]}"#,
+            PreauthorizeResponse(decisions: [
+                Decision(id: "resource1", isAuthorized: true), Decision(id: "resource2", isAuthorized: false),
+            ])
+        ),
+        (
+            "some denied, reporting on",
+            #"""
+            {"resources":[{"id":"resource1","authorized":true},{"id":"resource2","authorized":false,"error":{"status":403,
+            "code":"authorization_denied_by_mvpd","message":"User not authorized",
+            "details":"Your subscription package does not include the \"resource2\" channel.",
+            "helpUrl":"https://help.example/errors","trace":"12f6fef9-d2e0-422b-a9d7-60d799abe353","action":"none"}}]}
+            """#,
+            PreauthorizeResponse(decisions: [
+                Decision(id: "resource1", isAuthorized: true),
+                Decision(
+                    id: "resource2",
+                    isAuthorized: false,
+                    error: Status(
+                        status: 403,
+                        code: "authorization_denied_by_mvpd",
+                        message: "User not authorized",
+                        details: #"Your subscription package does not include the "resource2" channel."#,
+                        helpURL: "https://help.example/errors",
+                        trace: "12f6fef9-d2e0-422b-a9d7-60d799abe353",
+                        action: .noAction
+                    )
+                ),
+            ])
+        ),
+        (
+            "an error of the service",
+            #"""
+            {"resources":[],"status":{"status":400,"code":"bad_request","message":"Missing required parameter : deviceId",
+            "details":"","helpUrl":"https://help.example/errors","trace":"12f6fef9-d2e0-422b-a9d7-60d799abe353",
+            "action":"none"}}
+            """#,
+            PreauthorizeResponse(
+                decisions: [],
+                status: Status(
+                    status: 400,
+                    code: "bad_request",
+                    message: "Missing required parameter : deviceId",
+                    details: "",
+                    helpURL: "https://help.example/errors",
+                    trace: "12f6fef9-d2e0-422b-a9d7-60d799abe353",
+                    action: .noAction
+                )
+            )
+        ),
+        (
+            "a failure of the client",
+            #"""
+            {"resources":[],"status":{"status":0,"code":"requestor_not_configured","message":"Requestor was not yet set",
+            "details":"","helpUrl":"https://help.example/errors","trace":"","action":"retry"}}
+            """#,
+            PreauthorizeResponse(
+                decisions: [],
+                status: Status(
+                    status: 0,
+                    code: "requestor_not_configured",
+                    message: "Requestor was not yet set",
+                    details: "",
+                    helpURL: "https://help.example/errors",
+                    trace: "",
+                    action: .retry
+                )
+            )
+        ),
+    ]
+
+    @Test(arguments: shapes.indices)
+    func `has the five documented shapes`(index: Int) throws {
+        let shape = Self.shapes[index]
+        let read = try EntitlementBody.read(PreauthorizeResponse.self, json: [UInt8](shape.json.utf8))
+        #expect(read == shape.response, "\(shape.name)")
+        #expect(try canonical(read) == canonical(shape.json), "\(shape.name)")
+    }
+
+    @Test func `builds a new request each time`() {
+        let builder = PreauthorizeRequest.Builder().setResources(["TNT", "TBS"]).disableFeatures([.remoteCache])
+        let other = builder.setResources(["TNT"]).disableFeatures([])
+        #expect(builder.build() == PreauthorizeRequest(resources: ["TNT", "TBS"], disabling: [.remoteCache]))
+        #expect(other.build() == PreauthorizeRequest(resources: ["TNT"]))
+        #expect(PreauthorizeRequest.Feature.allCases.map(\.rawValue) == ["LOCAL_CACHE", "REMOTE_CACHE"])
+    }
+}
+
+@Suite struct `Bodies of REST API v2` {
+    @Test func `permit and deny`() throws {
+        let json = #"""
+            {"decisions":[{"resource":"TNT","serviceProvider":"REF30","mvpd":"SandboxMVPD","source":"mvpd","authorized":true,
+            "token":{"issuedAt":1925000000000,"notBefore":1925000000000,"notAfter":1925000420000,"serializedToken":"PHNp"},
+            "notBefore":1925000000000,"notAfter":1925000420000},
+            {"resource":"TBS","serviceProvider":"REF30","mvpd":"SandboxMVPD","source":"degradation","authorized":false,
+            "error":{"action":"none","status":403,"code":"authorization_denied_by_degradation_rule"}}]}
+            """#
+        let read = try EntitlementBody.read(AuthorizationDecisions.self, json: [UInt8](json.utf8))
+        let token = AuthorizationDecision.Token(
+            issuedAt: time,
+            notBefore: time,
+            notAfter: later,
+            serializedToken: "PHNp"
+        )
+        #expect(
+            read.decisions == [
+                AuthorizationDecision(
+                    resource: "TNT",
+                    serviceProvider: "REF30",
+                    mvpd: "SandboxMVPD",
+                    source: .mvpd,
+                    isAuthorized: true,
+                    notBefore: time,
+                    notAfter: later,
+                    token: token
+                ),
+                AuthorizationDecision(
+                    resource: "TBS",
+                    serviceProvider: "REF30",
+                    mvpd: "SandboxMVPD",
+                    source: .degradation,
+                    isAuthorized: false,
+                    error: Status(.authorizationDeniedByDegradationRule, by: .v2)
+                ),
+            ]
+        )
+        #expect(try canonical(read) == canonical(json))
+    }
+
+    @Test func `have profiles with metadata`() throws {
+        let json = #"""
+            {"profiles":{"SandboxMVPD":{"notBefore":1925000000000,"notAfter":1925000420000,"issuer":"SandboxMVPD",
+            "type":"regular","attributes":{"userID":{"value":"user-1","state":"plain"},
+            "zip":{"value":["12345","23456"],"state":"enc"},"maxRating":{"value":{"MPAA":"PG-13"},"state":"plain"}}}}}
+            """#
+        let read = try EntitlementBody.read(Profiles.self, json: [UInt8](json.utf8))
+        let profile = Profile(
+            notBefore: time,
+            notAfter: later,
+            issuer: "SandboxMVPD",
+            kind: .regular,
+            attributes: [
+                "userID": Profile.Attribute(.text("user-1")),
+                "zip": Profile.Attribute(.list([.text("12345"), .text("23456")]), state: .encrypted),
+                "maxRating": Profile.Attribute(.map(["MPAA": .text("PG-13")])),
+            ]
+        )
+        #expect(read.profiles == ["SandboxMVPD": profile])
+        #expect(try canonical(read) == canonical(json))
+    }
+
+    @Test func `begin sessions, with times as texts`() throws {
+        let json = #"""
+            {"actionName":"authenticate","actionType":"interactive","reasonType":"none","code":"8AB12CD",
+            "url":"/api/v2/authenticate/REF30/8AB12CD","sessionId":"s-1","mvpd":"SandboxMVPD","serviceProvider":"REF30",
+            "notBefore":"1925000000000","notAfter":"1925000420000"}
+            """#
+        let read = try EntitlementBody.read(AuthenticationSession.self, json: [UInt8](json.utf8))
+        #expect(read.action == .authenticate && read.code == "8AB12CD" && read.notAfter == later)
+        #expect(try canonical(read) == canonical(json))
+        let numbers = json.replacing(#""1925000000000""#, with: "1925000000000")
+        #expect(try EntitlementBody.read(AuthenticationSession.self, json: [UInt8](numbers.utf8)) == read)
+    }
+
+    @Test func `register applications`() throws {
+        let json = #"""
+            {"client_id":"id","client_secret":"secret","redirect_uris":["adobepass://com.programmer"],
+            "grant_types":["client_credentials"],"scopes":["api:client:v2"],"client_id_issued_at":1925000000}
+            """#
+        let read = try EntitlementBody.read(ClientRegistration.self, json: [UInt8](json.utf8))
+        #expect(
+            read
+                == ClientRegistration(
+                    clientID: "id",
+                    clientSecret: "secret",
+                    redirectURIs: ["adobepass://com.programmer"],
+                    issued: time
+                )
+        )
+        #expect(try canonical(read) == canonical(json))
+        let token = #"""
+            {"id":"u-1","access_token":"a.b.c","created_at":1925000000000,"expires_in":21600,"token_type":"bearer"}
+            """#
+        let access = try EntitlementBody.read(AccessToken.self, json: [UInt8](token.utf8))
+        #expect(access == AccessToken(id: "u-1", accessToken: "a.b.c", created: time, expiresIn: 21_600))
+        #expect(try canonical(access) == canonical(token))
+        #expect(try canonical(RegistrationError.invalidClient) == canonical(#"{"error":"invalid_client"}"#))
+    }
+
+    @Test func `log out`() throws {
+        let json = #"""
+            {"logouts":{"SandboxMVPD":{"actionName":"logout","actionType":"interactive","mvpd":"SandboxMVPD",
+            "url":"/api/v2/logout"}}}
+            """#
+        let read = try EntitlementBody.read(Logouts.self, json: [UInt8](json.utf8))
+        #expect(read.logouts["SandboxMVPD"]?.actionName == "logout")
+        #expect(try canonical(read) == canonical(json))
+    }
+
+    @Test func `say what works with a programmer`() throws {
+        let json = #"""
+            {"requestor":{"id":"REF30","name":"Reference","domains":[{"name":"example.com","mvpdInitiated":false}],
+            "mvpds":[{"id":"SandboxMVPD","displayName":"Sandbox TV","logoUrl":"https://sandbox.example/logo.png",
+            "enablePlatformServices":true,"boardingStatus":"SUPPORTED"},
+            {"id":"TempPass","displayName":"A free day","isTempPass":true},
+            {"id":"Odd","displayName":"Odd","boardingStatus":"LATER"}]}}
+            """#
+        let read = try EntitlementBody.read(ServiceConfiguration.self, json: [UInt8](json.utf8))
+        #expect(read.mvpds.map(\.id) == ["SandboxMVPD", "TempPass", "Odd"])
+        #expect(read.mvpds.map(\.supportsPlatformSSO) == [true, false, false])
+        #expect(read.mvpds[2].boardingStatus?.rawValue == "LATER")
+        #expect(try canonical(read) == canonical(json))
+    }
+}
+
+@Suite struct `Bodies of REST API v1` {
+    private static let authentication = Authentication(
+        requestor: "REF30",
+        mvpd: "SandboxMVPD",
+        userID: "user-1",
+        expires: time
+    )
+    private static let authorization = Authorization(
+        requestor: "REF30",
+        mvpd: "SandboxMVPD",
+        proxyMVPD: "Behind",
+        resource: #"<rss version="2.0"><channel><title>T&amp;T</title></channel></rss>"#,
+        expires: time
+    )
+    private static let token = HandedOutToken(
+        requestor: "REF30",
+        mvpd: "SandboxMVPD",
+        resource: "TNT",
+        userID: "user-1",
+        expires: time,
+        serializedToken: "PHNp"
+    )
+
+    @Test func `are the same in JSON and in XML`() throws {
+        #expect(
+            try canonical(Self.authentication)
+                == canonical(
+                    #"{"requestor":"REF30","mvpd":"SandboxMVPD","userId":"user-1","expires":"1925000000000"}"#
+                )
+        )
+        #expect(
+            Self.token.xml
+                == "<play><expires>1925000000000</expires><mvpdId>SandboxMVPD</mvpdId><requestor>REF30</requestor>"
+                + "<resource>TNT</resource><serializedToken>PHNp</serializedToken><userId>user-1</userId></play>"
+        )
+        #expect(try Authentication(xml: [UInt8](Self.authentication.xml.utf8)) == Self.authentication)
+        #expect(try Authorization(xml: [UInt8](Self.authorization.xml.utf8)) == Self.authorization)
+        #expect(try HandedOutToken(xml: [UInt8](Self.token.xml.utf8)) == Self.token)
+        for value in [EntitlementBody.json(Self.authorization)] {
+            #expect(try EntitlementBody.read(Authorization.self, json: value) == Self.authorization)
+        }
+        #expect(try EntitlementBody.read(HandedOutToken.self, json: EntitlementBody.json(Self.token)) == Self.token)
+        let number = #"{"requestor":"R","mvpd":"M","userId":"u","expires":1925000000000}"#
+        #expect(try EntitlementBody.read(Authentication.self, json: [UInt8](number.utf8)).expires == time)
+    }
+
+    @Test func `have errors, old and new`() throws {
+        let status = Status(
+            .invalidRequestor,
+            by: .v1,
+            message: "The requestor parameter is missing or <invalid>.",
+            trace: "t-1"
+        )
+        let error = try #require(status)
+        #expect(
+            error.xml
+                == "<error><action>none</action><status>400</status><code>invalid_requestor</code>"
+                + "<message>The requestor parameter is missing or &lt;invalid&gt;.</message><trace>t-1</trace></error>"
+        )
+        #expect(try Status(xml: [UInt8](error.xml.utf8)) == error)
+        let old = "<error><status>403</status><message>Authentication token expired</message></error>"
+        #expect(
+            try Status(xml: [UInt8](old.utf8))
+                == Status(status: 403, code: "", message: "Authentication token expired")
+        )
+    }
+
+    @Test func `have configurations`() throws {
+        let document = """
+            <ns2:config xmlns:ns2="http://pass.adobe.com/config">
+              <requestor><id>REF30</id><name>Reference</name>
+                <domains><domain><name>example.com</name></domain><domain>example.org</domain></domains>
+                <mvpds>
+                  <mvpd><id>SandboxMVPD</id><displayName>Sandbox &amp; TV</displayName><logoUrl>https://l</logoUrl>
+                    <boardingStatus>PICKER</boardingStatus><enablePlatformServices>true</enablePlatformServices></mvpd>
+                  <mvpd><id>Bare</id></mvpd>
+                </mvpds>
+              </requestor>
+            </ns2:config>
+            """
+        let read = try ServiceConfiguration(xml: [UInt8](document.utf8))
+        #expect(read.domains.map(\.name) == ["example.com", "example.org"])
+        #expect(
+            read.mvpds == [
+                MVPD(
+                    id: "SandboxMVPD",
+                    displayName: "Sandbox & TV",
+                    logoURL: "https://l",
+                    enablePlatformServices: true,
+                    boardingStatus: .picker
+                ), MVPD(id: "Bare", displayName: "Bare"),
+            ]
+        )
+        #expect(try ServiceConfiguration(xml: [UInt8](read.xml.utf8)) == read)
+        #expect(read.xml.hasPrefix(#"<ns2:config xmlns:ns2="http://pass.adobe.com/config"><requestor><id>REF30"#))
+    }
+
+    @Test func `have metadata`() throws {
+        let json = #"""
+            {"updated":1925000000,"encrypted":["zip"],"data":{"zip":["12345"],"maxRating":{"MPAA":"PG-13","VCHIP":"TV-Y"},
+            "householdID":"3456","channelID":["channel-1","channel-2"],"is_hoh":true,"age":42}}
+            """#
+        let read = try EntitlementBody.read(UserMetadata.self, json: [UInt8](json.utf8))
+        #expect(read.updated == time && read.encrypted == ["zip"])
+        #expect(read.data["maxRating"] == .map(["MPAA": .text("PG-13"), "VCHIP": .text("TV-Y")]))
+        #expect(read.data["is_hoh"] == .truth(true) && read.data["age"] == .number(42))
+        #expect(try canonical(read) == canonical(json))
+    }
+}
+
+@Suite struct `Bodies that are not as they should be` {
+    @Test(arguments: [
+        ("", EntitlementBodyError.Code.malformed), ("{", .malformed), ("<xml/>", .malformed), ("null", .unexpected),
+        ("[]", .unexpected), ("{}", .unexpected), (#"{"resources":null}"#, .unexpected),
+        (#"{"resources":[{"id":1,"authorized":true}]}"#, .unexpected),
+        (#"{"resources":[{"id":"a","authorized":"true"}]}"#, .unexpected),
+        (#"{"resources":[{"id":"a","authorized":true},]}"#, .malformed),
+        (#"{"resources":[],"status":{"status":"400","code":"x"}}"#, .unexpected),
+        (#"{"resources":[],"resources":[]}"#, .malformed), (String(repeating: "[", count: 100_000), .malformed),
+        ("{\"resources\":[{\"id\":\"\u{0}\",\"authorized\":true}]}", .malformed),
+    ])
+    func `in JSON`(json: String, code: EntitlementBodyError.Code) {
+        let error = #expect(throws: EntitlementBodyError.self) {
+            try EntitlementBody.read(PreauthorizeResponse.self, json: [UInt8](json.utf8))
+        }
+        #expect(error?.code == code, "\(error.map { "\($0)" } ?? "")")
+    }
+
+    @Test(arguments: [
+        ("", EntitlementBodyError.Code.malformed), ("<play>", .malformed), ("{}", .malformed),
+        ("<other/>", .unexpected),
+        ("<play/>", .unexpected), ("<play><expires>soon</expires></play>", .unexpected),
+        ("<!DOCTYPE play [<!ENTITY a 'b'>]><play>&a;</play>", .malformed),
+        (String(repeating: "<play>", count: 40) + String(repeating: "</play>", count: 40), .malformed),
+        ("<play>" + String(repeating: "<a/>", count: 60_000) + "</play>", .malformed),
+        (
+            "<play><expires>1.5</expires><mvpdId>m</mvpdId><requestor>r</requestor><resource>t</resource>"
+                + "<serializedToken>s</serializedToken><userId>u</userId></play>", .unexpected
+        ),
+    ])
+    func `in XML`(document: String, code: EntitlementBodyError.Code) {
+        let error = #expect(throws: EntitlementBodyError.self) { try HandedOutToken(xml: [UInt8](document.utf8)) }
+        #expect(error?.code == code, "\(error.map { "\($0)" } ?? "")")
+    }
+
+    @Test func `or too large`() {
+        let large = [UInt8](repeating: UInt8(ascii: " "), count: EntitlementBody.maximumSize + 1)
+        let json = #expect(throws: EntitlementBodyError.self) { try EntitlementBody.read(Profiles.self, json: large) }
+        let xml = #expect(throws: EntitlementBodyError.self) { try Status(xml: large) }
+        #expect(json?.code == .tooLarge && xml?.code == .tooLarge)
+    }
+
+    /// Cut anywhere, or with any byte in any place, a body is read or refused.
+    @Test func `by accident`() throws {
+        let json = [UInt8](Preauthorization.shapes[2].json.utf8)
+        let xml = [UInt8](
+            #"<ns2:config xmlns:ns2="http://pass.adobe.com/config"><requestor><id>R</id><mvpds/></requestor></ns2:config>"#
+                .utf8
+        )
+        for place in json.indices {
+            _ = try? EntitlementBody.read(PreauthorizeResponse.self, json: Array(json[..<place]))
+        }
+        for place in xml.indices {
+            #expect(throws: EntitlementBodyError.self) { try ServiceConfiguration(xml: Array(xml[..<place])) }
+            for byte in [0, 0x22, 0x26, 0x3C, 0x3E, 0x80, 0xFF] as [UInt8] {
+                var damaged = xml
+                damaged[place] = byte
+                _ = try? ServiceConfiguration(xml: damaged)
+            }
+        }
+    }
+}
