@@ -36,12 +36,12 @@ public struct AccessToken: Hashable, Sendable {
     public var id: String?
     public var accessToken: String
     public var created: Timestamp?
-    /// For how many seconds it is good.
-    public var expiresIn: Int
+    /// For how many seconds it is good; nil where the service does not say.
+    public var expiresIn: Int?
     public var tokenType: String
 
     /// Makes an access token.
-    public init(id: String?, accessToken: String, created: Timestamp?, expiresIn: Int, tokenType: String = "bearer") {
+    public init(id: String?, accessToken: String, created: Timestamp?, expiresIn: Int?, tokenType: String = "bearer") {
         self.id = id
         self.accessToken = accessToken
         self.created = created
@@ -111,7 +111,7 @@ extension AccessToken: Codable {
         id = try members.decodeIfPresent(String.self, forKey: .id)
         accessToken = try members.decode(String.self, forKey: .accessToken)
         created = try members.millisecondsIfPresent(.created)
-        expiresIn = try members.decodeIfPresent(Int.self, forKey: .expiresIn) ?? 0
+        expiresIn = try members.decodeIfPresent(Int.self, forKey: .expiresIn)
         tokenType = try members.decodeIfPresent(String.self, forKey: .tokenType) ?? "bearer"
     }
 
@@ -120,7 +120,7 @@ extension AccessToken: Codable {
         try members.encodeIfPresent(id, forKey: .id)
         try members.encode(accessToken, forKey: .accessToken)
         try members.encode(created, asNumberFor: .created)
-        try members.encode(expiresIn, forKey: .expiresIn)
+        try members.encodeIfPresent(expiresIn, forKey: .expiresIn)
         try members.encode(tokenType, forKey: .tokenType)
     }
 }

@@ -155,14 +155,18 @@ extension Authentication {
     }
 
     /// This as an `authentication` element, in one line.
+    ///
+    /// - Throws: ``EntitlementBodyError`` where a text has a character that XML does not allow.
     public var xml: String {
-        XMLElement(
-            "authentication",
-            fields: [
-                ("expires", "\(expires.millisecondsSince1970)"), ("userId", userID), ("mvpd", mvpd),
-                ("requestor", requestor),
-            ]
-        ).document()
+        get throws(EntitlementBodyError) {
+            try XMLElement(
+                "authentication",
+                fields: [
+                    ("expires", "\(expires.millisecondsSince1970)"), ("userId", userID), ("mvpd", mvpd),
+                    ("requestor", requestor),
+                ]
+            ).body()
+        }
     }
 }
 
@@ -175,21 +179,25 @@ extension Authorization {
         self.init(
             requestor: try body.required("requestor"),
             mvpd: try body.required("mvpd"),
-            proxyMVPD: body.optional("proxyMvpd"),
+            proxyMVPD: try body.optional("proxyMvpd"),
             resource: try body.required("resource"),
             expires: try body.milliseconds("expires")
         )
     }
 
     /// This as an `authorization` element, in one line.
+    ///
+    /// - Throws: ``EntitlementBodyError`` where a text has a character that XML does not allow.
     public var xml: String {
-        XMLElement(
-            "authorization",
-            fields: [
-                ("expires", "\(expires.millisecondsSince1970)"), ("mvpd", mvpd), ("requestor", requestor),
-                ("resource", resource), ("proxyMvpd", proxyMVPD),
-            ]
-        ).document()
+        get throws(EntitlementBodyError) {
+            try XMLElement(
+                "authorization",
+                fields: [
+                    ("expires", "\(expires.millisecondsSince1970)"), ("mvpd", mvpd), ("requestor", requestor),
+                    ("resource", resource), ("proxyMvpd", proxyMVPD),
+                ]
+            ).body()
+        }
     }
 }
 
@@ -210,14 +218,18 @@ extension HandedOutToken {
     }
 
     /// This as a `play` element, in one line.
+    ///
+    /// - Throws: ``EntitlementBodyError`` where a text has a character that XML does not allow.
     public var xml: String {
-        XMLElement(
-            "play",
-            fields: [
-                ("expires", "\(expires.millisecondsSince1970)"), ("mvpdId", mvpd), ("requestor", requestor),
-                ("resource", resource), ("serializedToken", serializedToken), ("userId", userID),
-            ]
-        ).document()
+        get throws(EntitlementBodyError) {
+            try XMLElement(
+                "play",
+                fields: [
+                    ("expires", "\(expires.millisecondsSince1970)"), ("mvpdId", mvpd), ("requestor", requestor),
+                    ("resource", resource), ("serializedToken", serializedToken), ("userId", userID),
+                ]
+            ).body()
+        }
     }
 }
 

@@ -31,6 +31,12 @@ public struct MVPD: Hashable, Sendable {
     public var isProxy: Bool
     /// Its id on the platform.
     public var platformMappingID: String?
+    /// Whether the platform's picker shows it.
+    public var displayInPlatformPicker: Bool?
+    /// Whether it asks for the platform's permission.
+    public var enforcePlatformPermissions: Bool?
+    /// Whether viewers log in once for each application.
+    public var authPerAggregator: Bool?
 
     /// Makes a provider.
     public init(
@@ -41,7 +47,10 @@ public struct MVPD: Hashable, Sendable {
         boardingStatus: BoardingStatus? = nil,
         isTempPass: Bool = false,
         isProxy: Bool = false,
-        platformMappingID: String? = nil
+        platformMappingID: String? = nil,
+        displayInPlatformPicker: Bool? = nil,
+        enforcePlatformPermissions: Bool? = nil,
+        authPerAggregator: Bool? = nil
     ) {
         self.id = id
         self.displayName = displayName
@@ -51,6 +60,9 @@ public struct MVPD: Hashable, Sendable {
         self.isTempPass = isTempPass
         self.isProxy = isProxy
         self.platformMappingID = platformMappingID
+        self.displayInPlatformPicker = displayInPlatformPicker
+        self.enforcePlatformPermissions = enforcePlatformPermissions
+        self.authPerAggregator = authPerAggregator
     }
 
     /// Whether the platform's sign-on can be used with it.
@@ -62,6 +74,7 @@ public struct MVPD: Hashable, Sendable {
 extension MVPD: Codable {
     private enum Key: String, CodingKey {
         case id, displayName, logoUrl, enablePlatformServices, boardingStatus, isTempPass, isProxy, platformMappingId
+        case displayInPlatformPicker, enforcePlatformPermissions, authPerAggregator
     }
 
     public init(from decoder: any Decoder) throws {
@@ -74,6 +87,9 @@ extension MVPD: Codable {
         isTempPass = try members.decodeIfPresent(Bool.self, forKey: .isTempPass) ?? false
         isProxy = try members.decodeIfPresent(Bool.self, forKey: .isProxy) ?? false
         platformMappingID = try members.decodeIfPresent(String.self, forKey: .platformMappingId)
+        displayInPlatformPicker = try members.decodeIfPresent(Bool.self, forKey: .displayInPlatformPicker)
+        enforcePlatformPermissions = try members.decodeIfPresent(Bool.self, forKey: .enforcePlatformPermissions)
+        authPerAggregator = try members.decodeIfPresent(Bool.self, forKey: .authPerAggregator)
     }
 
     /// Writes what is not the default.
@@ -87,5 +103,8 @@ extension MVPD: Codable {
         if isTempPass { try members.encode(true, forKey: .isTempPass) }
         if isProxy { try members.encode(true, forKey: .isProxy) }
         try members.encodeIfPresent(platformMappingID, forKey: .platformMappingId)
+        try members.encodeIfPresent(displayInPlatformPicker, forKey: .displayInPlatformPicker)
+        try members.encodeIfPresent(enforcePlatformPermissions, forKey: .enforcePlatformPermissions)
+        try members.encodeIfPresent(authPerAggregator, forKey: .authPerAggregator)
     }
 }

@@ -3,6 +3,22 @@
 
 /// Which resources a viewer may see: for lock icons. **Never a reason to play**; only a media token is.
 public struct PreauthorizeResponse: Hashable, Sendable {
+    /// Whether a viewer may see a resource.
+    public struct Decision: Hashable, Sendable {
+        /// The resource as it was asked for: an identifier or a Media RSS fragment.
+        public var id: String
+        public var isAuthorized: Bool
+        /// Why not, where the service is set up to say so.
+        public var error: Status?
+
+        /// Makes a decision.
+        public init(id: String, isAuthorized: Bool, error: Status? = nil) {
+            self.id = id
+            self.isAuthorized = isAuthorized
+            self.error = error
+        }
+    }
+
     /// One for each resource that was asked for; none may be left where the whole answer is an error.
     public var decisions: [Decision]
     /// Why there are no decisions; nil where there are.
@@ -12,22 +28,6 @@ public struct PreauthorizeResponse: Hashable, Sendable {
     public init(decisions: [Decision], status: Status? = nil) {
         self.decisions = decisions
         self.status = status
-    }
-}
-
-/// Whether a viewer may see a resource.
-public struct Decision: Hashable, Sendable {
-    /// The resource as it was asked for: an identifier or a Media RSS fragment.
-    public var id: String
-    public var isAuthorized: Bool
-    /// Why not, where the service is set up to say so.
-    public var error: Status?
-
-    /// Makes a decision.
-    public init(id: String, isAuthorized: Bool, error: Status? = nil) {
-        self.id = id
-        self.isAuthorized = isAuthorized
-        self.error = error
     }
 }
 
@@ -47,7 +47,7 @@ extension PreauthorizeResponse: Codable {
     }
 }
 
-extension Decision: Codable {
+extension PreauthorizeResponse.Decision: Codable {
     private enum Key: String, CodingKey { case id, authorized, error }
 
     public init(from decoder: any Decoder) throws {

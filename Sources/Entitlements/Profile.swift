@@ -21,10 +21,14 @@ public struct Profile: Hashable, Sendable {
 
     /// A piece of the viewer's metadata.
     public struct Attribute: Hashable, Sendable, Codable {
-        /// Whether a value is readable, or for the programmer's private key.
-        public enum State: String, Sendable, Codable {
-            case plain
-            case encrypted = "enc"
+        /// Whether a value is readable, or for the programmer's private key; unknown words are kept.
+        public struct State: RawRepresentable, Hashable, Sendable, Codable {
+            public let rawValue: String
+
+            public init(rawValue: String) { self.rawValue = rawValue }
+
+            public static let plain = State(rawValue: "plain")
+            public static let encrypted = State(rawValue: "enc")
         }
 
         public var value: MetadataValue

@@ -69,25 +69,27 @@ extension ServiceConfiguration {
             throw EntitlementBodyError(.unexpected, "config: no requestor")
         }
         id = try requestor.required("id")
-        name = requestor.optional("name") ?? id
-        domains = (requestor.first("domains")?.children ?? []).compactMap { domain in
-            (domain.optional("name") ?? (domain.text.isEmpty ? nil : domain.text)).map {
-                Domain(name: $0, mvpdInitiated: domain.optional("mvpdInitiated") == "true")
-            }
+        name = try requestor.optional("name") ?? id
+        var domains: [Domain] = []
+        for domain in requestor.first("domains")?.children ?? [] {
+            // With a name in it, or of text alone.
+            guard let name = try domain.optional("name") ?? (domain.text.isEmpty ? nil : domain.text) else { continue }
+            domains.append(Domain(name: name, mvpdInitiated: try domain.optional("mvpdInitiated") == "true"))
         }
+        self.domains = domains
         var mvpds: [MVPD] = []
         for mvpd in requestor.first("mvpds")?.children ?? [] where mvpd.name == "mvpd" {
             let id = try mvpd.required("id")
             mvpds.append(
                 MVPD(
                     id: id,
-                    displayName: mvpd.optional("displayName") ?? id,
-                    logoURL: mvpd.optional("logoUrl"),
-                    enablePlatformServices: mvpd.optional("enablePlatformServices") == "true",
-                    boardingStatus: mvpd.optional("boardingStatus").map(MVPD.BoardingStatus.init),
-                    isTempPass: mvpd.optional("tempPass") == "true",
-                    isProxy: mvpd.optional("isProxy") == "true",
-                    platformMappingID: mvpd.optional("platformMappingId")
+                    displayName: try mvpd.optional("displayName") ?? id,
+                    logoURL: try mvpd.optional("logoUrl"),
+                    enablePlatformServices: try mvpd.optional("enablePlatformServices") == "true",
+                    boardingStatus: try mvpd.optional("boardingStatus").map(MVPD.BoardingStatus.init),
+                    isTempPass: try mvpd.optional("tempPass") == "true",
+                    isProxy: try mvpd.optional("isProxy") == "true",
+                    platformMappingID: try mvpd.optional("platformMappingId")
                 )
             )
         }
@@ -95,26 +97,30 @@ extension ServiceConfiguration {
     }
 
     /// This as a `config` element, in one line.
+    ///
+    /// - Throws: ``EntitlementBodyError`` where a text has a character that XML does not allow.
     public var xml: String {
-        let mvpds = mvpds.map { mvpd in
-            XMLElement(
-                "mvpd",
-                fields: [
-                    ("id", mvpd.id), ("displayName", mvpd.displayName), ("logoUrl", mvpd.logoURL),
-                    ("enablePlatformServices", mvpd.enablePlatformServices ? "true" : nil),
-                    ("boardingStatus", mvpd.boardingStatus?.rawValue), ("tempPass", mvpd.isTempPass ? "true" : nil),
-                    ("isProxy", mvpd.isProxy ? "true" : nil), ("platformMappingId", mvpd.platformMappingID),
-                ]
-            )
+        get throws(EntitlementBodyError) {
+            let mvpds = mvpds.map { mvpd in
+                XMLElement(
+                    "mvpd",
+                    fields: [
+                        ("id", mvpd.id), ("displayName", mvpd.displayName), ("logoUrl", mvpd.logoURL),
+                        ("enablePlatformServices", mvpd.enablePlatformServices ? "true" : nil),
+                        ("boardingStatus", mvpd.boardingStatus?.rawValue), ("tempPass", mvpd.isTempPass ? "true" : nil),
+                        ("isProxy", mvpd.isProxy ? "true" : nil), ("platformMappingId", mvpd.platformMappingID),
+                    ]
+                )
+            }
+            let domains = domains.map { domain in
+                XMLElement(
+                    "domain",
+                    fields: [("name", domain.name), ("mvpdInitiated", domain.mvpdInitiated ? "true" : nil)]
+                )
+            }
+            var requestor = XMLElement("requestor", fields: [("id", id), ("name", name)])
+            requestor.children += [XMLElement("domains", children: domains), XMLElement("mvpds", children: mvpds)]
+            return try XMLElement("config", namespace: Self.namespace, children: [requestor]).body(prefix: "ns2")
         }
-        let domains = domains.map { domain in
-            XMLElement(
-                "domain",
-                fields: [("name", domain.name), ("mvpdInitiated", domain.mvpdInitiated ? "true" : nil)]
-            )
-        }
-        var requestor = XMLElement("requestor", fields: [("id", id), ("name", name)])
-        requestor.children += [XMLElement("domains", children: domains), XMLElement("mvpds", children: mvpds)]
-        return XMLElement("config", namespace: Self.namespace, children: [requestor]).document(prefix: "ns2")
     }
 }

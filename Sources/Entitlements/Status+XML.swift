@@ -14,23 +14,27 @@ extension Status {
         }
         self.init(
             status: status,
-            code: error.optional("code") ?? "",
-            message: error.optional("message"),
-            details: error.optional("details"),
-            helpURL: error.optional("helpUrl"),
-            trace: error.optional("trace"),
-            action: error.optional("action").map(StatusAction.init)
+            code: try error.optional("code") ?? "",
+            message: try error.optional("message"),
+            details: try error.optional("details"),
+            helpURL: try error.optional("helpUrl"),
+            trace: try error.optional("trace"),
+            action: try error.optional("action").map(StatusAction.init)
         )
     }
 
     /// This as an `error` element, in one line.
+    ///
+    /// - Throws: ``EntitlementBodyError`` where a text has a character that XML does not allow.
     public var xml: String {
-        XMLElement(
-            "error",
-            fields: [
-                ("action", action?.rawValue), ("status", "\(status)"), ("code", code.isEmpty ? nil : code),
-                ("message", message), ("details", details), ("helpUrl", helpURL), ("trace", trace),
-            ]
-        ).document()
+        get throws(EntitlementBodyError) {
+            try XMLElement(
+                "error",
+                fields: [
+                    ("action", action?.rawValue), ("status", "\(status)"), ("code", code.isEmpty ? nil : code),
+                    ("message", message), ("details", details), ("helpUrl", helpURL), ("trace", trace),
+                ]
+            ).body()
+        }
     }
 }

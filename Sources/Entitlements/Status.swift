@@ -7,7 +7,8 @@
 public struct Status: Hashable, Sendable {
     /// The HTTP status that belongs to it; 0 where a client library says it without an answer of the service.
     public var status: Int
-    /// What happened, as the service says it. ``knownCode`` where it is documented.
+    /// What happened, as the service says it; ``knownCode`` where it is documented. Empty in the old form of errors, which
+    /// have a status and a message alone.
     public var code: String
     /// For developers, in English.
     public var message: String?
@@ -74,7 +75,7 @@ extension Status: Codable {
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Key.self)
         status = try members.decode(Int.self, forKey: .status)
-        code = try members.decode(String.self, forKey: .code)
+        code = try members.decodeIfPresent(String.self, forKey: .code) ?? ""
         message = try members.decodeIfPresent(String.self, forKey: .message)
         details = try members.decodeIfPresent(String.self, forKey: .details)
         helpURL = try members.decodeIfPresent(String.self, forKey: .helpUrl)
@@ -85,7 +86,7 @@ extension Status: Codable {
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: Key.self)
         try members.encode(status, forKey: .status)
-        try members.encode(code, forKey: .code)
+        if !code.isEmpty { try members.encode(code, forKey: .code) }
         try members.encodeIfPresent(message, forKey: .message)
         try members.encodeIfPresent(details, forKey: .details)
         try members.encodeIfPresent(helpURL, forKey: .helpUrl)

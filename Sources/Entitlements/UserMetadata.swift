@@ -6,8 +6,9 @@ public import MediaTokens
 /// A value of a viewer's metadata: a text as a rule; lists (`channelID`), maps (`maxRating`) and lists of lists occur.
 public enum MetadataValue: Hashable, Sendable {
     case text(String)
-    case number(Double)
+    case number(Int64)
     case truth(Bool)
+    case null
     indirect case list([MetadataValue])
     indirect case map([String: MetadataValue])
 }
@@ -50,11 +51,13 @@ extension UserMetadata: Codable {
 extension MetadataValue: Codable {
     public init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer()
-        if let text = try? value.decode(String.self) {
+        if value.decodeNil() {
+            self = .null
+        } else if let text = try? value.decode(String.self) {
             self = .text(text)
         } else if let truth = try? value.decode(Bool.self) {
             self = .truth(truth)
-        } else if let number = try? value.decode(Double.self) {
+        } else if let number = try? value.decode(Int64.self) {
             self = .number(number)
         } else if let list = try? value.decode([MetadataValue].self) {
             self = .list(list)
@@ -69,6 +72,7 @@ extension MetadataValue: Codable {
         case .text(let text): try value.encode(text)
         case .number(let number): try value.encode(number)
         case .truth(let truth): try value.encode(truth)
+        case .null: try value.encodeNil()
         case .list(let list): try value.encode(list)
         case .map(let map): try value.encode(map)
         }

@@ -21,7 +21,7 @@ enum Base64 {
     }
 
     /// Blocks where the processor has instructions for them, then the rest in a loop without bounds checks, which are half
-    /// of its time. It reads within `text`, and writes at most two bytes behind what it decoded: within the capacity.
+    /// of its time. It reads within `text`, and writes a few bytes behind what it decoded: within the capacity.
     @unsafe
     private static func decode(_ text: UnsafeBufferPointer<UInt8>, _ output: UnsafeMutableRawBufferPointer) -> Int? {
         guard let input = text.baseAddress, let start = output.baseAddress else { return 0 }

@@ -30,7 +30,7 @@ package enum JSONFault: Error, Equatable {
     case tooManyMembers(Int)
     /// A list has more members than this.
     case tooLong(Int)
-    /// An object has a member twice.
+    /// An object has a member twice; the first 64 bytes of its name.
     case repeatedMember(String)
 }
 
@@ -101,8 +101,9 @@ package struct JSONReader: ~Copyable, ~Escapable {
         while true {
             skipSpace()
             let name = try string()
-            guard !members.contains(where: { $0.name.utf8.elementsEqual(name.utf8) }) else {
-                throw .repeatedMember(String(name.prefix(64)))
+            // By characters: two spellings of one are one name to those who keep members in a dictionary.
+            guard !members.contains(where: { $0.name == name }) else {
+                throw .repeatedMember(String(decoding: name.utf8.prefix(64), as: UTF8.self))
             }
             skipSpace()
             guard try next() == UInt8(ascii: ":") else { throw .notJSON }

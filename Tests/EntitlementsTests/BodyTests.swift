@@ -14,7 +14,7 @@ private func canonical(_ json: String) throws -> String {
 }
 
 private func canonical(_ value: some Encodable) throws -> String {
-    try canonical(String(decoding: EntitlementBody.json(value), as: UTF8.self))
+    try canonical(String(decoding: try EntitlementBody.json(value), as: UTF8.self))
 }
 
 private let time = Timestamp(millisecondsSince1970: 1_925_000_000_000)
@@ -27,14 +27,16 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
             "all allowed",
             #"{"resources":[{"id":"resource1","authorized":true},{"id":"resource2","authorized":true}]}"#,
             PreauthorizeResponse(decisions: [
-                Decision(id: "resource1", isAuthorized: true), Decision(id: "resource2", isAuthorized: true),
+                PreauthorizeResponse.Decision(id: "resource1", isAuthorized: true),
+                PreauthorizeResponse.Decision(id: "resource2", isAuthorized: true),
             ])
         ),
         (
             "some denied, reporting off",
             #"{"resources":[{"id":"resource1","authorized":true},{"id":"resource2","authorized":false}]}"#,
             PreauthorizeResponse(decisions: [
-                Decision(id: "resource1", isAuthorized: true), Decision(id: "resource2", isAuthorized: false),
+                PreauthorizeResponse.Decision(id: "resource1", isAuthorized: true),
+                PreauthorizeResponse.Decision(id: "resource2", isAuthorized: false),
             ])
         ),
         (
@@ -46,8 +48,8 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
             "helpUrl":"https://help.example/errors","trace":"12f6fef9-d2e0-422b-a9d7-60d799abe353","action":"none"}}]}
             """#,
             PreauthorizeResponse(decisions: [
-                Decision(id: "resource1", isAuthorized: true),
-                Decision(
+                PreauthorizeResponse.Decision(id: "resource1", isAuthorized: true),
+                PreauthorizeResponse.Decision(
                     id: "resource2",
                     isAuthorized: false,
                     error: Status(
@@ -278,17 +280,17 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
                 )
         )
         #expect(
-            Self.token.xml
+            try Self.token.xml
                 == "<play><expires>1925000000000</expires><mvpdId>SandboxMVPD</mvpdId><requestor>REF30</requestor>"
                 + "<resource>TNT</resource><serializedToken>PHNp</serializedToken><userId>user-1</userId></play>"
         )
         #expect(try Authentication(xml: [UInt8](Self.authentication.xml.utf8)) == Self.authentication)
         #expect(try Authorization(xml: [UInt8](Self.authorization.xml.utf8)) == Self.authorization)
         #expect(try HandedOutToken(xml: [UInt8](Self.token.xml.utf8)) == Self.token)
-        for value in [EntitlementBody.json(Self.authorization)] {
-            #expect(try EntitlementBody.read(Authorization.self, json: value) == Self.authorization)
-        }
-        #expect(try EntitlementBody.read(HandedOutToken.self, json: EntitlementBody.json(Self.token)) == Self.token)
+        let authorization = try EntitlementBody.json(Self.authorization)
+        #expect(try EntitlementBody.read(Authorization.self, json: authorization) == Self.authorization)
+        let token = try EntitlementBody.json(Self.token)
+        #expect(try EntitlementBody.read(HandedOutToken.self, json: token) == Self.token)
         let number = #"{"requestor":"R","mvpd":"M","userId":"u","expires":1925000000000}"#
         #expect(try EntitlementBody.read(Authentication.self, json: [UInt8](number.utf8)).expires == time)
     }
@@ -302,7 +304,7 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
         )
         let error = try #require(status)
         #expect(
-            error.xml
+            try error.xml
                 == "<error><action>none</action><status>400</status><code>invalid_requestor</code>"
                 + "<message>The requestor parameter is missing or &lt;invalid&gt;.</message><trace>t-1</trace></error>"
         )
@@ -311,6 +313,11 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
         #expect(
             try Status(xml: [UInt8](old.utf8))
                 == Status(status: 403, code: "", message: "Authentication token expired")
+        )
+        let json = #"{"status":412,"message":"User not authenticated","details":null}"#
+        #expect(
+            try EntitlementBody.read(Status.self, json: [UInt8](json.utf8))
+                == Status(status: 412, code: "", message: "User not authenticated")
         )
     }
 
@@ -341,53 +348,71 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
             ]
         )
         #expect(try ServiceConfiguration(xml: [UInt8](read.xml.utf8)) == read)
-        #expect(read.xml.hasPrefix(#"<ns2:config xmlns:ns2="http://pass.adobe.com/config"><requestor><id>REF30"#))
+        #expect(try read.xml.hasPrefix(#"<ns2:config xmlns:ns2="http://pass.adobe.com/config"><requestor><id>REF30"#))
     }
 
     @Test func `have metadata`() throws {
         let json = #"""
             {"updated":1925000000,"encrypted":["zip"],"data":{"zip":["12345"],"maxRating":{"MPAA":"PG-13","VCHIP":"TV-Y"},
-            "householdID":"3456","channelID":["channel-1","channel-2"],"is_hoh":true,"age":42}}
+            "householdID":"3456","channelID":["channel-1","channel-2"],"is_hoh":true,"age":9007199254740993,"none":null}}
             """#
         let read = try EntitlementBody.read(UserMetadata.self, json: [UInt8](json.utf8))
         #expect(read.updated == time && read.encrypted == ["zip"])
         #expect(read.data["maxRating"] == .map(["MPAA": .text("PG-13"), "VCHIP": .text("TV-Y")]))
-        #expect(read.data["is_hoh"] == .truth(true) && read.data["age"] == .number(42))
+        #expect(read.data["is_hoh"] == .truth(true) && read.data["age"] == .number(9_007_199_254_740_993))
+        #expect(read.data["none"] == .null)
         #expect(try canonical(read) == canonical(json))
     }
 }
 
 @Suite struct `Bodies that are not as they should be` {
-    @Test(arguments: [
-        ("", EntitlementBodyError.Code.malformed), ("{", .malformed), ("<xml/>", .malformed), ("null", .unexpected),
-        ("[]", .unexpected), ("{}", .unexpected), (#"{"resources":null}"#, .unexpected),
+    private typealias Broken = (body: String, code: EntitlementBodyError.Code)
+
+    private static let json: [Broken] = [
+        ("", .malformed), ("{", .malformed), ("<xml/>", .malformed), ("null", .unexpected), ("[]", .unexpected),
+        ("{}", .unexpected), (#"{"resources":null}"#, .unexpected),
         (#"{"resources":[{"id":1,"authorized":true}]}"#, .unexpected),
         (#"{"resources":[{"id":"a","authorized":"true"}]}"#, .unexpected),
         (#"{"resources":[{"id":"a","authorized":true},]}"#, .malformed),
         (#"{"resources":[],"status":{"status":"400","code":"x"}}"#, .unexpected),
-        (#"{"resources":[],"resources":[]}"#, .malformed), (String(repeating: "[", count: 100_000), .malformed),
+        (#"{"resources":[],"resources":[]}"#, .malformed),
+        (#"{"resources":[],"status":{"status":1.5,"code":"x"}}"#, .unexpected),
+        (#"{"resources":[],"status":{"status":1e159,"code":"x"}}"#, .unexpected),
+        (#"{"resources":[],"status":{"status":0.\#(zeros)1e159,"code":"x"}}"#, .unexpected),
+        (#"{"resources":[],"é":1,"e\u0301":2}"#, .malformed),
+        (#"{"resources":[\#(String(repeating: "[],", count: 60_000))[]]}"#, .malformed),
+        (#"{"resources":[\#(String(repeating: "[1,[]],", count: 20_000))[]]}"#, .unexpected),
+        (String(repeating: "[", count: 100_000), .malformed),
         ("{\"resources\":[{\"id\":\"\u{0}\",\"authorized\":true}]}", .malformed),
-    ])
-    func `in JSON`(json: String, code: EntitlementBodyError.Code) {
+    ]
+    private static let zeros = String(repeating: "0", count: 140)
+
+    @Test(arguments: json.indices) func `in JSON`(index: Int) {
+        let (json, code) = Self.json[index]
         let error = #expect(throws: EntitlementBodyError.self) {
             try EntitlementBody.read(PreauthorizeResponse.self, json: [UInt8](json.utf8))
         }
         #expect(error?.code == code, "\(error.map { "\($0)" } ?? "")")
     }
 
-    @Test(arguments: [
-        ("", EntitlementBodyError.Code.malformed), ("<play>", .malformed), ("{}", .malformed),
-        ("<other/>", .unexpected),
-        ("<play/>", .unexpected), ("<play><expires>soon</expires></play>", .unexpected),
+    private static let xml: [Broken] = [
+        ("", .malformed), ("<play>", .malformed), ("{}", .malformed), ("<other/>", .unexpected),
+        ("<play/>", .unexpected),
+        ("<play><expires>soon</expires></play>", .unexpected),
         ("<!DOCTYPE play [<!ENTITY a 'b'>]><play>&a;</play>", .malformed),
         (String(repeating: "<play>", count: 40) + String(repeating: "</play>", count: 40), .malformed),
-        ("<play>" + String(repeating: "<a/>", count: 60_000) + "</play>", .malformed),
+        ("<play \((0..<200_000).map { "a\($0)=''" }.joined(separator: " "))/>", .malformed),
+        ("<play><requestor>a</requestor><requestor>b</requestor></play>", .unexpected),
+        ("<play><userId>&secret;</userId></play>", .malformed),
+        ("<play>\(String(repeating: "<a/>", count: 60_000))</play>", .malformed),
         (
             "<play><expires>1.5</expires><mvpdId>m</mvpdId><requestor>r</requestor><resource>t</resource>"
                 + "<serializedToken>s</serializedToken><userId>u</userId></play>", .unexpected
         ),
-    ])
-    func `in XML`(document: String, code: EntitlementBodyError.Code) {
+    ]
+
+    @Test(arguments: xml.indices) func `in XML`(index: Int) {
+        let (document, code) = Self.xml[index]
         let error = #expect(throws: EntitlementBodyError.self) { try HandedOutToken(xml: [UInt8](document.utf8)) }
         #expect(error?.code == code, "\(error.map { "\($0)" } ?? "")")
     }
@@ -397,6 +422,21 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
         let json = #expect(throws: EntitlementBodyError.self) { try EntitlementBody.read(Profiles.self, json: large) }
         let xml = #expect(throws: EntitlementBodyError.self) { try Status(xml: large) }
         #expect(json?.code == .tooLarge && xml?.code == .tooLarge)
+    }
+
+    @Test func `say nothing of what is in them`() {
+        let forged = #"{"updated":1,"data":{"x\nFAKE LINE"# + String(repeating: "y", count: 5000) + #"":1,"":[[1.5]]}}"#
+        let json = #expect(throws: EntitlementBodyError.self) {
+            try EntitlementBody.read([String: Status].self, json: [UInt8](forged.replacing("1.5", with: "2").utf8))
+        }
+        let xml = #expect(throws: EntitlementBodyError.self) {
+            try Authentication(xml: [UInt8]("<authentication><userId>&secret;</userId></authentication>".utf8))
+        }
+        for message in [json?.description ?? "\n", xml?.description ?? "\n"] {
+            #expect(!message.contains("\n") && message.utf8.count < 200 && !message.contains("secret"), "\(message)")
+        }
+        let bell = Status(status: 400, code: "x", message: "\u{7}")
+        #expect(throws: EntitlementBodyError.self) { try bell.xml }
     }
 
     /// Cut anywhere, or with any byte in any place, a body is read or refused.

@@ -147,6 +147,22 @@ import Testing
         }
     }
 
+    @Test func `sees what is behind a link, and what only the new configuration names`() async throws {
+        let configuration = Self.watching.replacing("signer.pem", with: "link.pem")
+        let files = ["other.pem": try GateSample.foreign.get().keys.signerCertificate]
+        try await RunningGate.with(configuration, files: files, links: ["link.pem": "signer.pem"]) { gate in
+            #expect(try gate.play(token: try gate.token()).status == 200)
+            try gate.folder.write("signer.pem", try GateSample.foreign.get().keys.signerCertificate)
+            #expect(try eventually { try gate.play(token: try gate.token()).code == "untrusted_signature" })
+            // A key that is not there yet.
+            try gate.folder.write("gate.yaml", configuration.replacing("link.pem", with: "later.pem"))
+            #expect(try eventually { try gate.metric("playgate_last_reload_failed") == 1 })
+            try gate.folder.write("later.pem", try GateSample.trusted.get().keys.signerCertificate)
+            let token = try gate.token(GateSample.claims(session: "later"))
+            #expect(try eventually { try gate.play(token: token).status == 200 })
+        }
+    }
+
     @Test(arguments: ["gate.yaml", "signer.pem"])
     func `sees what changed before it listened`(file: String) async throws {
         let changed = [

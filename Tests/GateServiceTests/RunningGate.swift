@@ -52,16 +52,21 @@ final class RunningGate: Sendable {
         self.clock = clock
     }
 
-    /// Runs a gate and, on a thread of its own, `body`. `later` are files that change once the gate has read them.
+    /// Runs a gate and, on a thread of its own, `body`. `later` are files that change once the gate has read
+    /// them, `links` names of others.
     static func with(
         _ configuration: String = configuration(),
         files: [String: String] = [:],
         later: [String: String] = [:],
+        links: [String: String] = [:],
         _ body: @escaping @Sendable (RunningGate) throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
         try folder.write("signer.pem", try GateSample.trusted.get().keys.signerCertificate)
         for (name, text) in files { try folder.write(name, text) }
+        for (name, target) in links {
+            try FileManager.default.createSymbolicLink(atPath: folder.file(name), withDestinationPath: target)
+        }
         let file = try folder.write("gate.yaml", configuration)
         let clock = TestClock()
         let server = try GateServer(configurationFile: file, at: clock.now)

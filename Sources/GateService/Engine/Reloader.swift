@@ -51,16 +51,26 @@ final class Reloader: Service {
     private func watch() async {
         guard let interval = live.current.configuration.watchInterval else { return }
         await cancelWhenGracefulShutdown {
-            // What was refused is not tried again until it changes.
-            var tried: FileStamps?
+            var refused: Refused?
             while (try? await Task.sleep(for: interval)) != nil {
                 let present = self.live.current
                 let seen = FileStamps(present.configuration)
-                guard seen != present.files, seen != tried else { continue }
-                tried = seen
-                await self.reload(because: "files changed")
+                guard seen != present.files else { continue }
+                if let refused, refused.seen == seen, refused.inForce == present.number, refused.again > .now {
+                    continue
+                }
+                let fault = await self.reload(because: "files changed")
+                refused = fault.map { _ in Refused(seen: seen, inForce: present.number, again: .now + interval * 30) }
             }
         }
+    }
+
+    /// What a reload was refused for. It is tried again when it changes, and now and then: what is wrong may be with a file
+    /// that only the new configuration names, or with the time.
+    private struct Refused {
+        let seen: FileStamps
+        let inForce: UInt64
+        let again: ContinuousClock.Instant
     }
 
     /// Reads everything again, on a thread of its own: a large feed takes seconds.

@@ -34,13 +34,21 @@ package struct XMLElement: Hashable, Sendable {
         package let reason: String
     }
 
-    /// Reads a document of at most 16 levels and 50,000 elements. No document type, no entity but the predefined and
+    /// Reads a document of at most 16 levels, 50,000 elements and 1 KiB a tag. No document type, no entity but the predefined and
     /// numeric ones, no network.
     package init(reading document: Span<UInt8>) throws(Fault) {
+        // libxml2 compares each attribute of a tag with all before it.
+        guard document.tagsHaveAtMost(1024) else { throw Fault(reason: "a tag is too long") }
         let limits = XMLLimits(depth: 16, elements: 50_000, root: nil, utf8Only: true)
         guard var parser = XMLEventParser(limits: limits) else { throw Fault(reason: "no memory") }
         parser.read(document, isLast: true)
-        if let failure = parser.failure { throw Fault(reason: "\(failure)") }
+        switch parser.failure {
+        case nil: break
+        case .doctype: throw Fault(reason: "it has a document type")
+        case .tooDeep, .tooManyElements: throw Fault(reason: "it has too many elements, or nests them too deep")
+        case .syntax(_, let line, let column): throw Fault(reason: "not well-formed, line \(line), column \(column)")
+        default: throw Fault(reason: "not XML in UTF-8")
+        }
         let events = parser.events
         // The elements that are open, from the root on; the first holds what is done.
         var open = [XMLElement("")]
@@ -64,10 +72,14 @@ package struct XMLElement: Hashable, Sendable {
 
     /// This element as a document, in one line and without a declaration. A namespace is declared where it begins, with
     /// `prefix` on the element itself; what is in it has none.
-    package func document(prefix: String = "") -> String {
+    ///
+    /// - Throws: Where a text has a character that XML does not allow.
+    package func document(prefix: String = "") throws(Fault) -> String {
         var bytes: [UInt8] = []
         write(to: &bytes, prefix: namespace.isEmpty ? "" : prefix)
-        return String(decoding: bytes, as: UTF8.self)
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard text.isLegalXML else { throw Fault(reason: "a text has a character that XML does not allow") }
+        return text
     }
 
     private func write(to bytes: inout [UInt8], prefix: String) {
@@ -87,5 +99,21 @@ package struct XMLElement: Hashable, Sendable {
         bytes.appendXMLText(text.utf8)
         for child in children { child.write(to: &bytes, prefix: "") }
         bytes += "</\(full)>".utf8
+    }
+}
+
+extension Span<UInt8> {
+    /// Whether what stands between a `<` and the next `>` is never longer than `limit`.
+    fileprivate func tagsHaveAtMost(_ limit: Int) -> Bool {
+        var start: Int?
+        for place in indices {
+            switch self[place] {
+            case UInt8(ascii: "<"): start = start ?? place
+            case UInt8(ascii: ">"): start = nil
+            default: break
+            }
+            if let start, place - start > limit { return false }
+        }
+        return true
     }
 }

@@ -55,3 +55,7 @@ ptrdiff_t limits_answer_size(const uint8_t *bytes, size_t count) {
     }
     return (ptrdiff_t)header;
 }
+
+int limits_contains(const uint8_t *bytes, size_t count, const char *text) {
+    return memmem(bytes, count, text, strlen(text)) != NULL;
+}

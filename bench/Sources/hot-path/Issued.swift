@@ -6,7 +6,7 @@ import Foundation
 import MediaTokens
 
 /// A token, the key that it is signed with, and its parts for those who verify it without Playgate.
-struct Issued {
+struct Issued: @unchecked Sendable {  // Its contexts are used by one thread at a time.
     static let time = Timestamp(millisecondsSince1970: 1_925_114_645_000)
 
     let certificate: String
@@ -18,7 +18,7 @@ struct Issued {
     let body: [UInt8]
     let signature: [UInt8]
     /// For the bare check.
-    let rsa: OpaquePointer
+    private var rsa: OpaquePointer
     private let bits: Int
 
     init(bits: Int = 2048, resource: String = "TNT") throws {
@@ -67,11 +67,25 @@ struct Issued {
         return Verifier(trust: trust, policy: policy, cache: cache)
     }
 
+    /// The same with contexts of its own, for another thread.
+    func another() throws -> Issued {
+        guard let rsa = limits_rsa_new(certificate) else { fatalError("the key cannot be read") }
+        return Issued(self, rsa)
+    }
+
+    private init(_ issued: Issued, _ rsa: OpaquePointer) {
+        self = issued
+        self.rsa = rsa
+    }
+
+    /// The bare check, a number of times.
+    func check(_ n: Int) {
+        precondition(limits_rsa_reused(rsa, body, body.count, signature, signature.count, Int32(n)) == n)
+    }
+
     /// Adds the bare check, and the naive one, to a table.
     func addLimits(to table: Table, _ count: Int = 300) {
-        table.measure("SHA-256 + EVP_PKEY_verify, reused contexts", count) { n in
-            precondition(limits_rsa_reused(rsa, body, body.count, signature, signature.count, Int32(n)) == n)
-        }
+        table.measure("SHA-256 + EVP_PKEY_verify, reused contexts", count) { check($0) }
         table.measure("EVP_DigestVerify, a new context each", count) { n in
             precondition(limits_rsa_naive(rsa, body, body.count, signature, signature.count, Int32(n)) == n)
         }

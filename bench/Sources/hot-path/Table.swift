@@ -104,15 +104,22 @@ final class Table {
 
     /// What the first row whose name begins with `name` gave.
     subscript(name: String) -> (ratio: Double, allocations: Double) {
-        results.first { $0.name.hasPrefix(name) }.map { ($0.ratio, $0.allocations) } ?? (.infinity, .infinity)
+        results.first { $0.name.hasPrefix(name) }.map { ($0.ratio, $0.allocations) } ?? (.nan, .nan)
     }
 
-    /// What is above its limit, in words.
-    func faults(_ limits: [(name: String, value: Double, limit: Double)]) -> [String] {
-        // Rows that were left out give no figure.
-        limits.filter { $0.value > $0.limit && $0.value.isFinite }.map {
-            "\($0.name): \(fixed($0.value, 3)), at most \(fixed($0.limit, 3))"
+    /// What is above its limit, or not what it should be exactly, in words.
+    func faults(
+        _ limits: [(name: String, value: Double, limit: Double)],
+        exact: [(name: String, value: Double, wanted: Double)]
+    ) -> [String] {
+        // Of some rows alone nothing is said.
+        guard only == nil else { return [] }
+        return limits.filter { !($0.value <= $0.limit) }.map {
+            "\($0.name): \($0.value), at most \($0.limit)"
         }
+            + exact.filter { !(abs($0.value - $0.wanted) <= 0.01) }.map {
+                "\($0.name): \($0.value) in place of \($0.wanted); where it is meant, write that here"
+            }
     }
 
     @inline(never)

@@ -32,31 +32,33 @@ extension HotPath {
         }
         table.run()
         let (limit, whole, hit) = (table["SHA-256"], table["whole verification"], table["cache hit"])
-        return table.faults([
-            ("whole verification / bare check", whole.ratio, 1.10),
-            ("cache hit / whole verification", hit.ratio / whole.ratio, 1.0 / 40),
-            ("allocations of a verification beyond OpenSSL's", whole.allocations - limit.allocations, 1),
-            ("allocations of a cache hit", hit.allocations, 0),
-        ])
+        return table.faults(
+            [
+                ("whole verification / bare check", whole.ratio, 1.10),
+                ("cache hit / whole verification", hit.ratio / whole.ratio, 1.0 / 40),
+            ],
+            exact: [
+                ("allocations of a verification beyond OpenSSL's", whole.allocations - limit.allocations, 1),
+                ("allocations of a cache hit", hit.allocations, 0),
+            ]
+        )
     }
 
     /// How much of a verification is not OpenSSL's: texts that are refused ever later. What the fields take is the rest.
     static func steps(_ options: Options) throws {
         let issued = try Issued()
         let (verifier, resource) = (try issued.verifier(), try MediaResource("TNT"))
-        let element = String(decoding: issued.body, as: UTF8.self)
+        // All of the same length, so that one does what the one before it does, and more.
+        func filled(_ signature: Int) -> String {
+            let head = "<signatureInfo>" + String(repeating: "A", count: signature) + "<signatureInfo>"
+            let (start, end) = ("<authToken>", "</authToken>")
+            let size = issued.token.count / 4 * 3 - head.utf8.count - start.utf8.count - end.utf8.count
+            return Issued.encodeBase64(head + start + String(repeating: "x", count: size) + end)
+        }
         let rows: [(String, String, RefusalReason)] = [
             ("its characters", String(repeating: "A", count: issued.token.count), .invalidEnvelope),
-            (
-                "and its envelope", Issued.encodeBase64("<signatureInfo><signatureInfo>\(element)"),
-                .invalidSignatureEncoding
-            ),
-            (
-                "and its signature's characters, and the digest",
-                Issued.encodeBase64(
-                    "<signatureInfo>\(String(repeating: "A", count: 340))<signatureInfo>\(element)"
-                ), .signatureLength
-            ),
+            ("and its envelope", filled(0), .invalidSignatureEncoding),
+            ("and its signature's characters, and the digest", filled(340), .signatureLength),
         ]
         let table = Table("Reading a token of \(issued.token.count) characters, without its signature", options)
         table.measure("memcpy of the token", 30_000) { n in limits_copy(issued.token, issued.token.count, Int32(n)) }
@@ -124,8 +126,7 @@ extension HotPath {
         let table = Table("Cache of authenticated tokens, \(tokens.count) tokens in turn", options)
         issued.addLimits(to: table)
         for (name, verifier, count) in [
-            ("without a cache", plain, 300), ("full: a miss, and another entry leaves", small, 300),
-            ("a hit", large, 3072),
+            ("without a cache", plain, 300), ("a miss, and another entry leaves", small, 300), ("a hit", large, 3072),
         ] {
             var next = 0
             table.measure(name, count) { n in
@@ -134,6 +135,12 @@ extension HotPath {
                     precondition(verifier.verify(token.span, for: resource, at: Issued.time).isValid)
                     next = (next + 1) % tokens.count
                 }
+            }
+        }
+        table.measure("a miss, with room for more", 1000) { n in
+            guard let fresh = try? issued.verifier(cache: AuthenticatedTokenCache()) else { fatalError("no verifier") }
+            for token in tokens[..<n] {
+                precondition(fresh.verify(token.span, for: resource, at: Issued.time).isValid)
             }
         }
         table.run()

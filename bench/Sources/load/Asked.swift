@@ -37,6 +37,17 @@ enum Asked: CaseIterable {
         }
     }
 
+    /// What the right answer says.
+    var mark: String {
+        switch self {
+        case .firstSegment, .segment, .unprotected: "X-Playgate-Decision: allow"
+        case .playback: #""allowed":true"#
+        case .playbackAgain: #""code":"token_already_used""#
+        case .withoutToken: "X-Playgate-Code: media_token_missing"
+        case .damagedToken: "X-Playgate-Code: untrusted_signature"
+        }
+    }
+
     /// The request, with a viewer's token.
     func request(_ token: String) -> String {
         switch self {

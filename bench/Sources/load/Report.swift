@@ -8,6 +8,8 @@ import Histogram
 /// Latencies and memory over time: a line for every few seconds.
 struct Report {
     private var histogram = Histogram<UInt32>(numberOfSignificantValueDigits: .three)
+    /// Of all of the phase.
+    private var whole = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
     private let watched: [Watched]
     private let every: UInt64
     private var phase = ""
@@ -15,6 +17,8 @@ struct Report {
     private var lineStarted = limits_now()
     /// The memory of each process at the end of each line of the last phase.
     private var memories: [[Int]]
+    private var lines = 0
+    private var busyBefore = 0.0
     private let json: FileHandle?
 
     init(_ watched: [Watched], every: Int, json: String?) throws {
@@ -30,6 +34,7 @@ struct Report {
             self.json = nil
         }
         histogram.autoResize = true
+        whole.autoResize = true
     }
 
     /// Begins a phase.
@@ -37,10 +42,13 @@ struct Report {
         phase = text
         (started, lineStarted) = (limits_now(), limits_now())
         histogram.reset()
+        whole.reset()
+        lines = 0
+        busyBefore = watched.reduce(0) { $0 + $1.processorSeconds }
         memories = memories.map { _ in [] }
         print("\n\(text)")
         print(
-            "     s  answers/s      p50      p90      p99    p99.9      max ms   MB:",
+            "     s  answers/s      p50      p90      p99    p99.9   max ms      core      MB:",
             watched.map(\.name).joined(separator: " ")
         )
     }
@@ -48,40 +56,67 @@ struct Report {
     /// Takes the nanoseconds of an answer.
     mutating func take(_ nanoseconds: UInt64) {
         histogram.record(nanoseconds / 1000)
+        whole.record(nanoseconds / 1000)
         if limits_now() - lineStarted >= every { line() }
     }
 
-    /// Ends a phase.
-    mutating func end() { if histogram.totalCount > 0 { line() } }
+    /// Ends a phase; where it has several lines, with one for all of it.
+    mutating func end() {
+        if histogram.totalCount > 0 { line() }
+        guard lines > 1 else { return }
+        let seconds = Double(limits_now() - started) / 1e9
+        write(phase + ", whole", after: seconds, Double(whole.totalCount) / seconds, Self.figures(whole), nil)
+    }
 
     private mutating func line() {
         let now = limits_now()
         let seconds = Double(now - lineStarted) / 1e9
         // A rest of a line says little.
         guard seconds >= min(2, Double(every) / 2e9) else { return }
-        let milliseconds =
-            [50, 90, 99, 99.9].map { Double(histogram.valueAtPercentile($0)) / 1000 }
-            + [Double(histogram.max) / 1000]
-        let answers = Double(histogram.totalCount) / seconds
         let memory = watched.map(\.memory)
         for (place, bytes) in memory.enumerated() { memories[place].append(bytes) }
+        let busy = watched.reduce(0) { $0 + $1.processorSeconds }
+        let share = (busy - busyBefore) / seconds
+        write(
+            phase,
+            after: Double(now - started) / 1e9,
+            Double(histogram.totalCount) / seconds,
+            Self.figures(histogram),
+            (share, memory)
+        )
+        histogram.reset()
+        lines += 1
+        (lineStarted, busyBefore) = (now, busy)
+    }
+
+    /// The percentiles in milliseconds.
+    private static func figures(_ histogram: Histogram<some FixedWidthInteger>) -> [Double] {
+        [50, 90, 99, 99.9].map { Double(histogram.valueAtPercentile($0)) / 1000 } + [Double(histogram.max) / 1000]
+    }
+
+    private func write(
+        _ phase: String,
+        after seconds: Double,
+        _ answers: Double,
+        _ milliseconds: [Double],
+        _ use: (core: Double, memory: [Int])?
+    ) {
         print(
-            String(format: "%6.0f %10.0f", Double(now - started) / 1e9, answers),
+            String(format: "%6.0f %10.0f", seconds, answers),
             milliseconds.map { String(format: "%8.2f", $0) }.joined(separator: " "),
-            "     ",
-            memory.map { String(format: "%.1f", Double($0) / 1e6) }.joined(separator: " ")
+            use.map { String(format: "%8.0f %%     ", $0.core * 100) } ?? "",
+            (use?.memory ?? []).map { String(format: "%.1f", Double($0) / 1e6) }.joined(separator: " ")
         )
         fflush(nil)
         let row = Row(
             phase: phase,
-            seconds: Double(now - started) / 1e9,
+            seconds: seconds,
             answers: answers,
             milliseconds: milliseconds,
-            memory: Dictionary(zip(watched.map(\.name), memory)) { first, _ in first }
+            core: use?.core,
+            memory: use.map { Dictionary(zip(watched.map(\.name), $0.memory)) { first, _ in first } }
         )
         if let json, let text = try? JSONEncoder().encode(row) { json.write(text + Data("\n".utf8)) }
-        histogram.reset()
-        lineStarted = now
     }
 
     private struct Row: Encodable {
@@ -90,17 +125,20 @@ struct Report {
         let answers: Double
         /// The 50th, 90th, 99th and 99.9th percentile, and the longest.
         let milliseconds: [Double]
-        let memory: [String: Int]
+        /// How much of a core the watched processes took.
+        let core: Double?
+        let memory: [String: Int]?
     }
 
     /// The processes whose memory grew in the last phase: its last quarter beside its second one, when all had settled.
-    var growths: [String] {
-        zip(watched, memories).compactMap { process, memory in
-            guard memory.count >= 8 else { return nil }
-            let quarter = memory.count / 4
+    /// Nil where the phase was too short to tell.
+    var growths: [String]? {
+        guard let lines = memories.first?.count, lines >= 12 else { return nil }
+        let quarter = lines / 4
+        return zip(watched, memories).compactMap { process, memory in
             let early = memory[quarter..<(2 * quarter)].sorted()[quarter / 2]
             let late = memory.suffix(quarter).sorted()[quarter / 2]
-            guard Double(late) > Double(early) * 1.05 + 4e6 else { return nil }
+            guard Double(late) > Double(early) * 1.02 + 2e6 else { return nil }
             return "\(process.name) has grown from \(early / 1000) to \(late / 1000) kB"
         }
     }

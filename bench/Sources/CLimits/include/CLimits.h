@@ -27,6 +27,9 @@ int limits_connect(uint16_t port);
 /// The size of the answer of HTTP/1.1 that the bytes begin with: 0 while its header is not whole, -1 where it is none.
 ptrdiff_t limits_answer_size(const uint8_t *bytes, size_t count);
 
+/// Whether a text is among the bytes.
+int limits_contains(const uint8_t *bytes, size_t count, const char *text);
+
 /// Copies a text, `count` times.
 void limits_copy(const uint8_t *text, size_t size, int count);
 
