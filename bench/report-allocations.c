@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-// With Sources/CLimits/allocations.c a library to preload: appends the count of allocations to the file COUNT_FILE at every
+// With Sources/CAllocations/allocations.c a library to preload: appends the count of allocations to the file COUNT_FILE at every
 // SIGUSR2.
 
-#include "CLimits.h"
+#include "CAllocations.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

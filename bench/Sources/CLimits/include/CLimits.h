@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-// What the hot path is measured against: the C libraries alone, and a count of heap allocations.
+// What the hot path is measured against, the C libraries alone; and what measuring needs of the system.
 
 #ifndef PLAYGATE_CLIMITS_H
 #define PLAYGATE_CLIMITS_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-/// The number of heap allocations of this process so far (glibc only).
-uint64_t limits_allocations(void);
 
 /// Nanoseconds of a clock that does not jump.
 uint64_t limits_now(void);

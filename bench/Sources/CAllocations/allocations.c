@@ -3,7 +3,7 @@
 
 // Counts heap allocations (glibc): of the program that it is linked into, or, as part of a library, that it is preloaded into.
 
-#include "CLimits.h"
+#include "CAllocations.h"
 
 #include <errno.h>
 #include <stdatomic.h>
