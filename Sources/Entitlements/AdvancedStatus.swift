@@ -10,7 +10,9 @@ public struct AdvancedStatus: Hashable, Sendable {
 
     /// What it is about, as `VSA203` or `Z100`. Unknown ones are kept.
     public var errorID: String
+    /// How grave it is.
     public var level: Level
+    /// For developers, in English.
     public var message: String?
     /// The resource that it is about.
     public var resource: String?

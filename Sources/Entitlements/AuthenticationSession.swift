@@ -19,6 +19,7 @@ public struct AuthenticationSession: Hashable, Sendable {
         public static let authorize = Action(rawValue: "authorize")
     }
 
+    /// What is to be done next.
     public var action: Action
     /// `interactive` where a person must do it, `direct` otherwise.
     public var actionType: String
@@ -30,10 +31,15 @@ public struct AuthenticationSession: Hashable, Sendable {
     public var url: String?
     /// The code that a second screen gives: seven characters, good for 30 minutes.
     public var code: String?
+    /// Names the login in the logs of the service.
     public var sessionID: String?
+    /// The id of the provider, once one is chosen.
     public var mvpd: String?
+    /// The requestor.
     public var serviceProvider: String?
+    /// From when the code is good.
     public var notBefore: Timestamp?
+    /// Until when the code is good.
     public var notAfter: Timestamp?
 
     /// Makes a session.
@@ -110,6 +116,7 @@ public struct Logouts: Hashable, Sendable, Codable {
         public var actionName: String
         /// `interactive`, `partner_interactive` or `none`.
         public var actionType: String
+        /// The id of the provider.
         public var mvpd: String
         /// Where a person must go, if anywhere.
         public var url: String?
@@ -123,6 +130,7 @@ public struct Logouts: Hashable, Sendable, Codable {
         }
     }
 
+    /// What is to be done, by the ids of providers.
     public var logouts: [String: Logout]
 
     /// Makes an answer.

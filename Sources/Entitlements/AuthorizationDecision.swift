@@ -13,16 +13,23 @@ public struct AuthorizationDecision: Hashable, Sendable {
 
         public init(rawValue: String) { self.rawValue = rawValue }
 
+        /// The provider.
         public static let mvpd = Source(rawValue: "mvpd")
+        /// A rule that is in force while the provider is out of order.
         public static let degradation = Source(rawValue: "degradation")
+        /// Temporary access.
         public static let tempPass = Source(rawValue: "temppass")
+        /// A stand-in for a provider.
         public static let dummy = Source(rawValue: "dummy")
     }
 
     /// A media token as it is handed out. It may start one playback, and must never be kept for another.
     public struct Token: Hashable, Sendable {
+        /// When the token was issued.
         public var issuedAt: Timestamp?
+        /// From when it may start a playback.
         public var notBefore: Timestamp
+        /// Until when it may start a playback.
         public var notAfter: Timestamp
         /// The token in Base64: what the gate is shown.
         public var serializedToken: String
@@ -41,14 +48,21 @@ public struct AuthorizationDecision: Hashable, Sendable {
         }
     }
 
+    /// The resource as it was asked for.
     public var resource: String
+    /// The requestor.
     public var serviceProvider: String
+    /// The id of the provider.
     public var mvpd: String
+    /// Who has decided.
     public var source: Source
+    /// Whether the viewer may play it, with the token.
     public var isAuthorized: Bool
     /// From when, and until when, the authorization holds; not the token's life.
     public var notBefore: Timestamp?
+    /// Until when the authorization holds; not the token's life.
     public var notAfter: Timestamp?
+    /// The media token, where the viewer may play.
     public var token: Token?
     /// Why not.
     public var error: Status?
@@ -79,6 +93,7 @@ public struct AuthorizationDecision: Hashable, Sendable {
 
 /// The body of an answer with decisions of REST API v2.
 public struct AuthorizationDecisions: Hashable, Sendable, Codable {
+    /// One for each resource that was asked for.
     public var decisions: [AuthorizationDecision]
 
     /// Makes an answer.

@@ -5,10 +5,15 @@ public import MediaTokens
 
 /// An application that the service knows: the answer to dynamic client registration.
 public struct ClientRegistration: Hashable, Sendable {
+    /// The application's name at the service.
     public var clientID: String
+    /// What the application shows for access tokens. A secret.
     public var clientSecret: String
+    /// Where logins may end.
     public var redirectURIs: [String]
+    /// How access tokens may be asked for.
     public var grantTypes: [String]
+    /// What access tokens are good for.
     public var scopes: [String]
     /// To the second.
     public var issued: Timestamp
@@ -33,11 +38,15 @@ public struct ClientRegistration: Hashable, Sendable {
 
 /// What an application shows with every call.
 public struct AccessToken: Hashable, Sendable {
+    /// Names the token.
     public var id: String?
+    /// The token. A secret.
     public var accessToken: String
+    /// When it was made.
     public var created: Timestamp?
     /// For how many seconds it is good; nil where the service does not say.
     public var expiresIn: Int?
+    /// How it is shown: `bearer`.
     public var tokenType: String
 
     /// Makes an access token.
@@ -52,17 +61,25 @@ public struct AccessToken: Hashable, Sendable {
 
 /// Why an application gets neither: an error of OAuth 2.0 (RFC 6749 §5.2, RFC 7591 §3.2.2). Unknown words are kept.
 public struct RegistrationError: Error, Hashable, Sendable, Codable {
+    /// The word for it.
     public var error: String
 
     /// Makes an error.
     public init(error: String) { self.error = error }
 
+    /// Something is missing, or malformed.
     public static let invalidRequest = RegistrationError(error: "invalid_request")
+    /// The redirect URI is not one of the application's.
     public static let invalidRedirectURI = RegistrationError(error: "invalid_redirect_uri")
+    /// The software statement cannot be believed.
     public static let invalidSoftwareStatement = RegistrationError(error: "invalid_software_statement")
+    /// The software statement is no longer approved.
     public static let unapprovedSoftwareStatement = RegistrationError(error: "unapproved_software_statement")
+    /// No such application, or another secret.
     public static let invalidClient = RegistrationError(error: "invalid_client")
+    /// The application may not ask in this way.
     public static let unauthorizedClient = RegistrationError(error: "unauthorized_client")
+    /// Nobody may ask in this way.
     public static let unsupportedGrantType = RegistrationError(error: "unsupported_grant_type")
 }
 
@@ -123,4 +140,22 @@ extension AccessToken: Codable {
         try members.encodeIfPresent(expiresIn, forKey: .expiresIn)
         try members.encode(tokenType, forKey: .tokenType)
     }
+}
+
+// MARK: Without their secrets
+
+extension ClientRegistration: CustomStringConvertible, CustomReflectable {
+    /// The application's name, and not its secret.
+    public var description: String { "ClientRegistration(\(clientID))" }
+
+    /// What a debugger and `dump` show: the same.
+    public var customMirror: Mirror { Mirror(self, children: ["clientID": clientID]) }
+}
+
+extension AccessToken: CustomStringConvertible, CustomReflectable {
+    /// The token's name, and not the token.
+    public var description: String { "AccessToken(\(id ?? "unnamed"))" }
+
+    /// What a debugger and `dump` show: the same.
+    public var customMirror: Mirror { Mirror(self, children: ["id": id as Any]) }
 }

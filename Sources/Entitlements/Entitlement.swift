@@ -8,10 +8,13 @@ public import MediaTokens
 
 /// That a viewer is authenticated: an `authentication` of REST API v1.
 public struct Authentication: Hashable, Sendable {
+    /// The requestor's id.
     public var requestor: String
+    /// The id of the provider.
     public var mvpd: String
     /// The viewer's id at the provider, obscured.
     public var userID: String
+    /// Until when it holds, to the millisecond.
     public var expires: Timestamp
 
     /// Makes an authentication.
@@ -25,11 +28,15 @@ public struct Authentication: Hashable, Sendable {
 
 /// That a viewer may have media tokens for a resource: an `authorization` of REST API v1. It opens nothing by itself.
 public struct Authorization: Hashable, Sendable {
+    /// The requestor's id.
     public var requestor: String
+    /// The id of the provider.
     public var mvpd: String
     /// The provider behind a proxy provider.
     public var proxyMVPD: String?
+    /// The resource as it was asked for.
     public var resource: String
+    /// Until when it holds, to the millisecond.
     public var expires: Timestamp
 
     /// Makes an authorization.
@@ -44,10 +51,15 @@ public struct Authorization: Hashable, Sendable {
 
 /// A media token as REST API v1 hands it out: a `play`. It may start one playback, and must never be kept for another.
 public struct HandedOutToken: Hashable, Sendable {
+    /// The requestor's id.
     public var requestor: String
+    /// The id of the provider.
     public var mvpd: String
+    /// The resource as it was asked for.
     public var resource: String
+    /// The viewer's id at the provider, obscured.
     public var userID: String
+    /// Until when it holds, to the millisecond.
     public var expires: Timestamp
     /// The token in Base64: what the gate is shown.
     public var serializedToken: String

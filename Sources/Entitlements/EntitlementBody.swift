@@ -17,6 +17,7 @@ public struct EntitlementBodyError: Error, Hashable, Sendable {
         case unexpected = "entitlement_body_unexpected"
     }
 
+    /// What is wrong.
     public let code: Code
     /// What was found, for a log. It holds no values of the body.
     public let message: String

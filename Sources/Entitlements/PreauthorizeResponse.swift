@@ -7,6 +7,7 @@ public struct PreauthorizeResponse: Hashable, Sendable {
     public struct Decision: Hashable, Sendable {
         /// The resource as it was asked for: an identifier or a Media RSS fragment.
         public var id: String
+        /// Whether the viewer may see it.
         public var isAuthorized: Bool
         /// Why not, where the service is set up to say so.
         public var error: Status?

@@ -11,11 +11,17 @@ public struct Profile: Hashable, Sendable {
 
         public init(rawValue: String) { self.rawValue = rawValue }
 
+        /// By a login at the provider.
         public static let regular = Kind(rawValue: "regular")
+        /// By a rule that is in force while the provider is out of order.
         public static let degraded = Kind(rawValue: "degraded")
+        /// By temporary access.
         public static let temporary = Kind(rawValue: "temporary")
+        /// By the sign-on of Apple's devices.
         public static let appleSSO = Kind(rawValue: "appleSSO")
+        /// By the sign-on of another platform.
         public static let platformSSO = Kind(rawValue: "platformSSO")
+        /// By a token of another service.
         public static let serviceTokenSSO = Kind(rawValue: "serviceTokenSSO")
     }
 
@@ -27,11 +33,15 @@ public struct Profile: Hashable, Sendable {
 
             public init(rawValue: String) { self.rawValue = rawValue }
 
+            /// Readable.
             public static let plain = State(rawValue: "plain")
+            /// For the programmer's private key.
             public static let encrypted = State(rawValue: "enc")
         }
 
+        /// The value, encrypted or not.
         public var value: MetadataValue
+        /// Whether the value is readable.
         public var state: State
 
         /// Makes an attribute.
@@ -41,10 +51,15 @@ public struct Profile: Hashable, Sendable {
         }
     }
 
+    /// From when it holds.
     public var notBefore: Timestamp
+    /// Until when it holds.
     public var notAfter: Timestamp
+    /// Who vouches for it: the provider, or the service.
     public var issuer: String
+    /// How it came to be.
     public var kind: Kind
+    /// The viewer's metadata by their names.
     public var attributes: [String: Attribute]
 
     /// Makes a profile.
@@ -65,6 +80,7 @@ public struct Profile: Hashable, Sendable {
 
 /// The body of an answer with profiles, by the ids of their providers; empty where nobody is authenticated.
 public struct Profiles: Hashable, Sendable, Codable {
+    /// The profiles by the ids of their providers.
     public var profiles: [String: Profile]
 
     /// Makes an answer.

@@ -7,6 +7,7 @@ internal import MediaResources
 public struct ServiceConfiguration: Hashable, Sendable {
     /// A domain of the programmer's.
     public struct Domain: Hashable, Sendable, Codable {
+        /// Its name.
         public var name: String
         /// Whether a provider may begin a login there.
         public var mvpdInitiated: Bool
@@ -20,8 +21,11 @@ public struct ServiceConfiguration: Hashable, Sendable {
 
     /// The requestor's id: the audience of every token.
     public var id: String
+    /// Its name.
     public var name: String
+    /// The programmer's domains.
     public var domains: [Domain]
+    /// The providers that work with it, in their order.
     public var mvpds: [MVPD]
 
     /// Makes a configuration.

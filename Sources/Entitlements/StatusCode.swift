@@ -128,6 +128,7 @@ extension StatusCode {
 
     /// What is documented of a code as one of the origins says it.
     public struct Documentation: Hashable, Sendable {
+        /// What is to be done about it.
         public let action: StatusAction
         /// The HTTP statuses that it comes with; 0 from a client library.
         public let statuses: [Int]

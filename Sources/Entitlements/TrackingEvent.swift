@@ -12,6 +12,7 @@ public enum TrackingEvent: Hashable, Sendable {
 
     /// Who, without saying who.
     public struct Viewer: Hashable, Sendable {
+        /// The id of the provider.
         public var mvpd: String
         /// The viewer's GUID, hashed by MD5.
         public var hashedGUID: String
@@ -28,13 +29,16 @@ public enum TrackingEvent: Hashable, Sendable {
 
     /// What the viewer watches on.
     public struct Device: Hashable, Sendable {
+        /// The kinds of devices that are told apart.
         public enum Kind: String, Sendable, CaseIterable {
             case computer, tablet, mobile, gameconsole, unknown
         }
 
+        /// What kind of device it is.
         public var kind: Kind
         /// `flash`, `html5`, `ios`, `android`, or what came after them.
         public var client: String
+        /// Its operating system.
         public var operatingSystem: String
 
         /// Makes a device.

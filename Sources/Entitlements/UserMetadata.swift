@@ -5,9 +5,13 @@ public import MediaTokens
 
 /// A value of a viewer's metadata: a text as a rule; lists (`channelID`), maps (`maxRating`) and lists of lists occur.
 public enum MetadataValue: Hashable, Sendable {
+    /// A text.
     case text(String)
+    /// A whole number.
     case number(Int64)
+    /// True or false.
     case truth(Bool)
+    /// No value.
     case null
     indirect case list([MetadataValue])
     indirect case map([String: MetadataValue])

@@ -220,6 +220,9 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
         let access = try EntitlementBody.read(AccessToken.self, json: [UInt8](token.utf8))
         #expect(access == AccessToken(id: "u-1", accessToken: "a.b.c", created: time, expiresIn: 21_600))
         #expect(try canonical(access) == canonical(token))
+        for text in ["\(read)", "\(access)", String(reflecting: read), String(reflecting: access)] {
+            #expect(!text.contains("secret") && !text.contains("a.b.c"))
+        }
         #expect(try canonical(RegistrationError.invalidClient) == canonical(#"{"error":"invalid_client"}"#))
     }
 
