@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import MediaResources
 public import MediaTokens
 
 // The bodies of REST API v1: the same members in JSON and in XML, all of them texts.
@@ -82,174 +81,108 @@ public struct HandedOutToken: Hashable, Sendable {
     }
 }
 
-// MARK: JSON
+// MARK: Members
+
+extension Authentication: TextBody {
+    static var root: String { "authentication" }
+
+    init<Members: TextMembers>(_ members: Members) throws(Members.Failure) {
+        requestor = try members.required("requestor")
+        mvpd = try members.required("mvpd")
+        userID = try members.required("userId")
+        expires = try members.time("expires")
+    }
+
+    var members: [(String, String?)] {
+        [("expires", expires.text), ("userId", userID), ("mvpd", mvpd), ("requestor", requestor)]
+    }
+}
+
+extension Authorization: TextBody {
+    static var root: String { "authorization" }
+
+    init<Members: TextMembers>(_ members: Members) throws(Members.Failure) {
+        requestor = try members.required("requestor")
+        mvpd = try members.required("mvpd")
+        proxyMVPD = try members.optional("proxyMvpd")
+        resource = try members.required("resource")
+        expires = try members.time("expires")
+    }
+
+    var members: [(String, String?)] {
+        [
+            ("expires", expires.text), ("mvpd", mvpd), ("requestor", requestor), ("resource", resource),
+            ("proxyMvpd", proxyMVPD),
+        ]
+    }
+}
+
+extension HandedOutToken: TextBody {
+    static var root: String { "play" }
+
+    init<Members: TextMembers>(_ members: Members) throws(Members.Failure) {
+        requestor = try members.required("requestor")
+        mvpd = try members.required("mvpdId")
+        resource = try members.required("resource")
+        userID = try members.required("userId")
+        expires = try members.time("expires")
+        serializedToken = try members.required("serializedToken")
+    }
+
+    var members: [(String, String?)] {
+        [
+            ("expires", expires.text), ("mvpdId", mvpd), ("requestor", requestor), ("resource", resource),
+            ("serializedToken", serializedToken), ("userId", userID),
+        ]
+    }
+}
+
+// MARK: In JSON and in XML
 
 extension Authentication: Codable {
-    private enum Key: String, CodingKey { case requestor, mvpd, userId, expires }
+    public init(from decoder: any Decoder) throws { self = try Self(members: decoder) }
 
-    public init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: Key.self)
-        requestor = try members.decode(String.self, forKey: .requestor)
-        mvpd = try members.decode(String.self, forKey: .mvpd)
-        userID = try members.decode(String.self, forKey: .userId)
-        expires = try members.milliseconds(.expires)
-    }
+    public func encode(to encoder: any Encoder) throws { try encodeMembers(to: encoder) }
 
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: Key.self)
-        try members.encode(requestor, forKey: .requestor)
-        try members.encode(mvpd, forKey: .mvpd)
-        try members.encode(userID, forKey: .userId)
-        try members.encode(expires, asTextFor: .expires)
-    }
-}
-
-extension Authorization: Codable {
-    private enum Key: String, CodingKey { case requestor, mvpd, proxyMvpd, resource, expires }
-
-    public init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: Key.self)
-        requestor = try members.decode(String.self, forKey: .requestor)
-        mvpd = try members.decode(String.self, forKey: .mvpd)
-        proxyMVPD = try members.decodeIfPresent(String.self, forKey: .proxyMvpd)
-        resource = try members.decode(String.self, forKey: .resource)
-        expires = try members.milliseconds(.expires)
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: Key.self)
-        try members.encode(requestor, forKey: .requestor)
-        try members.encode(mvpd, forKey: .mvpd)
-        try members.encodeIfPresent(proxyMVPD, forKey: .proxyMvpd)
-        try members.encode(resource, forKey: .resource)
-        try members.encode(expires, asTextFor: .expires)
-    }
-}
-
-extension HandedOutToken: Codable {
-    private enum Key: String, CodingKey { case requestor, mvpdId, resource, userId, expires, serializedToken }
-
-    public init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: Key.self)
-        requestor = try members.decode(String.self, forKey: .requestor)
-        mvpd = try members.decode(String.self, forKey: .mvpdId)
-        resource = try members.decode(String.self, forKey: .resource)
-        userID = try members.decode(String.self, forKey: .userId)
-        expires = try members.milliseconds(.expires)
-        serializedToken = try members.decode(String.self, forKey: .serializedToken)
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: Key.self)
-        try members.encode(requestor, forKey: .requestor)
-        try members.encode(mvpd, forKey: .mvpdId)
-        try members.encode(resource, forKey: .resource)
-        try members.encode(userID, forKey: .userId)
-        try members.encode(expires, asTextFor: .expires)
-        try members.encode(serializedToken, forKey: .serializedToken)
-    }
-}
-
-// MARK: XML
-
-extension Authentication {
     /// Reads an `authentication` element.
     ///
     /// - Throws: ``EntitlementBodyError``.
-    public init(xml bytes: [UInt8]) throws(EntitlementBodyError) {
-        let body = try XMLElement.body(bytes, root: "authentication")
-        self.init(
-            requestor: try body.required("requestor"),
-            mvpd: try body.required("mvpd"),
-            userID: try body.required("userId"),
-            expires: try body.milliseconds("expires")
-        )
-    }
+    public init(xml bytes: [UInt8]) throws(EntitlementBodyError) { try self.init(element: bytes) }
 
     /// This as an `authentication` element, in one line.
     ///
     /// - Throws: ``EntitlementBodyError`` where a text has a character that XML does not allow.
-    public var xml: String {
-        get throws(EntitlementBodyError) {
-            try XMLElement(
-                "authentication",
-                fields: [
-                    ("expires", "\(expires.millisecondsSince1970)"), ("userId", userID), ("mvpd", mvpd),
-                    ("requestor", requestor),
-                ]
-            ).body()
-        }
-    }
+    public var xml: String { get throws(EntitlementBodyError) { try element } }
 }
 
-extension Authorization {
+extension Authorization: Codable {
+    public init(from decoder: any Decoder) throws { self = try Self(members: decoder) }
+
+    public func encode(to encoder: any Encoder) throws { try encodeMembers(to: encoder) }
+
     /// Reads an `authorization` element.
     ///
     /// - Throws: ``EntitlementBodyError``.
-    public init(xml bytes: [UInt8]) throws(EntitlementBodyError) {
-        let body = try XMLElement.body(bytes, root: "authorization")
-        self.init(
-            requestor: try body.required("requestor"),
-            mvpd: try body.required("mvpd"),
-            proxyMVPD: try body.optional("proxyMvpd"),
-            resource: try body.required("resource"),
-            expires: try body.milliseconds("expires")
-        )
-    }
+    public init(xml bytes: [UInt8]) throws(EntitlementBodyError) { try self.init(element: bytes) }
 
     /// This as an `authorization` element, in one line.
     ///
     /// - Throws: ``EntitlementBodyError`` where a text has a character that XML does not allow.
-    public var xml: String {
-        get throws(EntitlementBodyError) {
-            try XMLElement(
-                "authorization",
-                fields: [
-                    ("expires", "\(expires.millisecondsSince1970)"), ("mvpd", mvpd), ("requestor", requestor),
-                    ("resource", resource), ("proxyMvpd", proxyMVPD),
-                ]
-            ).body()
-        }
-    }
+    public var xml: String { get throws(EntitlementBodyError) { try element } }
 }
 
-extension HandedOutToken {
+extension HandedOutToken: Codable {
+    public init(from decoder: any Decoder) throws { self = try Self(members: decoder) }
+
+    public func encode(to encoder: any Encoder) throws { try encodeMembers(to: encoder) }
+
     /// Reads a `play` element.
     ///
     /// - Throws: ``EntitlementBodyError``.
-    public init(xml bytes: [UInt8]) throws(EntitlementBodyError) {
-        let body = try XMLElement.body(bytes, root: "play")
-        self.init(
-            requestor: try body.required("requestor"),
-            mvpd: try body.required("mvpdId"),
-            resource: try body.required("resource"),
-            userID: try body.required("userId"),
-            expires: try body.milliseconds("expires"),
-            serializedToken: try body.required("serializedToken")
-        )
-    }
+    public init(xml bytes: [UInt8]) throws(EntitlementBodyError) { try self.init(element: bytes) }
 
     /// This as a `play` element, in one line.
     ///
     /// - Throws: ``EntitlementBodyError`` where a text has a character that XML does not allow.
-    public var xml: String {
-        get throws(EntitlementBodyError) {
-            try XMLElement(
-                "play",
-                fields: [
-                    ("expires", "\(expires.millisecondsSince1970)"), ("mvpdId", mvpd), ("requestor", requestor),
-                    ("resource", resource), ("serializedToken", serializedToken), ("userId", userID),
-                ]
-            ).body()
-        }
-    }
-}
-
-extension XMLElement {
-    fileprivate func milliseconds(_ name: String) throws(EntitlementBodyError) -> Timestamp {
-        guard let number = Int64(try required(name)) else {
-            throw EntitlementBodyError(.unexpected, "\(self.name): \(name) is no number of milliseconds")
-        }
-        return Timestamp(millisecondsSince1970: number)
-    }
+    public var xml: String { get throws(EntitlementBodyError) { try element } }
 }

@@ -117,8 +117,8 @@ extension EntitlementBodyError {
 // MARK: XML
 
 extension XMLElement {
-    /// Reads a document whose root has one of the names.
-    static func body(_ bytes: [UInt8], root names: String...) throws(EntitlementBodyError) -> XMLElement {
+    /// Reads a document whose root has that name.
+    static func body(_ bytes: [UInt8], root name: String) throws(EntitlementBodyError) -> XMLElement {
         guard bytes.count <= EntitlementBody.maximumSize else {
             throw EntitlementBodyError(.tooLarge, "\(bytes.count) bytes")
         }
@@ -126,9 +126,8 @@ extension XMLElement {
         do throws(Fault) { root = try XMLElement(reading: bytes.span) } catch {
             throw EntitlementBodyError(.malformed, error.reason)
         }
-        guard names.contains(root.name) else {
-            let name = root.name.printable(limit: 80)
-            throw EntitlementBodyError(.unexpected, "the root is \(name), not \(names.joined(separator: " or "))")
+        guard root.name == name else {
+            throw EntitlementBodyError(.unexpected, "the root is \(root.name.printable(limit: 80)), not \(name)")
         }
         return root
     }

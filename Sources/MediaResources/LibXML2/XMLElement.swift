@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// An element with all that is in it: for small documents that are read as a whole, where speed does not matter.
+/// An element with all that is in it, attributes aside: for small documents that are read as a whole, where speed does not
+/// matter.
 package struct XMLElement: Hashable, Sendable {
     /// The URI of its namespace; empty where it has none.
     package var namespace: String
     /// Its name without a prefix.
     package var name: String
-    package var attributes: [String: String]
     package var children: [XMLElement]
     /// The text directly in it, from all pieces.
     package var text: String
@@ -15,13 +15,11 @@ package struct XMLElement: Hashable, Sendable {
     package init(
         _ name: String,
         namespace: String = "",
-        attributes: [String: String] = [:],
         text: String = "",
         children: [XMLElement] = []
     ) {
         self.namespace = namespace
         self.name = name
-        self.attributes = attributes
         self.text = text
         self.children = children
     }
@@ -54,12 +52,11 @@ package struct XMLElement: Hashable, Sendable {
         var open = [XMLElement("")]
         for index in events.indices {
             let event = events[index]
-            let last = open.count - 1
             switch event.kind {
             case .start:
                 open.append(XMLElement(events.string(event.name), namespace: events.string(event.namespace)))
-            case .attribute: open[last].attributes[events.string(event.name)] = events.string(event.value)
-            case .text: open[last].text += events.string(event.value)
+            case .attribute: break
+            case .text: open[open.count - 1].text += events.string(event.value)
             case .end:
                 guard open.count > 1 else { throw Fault(reason: "an end without a start") }
                 let done = open.removeLast()
@@ -88,11 +85,6 @@ package struct XMLElement: Hashable, Sendable {
         if !namespace.isEmpty {
             bytes += (prefix.isEmpty ? " xmlns=\"" : " xmlns:\(prefix)=\"").utf8
             bytes.appendXMLAttributeValue(namespace.utf8)
-            bytes += "\"".utf8
-        }
-        for (name, value) in attributes.sorted(by: { $0.key < $1.key }) {
-            bytes += " \(name)=\"".utf8
-            bytes.appendXMLAttributeValue(value.utf8)
             bytes += "\"".utf8
         }
         bytes += ">".utf8

@@ -9,6 +9,8 @@ import Foundation
 final class Table {
     private let title: String
     private let rounds: Int
+    private let only: String?
+    private let json: FileHandle?
     private var rows: [(name: String, count: Int, body: (Int) -> Void)] = []
     /// The names of rows, in order, and what they took in each round.
     private var order: [String] = []
@@ -23,9 +25,6 @@ final class Table {
         only = options.only
         json = options.json
     }
-
-    private let only: String?
-    private let json: FileHandle?
 
     func measure(_ name: String, _ count: Int, _ body: @escaping (Int) -> Void) { rows.append((name, count, body)) }
 
