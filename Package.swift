@@ -9,9 +9,11 @@ let package = Package(
         .library(name: "MediaResources", targets: ["MediaResources"]),
         .library(name: "PlaybackGate", targets: ["PlaybackGate"]),
         .library(name: "Entitlements", targets: ["Entitlements"]),
+        .library(name: "AccessEnabler", targets: ["AccessEnabler"]),
         .library(name: "GateStores", targets: ["GateStores"]),
-        .library(name: "GateService", targets: ["GateService"]),
+        .library(name: "GateService", targets: ["GateService", "ConfigurationReading"]),
         .executable(name: "playgate", targets: ["playgate"]),
+        .executable(name: "playgate-sandbox", targets: ["playgate-sandbox"]),
     ],
     traits: [
         .trait(name: "SQLite", description: "The token-use store in a SQLite file (needs libsqlite3)."),
@@ -21,12 +23,15 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.9.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
     ],
@@ -50,8 +55,19 @@ let package = Package(
         .target(name: "SlotPool", swiftSettings: settings),
         // Base64 with instructions that only some processors have.
         .target(name: "CBase64"),
-        // Reading JSON that may be hostile.
+        // JSON: reading what may be hostile, and writing it in order.
         .target(name: "StrictJSON", swiftSettings: settings),
+
+        // Configuration files, read strictly: problems are told by file, line and key.
+        .target(
+            name: "ConfigurationReading",
+            dependencies: [
+                "StrictJSON",
+                .product(name: "SystemPackage", package: "swift-system"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: settings
+        ),
 
         // Floor 1: the domain, without I/O but for trust files.
         .target(name: "MediaResources", dependencies: ["CLibXML2", "SlotPool"], swiftSettings: settings),
@@ -92,11 +108,43 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // Floor 3: a client of an entitlement service.
+        .target(
+            name: "AccessEnabler",
+            dependencies: [
+                "Entitlements", "MediaResources", "MediaTokens", "StrictJSON",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: settings
+        ),
+
+        // Floor 4: a stand-in for an entitlement service. No part of the gate.
+        .target(
+            name: "Sandbox",
+            dependencies: [
+                "ConfigurationReading", "Entitlements", "MediaResources", "MediaTokens", "StrictJSON",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            resources: [
+                .embedInCode("Pages/sandbox.css"), .embedInCode("Pages/demo.html"), .embedInCode("Pages/demo.js"),
+                .embedInCode("default.yaml"),
+            ],
+            swiftSettings: settings
+        ),
+
         // Floor 4: configuration, listeners and HTTP around the gate.
         .target(
             name: "GateService",
             dependencies: [
-                "GateStores", "MediaResources", "MediaTokens", "PlaybackGate", "StrictJSON",
+                "ConfigurationReading", "GateStores", "MediaResources", "MediaTokens", "PlaybackGate", "StrictJSON",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -107,8 +155,6 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-                .product(name: "SystemPackage", package: "swift-system"),
-                .product(name: "Yams", package: "Yams"),
             ],
             resources: [.embedInCode("openapi.yaml")],
             swiftSettings: settings
@@ -118,9 +164,19 @@ let package = Package(
         .executableTarget(
             name: "playgate",
             dependencies: [
-                "GateService", "MediaResources", "MediaTokens", "SlotPool",
+                "AccessEnabler", "ConfigurationReading", "Entitlements", "GateService", "MediaResources", "MediaTokens",
+                "SlotPool", "StrictJSON",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: settings
+        ),
+
+        .executableTarget(
+            name: "playgate-sandbox",
+            dependencies: [
+                "ConfigurationReading", "MediaTokens", "Sandbox",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings
         ),
@@ -157,7 +213,9 @@ let package = Package(
         .testTarget(
             name: "GateServiceTests",
             dependencies: [
-                "GateService", "GateTestSupport", "MediaResources", "MediaTokens", "PlaybackGate", "playgate",
+                "ConfigurationReading", "GateService", "GateTestSupport", "MediaResources", "MediaTokens",
+                "PlaybackGate",
+                "StrictJSON", "playgate",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -166,9 +224,28 @@ let package = Package(
             exclude: ["BadConfigurations"],
             swiftSettings: settings
         ),
+        // The client against the stand-in service, and against services that misbehave.
+        .testTarget(
+            name: "AccessEnablerTests",
+            dependencies: [
+                "AccessEnabler", "Entitlements", "GateTestSupport", "MediaTokens", "Sandbox", "StrictJSON",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "SandboxTests",
+            dependencies: [
+                "Entitlements", "GateTestSupport", "MediaResources", "MediaTokens", "Sandbox", "playgate",
+                "playgate-sandbox",
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "PlaygateCommandTests",
-            dependencies: ["GateService", "GateTestSupport", "MediaResources", "MediaTokens", "playgate"],
+            dependencies: [
+                "ConfigurationReading", "GateService", "GateTestSupport", "MediaResources", "MediaTokens", "StrictJSON",
+                "playgate",
+            ],
             swiftSettings: settings
         ),
     ]
@@ -179,6 +256,7 @@ let package = Package(
 if Context.environment["PLAYGATE_PARTS"] == "libraries" {
     let service: Set = [
         "GateStores", "GateService", "playgate", "GateStoresTests", "GateServiceTests", "PlaygateCommandTests",
+        "AccessEnabler", "Sandbox", "ConfigurationReading", "playgate-sandbox", "AccessEnablerTests", "SandboxTests",
     ]
     package.targets.removeAll { service.contains($0.name) }
     package.products.removeAll { service.contains($0.name) }

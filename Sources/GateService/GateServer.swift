@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+public import ConfigurationReading
 internal import GateStores
 internal import Logging
 package import MediaTokens

@@ -6,7 +6,7 @@ internal import CBase64
 /// Base64 as tokens travel in it (RFC 4648 §4 and §5): either alphabet, padded or not, and nothing else.
 ///
 /// White space, partial padding and bits that do not count are refused, so a text has one reading or none.
-enum Base64 {
+package enum Base64 {
     /// The most bytes that `count` characters stand for.
     static func decodedCapacity(_ count: Int) -> Int { count / 4 * 3 + 3 }
 
@@ -18,6 +18,15 @@ enum Base64 {
         return unsafe text.withUnsafeBufferPointer { text in
             unsafe output.withUnsafeMutableBytes { output in unsafe decode(text, output) }
         }
+    }
+
+    /// The bytes that `text` stands for; nil for anything that is not Base64.
+    package static func decode(_ text: [UInt8]) -> [UInt8]? {
+        var output = [UInt8](repeating: 0, count: decodedCapacity(text.count))
+        var span = output.mutableSpan
+        guard let count = decode(text.span, into: &span) else { return nil }
+        output.removeLast(output.count - count)
+        return output
     }
 
     /// Blocks where the processor has instructions for them, then the rest in a loop without bounds checks, which are half
@@ -91,7 +100,7 @@ enum Base64 {
     }
 
     /// Encodes `bytes` in the standard alphabet, padded.
-    static func encode(_ bytes: [UInt8]) -> String {
+    package static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count + 2) / 3 * 4)
         for start in stride(from: 0, to: bytes.count, by: 3) {

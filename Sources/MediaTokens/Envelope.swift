@@ -44,25 +44,8 @@ struct Envelope {
 
     /// Splits a raw token. The signature's text is not looked at.
     static func split(_ raw: Span<UInt8>) -> Result<Envelope, RefusalReason> {
-        let opening: StaticString = "<signatureInfo>"
-        let closing: StaticString = "</signatureInfo>"
-        guard raw.starts(with: opening, at: 0) else { return .failure(.invalidEnvelope) }
-        let signatureStart = opening.utf8CodeUnitCount
-        guard let marker = raw.firstIndex(of: UInt8(ascii: "<"), from: signatureStart) else {
-            return .failure(.invalidEnvelope)
-        }
-        var start = marker
-        if raw.starts(with: opening, at: marker) {
-            start += opening.utf8CodeUnitCount
-        } else if raw.starts(with: closing, at: marker) {
-            start += closing.utf8CodeUnitCount
-        } else {
-            return .failure(.invalidEnvelope)
-        }
-        while start < raw.count, raw[start].isXMLSpace { start += 1 }
-        var end = raw.count
-        while end > start, raw[end - 1].isXMLSpace { end -= 1 }
-        guard start < end, raw[start] == UInt8(ascii: "<") else { return .failure(.invalidEnvelope) }
+        guard let frame = Frame(raw) else { return .failure(.invalidEnvelope) }
+        let (start, end) = (frame.signed.lowerBound, frame.signed.upperBound)
         guard let root = Root.allCases.first(where: { raw.starts(with: $0.startTag, at: start) }) else {
             return .failure(.unsupportedRoot)
         }
@@ -71,7 +54,38 @@ struct Envelope {
         else {
             return .failure(.invalidEnvelope)
         }
-        return .success(Envelope(signature: signatureStart..<marker, signed: start..<end, root: root))
+        return .success(Envelope(signature: frame.signature, signed: frame.signed, root: root))
+    }
+
+    /// What all signed elements of an issuer have around them, whatever the element is.
+    struct Frame {
+        /// The Base64 text of the signature.
+        let signature: Range<Int>
+        /// The signed bytes; the first is a `<`.
+        let signed: Range<Int>
+
+        @inline(__always)
+        init?(_ raw: Span<UInt8>) {
+            let opening: StaticString = "<signatureInfo>"
+            let closing: StaticString = "</signatureInfo>"
+            guard raw.starts(with: opening, at: 0) else { return nil }
+            let signatureStart = opening.utf8CodeUnitCount
+            guard let marker = raw.firstIndex(of: UInt8(ascii: "<"), from: signatureStart) else { return nil }
+            var start = marker
+            if raw.starts(with: opening, at: marker) {
+                start += opening.utf8CodeUnitCount
+            } else if raw.starts(with: closing, at: marker) {
+                start += closing.utf8CodeUnitCount
+            } else {
+                return nil
+            }
+            while start < raw.count, raw[start].isXMLSpace { start += 1 }
+            var end = raw.count
+            while end > start, raw[end - 1].isXMLSpace { end -= 1 }
+            guard start < end, raw[start] == UInt8(ascii: "<") else { return nil }
+            signature = signatureStart..<marker
+            signed = start..<end
+        }
     }
 
     /// The range of the signed bytes between the start tag and the end tag.

@@ -72,6 +72,20 @@ enum IssueTime {
     }
 }
 
+extension Timestamp {
+    /// Reads a time in any of the forms that tokens have; nil for any other text.
+    package init?(tokenTime text: String) {
+        guard let time = IssueTime.parse([UInt8](text.utf8).span) else { return nil }
+        self = time
+    }
+
+    /// This time as the long-lived tokens have it, in UTC and to the second: `2031/01/02 10:04:05 GMT +0000`.
+    package var longLivedForm: String {
+        let date = CivilTime(self, offsetMinutes: 0)
+        return "\(date.year.digits(4))/\(date.month.digits(2))/\(date.day.digits(2)) \(date.timeText) GMT +0000"
+    }
+}
+
 /// A reader of the fixed positions of a time, from front to back.
 private struct TimeReader: ~Copyable, ~Escapable {
     private let text: Span<UInt8>

@@ -32,10 +32,7 @@ package struct UnverifiedToken: Sendable {
     }
 
     private static func decode(_ text: [UInt8], or reason: RefusalReason) throws(RefusalReason) -> [UInt8] {
-        var output = [UInt8](repeating: 0, count: Base64.decodedCapacity(text.count))
-        var span = output.mutableSpan
-        guard let count = Base64.decode(text.span, into: &span) else { throw reason }
-        output.removeLast(output.count - count)
-        return output
+        guard let bytes = Base64.decode(text) else { throw reason }
+        return bytes
     }
 }

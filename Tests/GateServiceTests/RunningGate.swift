@@ -5,6 +5,7 @@ import Foundation
 import GateService
 import GateTestSupport
 import MediaTokens
+import StrictJSON
 import Synchronization
 import SystemPackage
 import Testing

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import ConfigurationReading
 import GateService
 import MediaTokens
+import StrictJSON
 import Testing
 
 @testable import playgate

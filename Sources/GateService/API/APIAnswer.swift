@@ -6,6 +6,7 @@ internal import MediaTokens
 internal import NIOCore
 internal import NIOHTTP1
 internal import PlaybackGate
+internal import StrictJSON
 
 /// The form of a refusal.
 enum AnswerFormat: Sendable {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import ConfigurationReading
 internal import MediaResources
 internal import MediaTokens
 internal import Metrics
 internal import NIOCore
 internal import NIOHTTP1
 internal import PlaybackGate
+internal import StrictJSON
 
 /// The API for player backends.
 ///

@@ -4,6 +4,7 @@
 internal import MediaTokens
 internal import NIOHTTP1
 internal import PlaybackGate
+internal import StrictJSON
 
 /// What every code means: what the links in refusals lead to.
 enum CodeTable {

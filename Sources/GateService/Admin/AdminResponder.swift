@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import ConfigurationReading
 internal import MediaTokens
 internal import NIOHTTP1
 internal import PlaybackGate
+internal import StrictJSON
 
 /// Health, readiness, metrics and reload, for those who run the gate.
 struct AdminResponder: HTTPService {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import ConfigurationReading
 internal import GateStores
 internal import MediaResources
 internal import MediaTokens
 internal import PlaybackGate
-internal import Yams
 
 extension GateConfiguration {
     /// Reads a configuration file.
@@ -13,17 +13,13 @@ extension GateConfiguration {
     /// - Throws: ``ConfigurationError`` with everything that is wrong.
     init(file path: String) throws(ConfigurationError) {
         let file = ConfigurationFile(path: path)
-        let text: String
-        do throws(FileFault) { text = try path.contentsOfFile(limit: 16 << 20) } catch {
-            throw ConfigurationError(file, message: error.reason)
-        }
-        try self.init(text, file: file)
+        try self.init(file.text, file: file)
     }
 
     /// Reads the text of a configuration file.
     init(_ text: String, file: ConfigurationFile) throws(ConfigurationError) {
         let problems = ProblemList()
-        let root = ConfigurationSection(try Self.compose(text, file), path: "", file: file, problems: problems)
+        let root = try ConfigurationSection(text, file: file, problems: problems)
         self.file = file
         // One that is of the wrong type is told once, and not again for every entry.
         let requestor = root.optionalString("requestor") ?? (root.has("requestor") ? "?" : nil)
@@ -62,33 +58,6 @@ extension GateConfiguration {
             root.note("catalogue", "an entry has tokens, and there is no edge that would look for them")
         }
         try problems.throwIfAny()
-    }
-
-    private static func compose(_ text: String, _ file: ConfigurationFile) throws(ConfigurationError) -> Node? {
-        do { return try Yams.compose(yaml: text) } catch let error as YamlError {
-            switch error {
-            case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
-                .composer(let context, let problem, let mark, _):
-                let during = context.map { " (\($0.text))" } ?? ""
-                throw ConfigurationError(file, line: mark.line, column: mark.column, message: "\(problem)\(during)")
-            case .duplicatedKeysInMapping(let keys, let context):
-                throw ConfigurationError(
-                    file,
-                    line: context.mark.line,
-                    column: context.mark.column,
-                    key: keys.joined(separator: ", "),
-                    message: "is there twice"
-                )
-            default: throw ConfigurationError(file, message: "is not YAML: \(error)")
-            }
-        } catch { throw ConfigurationError(file, message: "is not YAML: \(error)") }
-    }
-}
-
-extension ConfigurationError {
-    fileprivate init(_ file: ConfigurationFile, line: Int = 0, column: Int = 0, key: String = "", message: String) {
-        let place = ConfigurationPlace(file: file.path, line: line, column: column, key: key)
-        self.init(problems: [ConfigurationProblem(place: place, message: message)])
     }
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import ConfigurationReading
 internal import GateStores
 internal import MediaResources
 internal import MediaTokens
 internal import PlaybackGate
+internal import StrictJSON
 
 /// What the gate is told by its configuration file: read once, then plain values.
 ///

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import ConfigurationReading
 internal import GateStores
 internal import MediaResources
 internal import MediaTokens
@@ -108,7 +109,7 @@ struct GateAssembly: Sendable {
                 matchOptions: verification.matchOptions
             )
         } catch {
-            problems.add(configuration.file.place(nil, "verification"), "\(error)")
+            problems.add(configuration.file.place("verification"), "\(error)")
             return nil
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import ConfigurationReading
 internal import Dispatch
 internal import Logging
 internal import ServiceLifecycle

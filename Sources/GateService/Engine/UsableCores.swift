@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import ConfigurationReading
 internal import NIOCore
 
 /// How many cores this process may use: fewer than the machine has where it is in a container or pinned (`taskset`).

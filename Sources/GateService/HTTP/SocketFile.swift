@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import ConfigurationReading
+
 #if canImport(Darwin)
     internal import Darwin
 #elseif canImport(Musl)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import ConfigurationReading
 internal import MediaResources
 internal import MediaTokens
 internal import PlaybackGate
+internal import StrictJSON
 
 /// Writes a line for every decision: never a token, a key or a session GUID in clear.
 struct DecisionLog: DecisionObserver {

@@ -3,6 +3,7 @@
 
 internal import Logging
 internal import MediaTokens
+internal import StrictJSON
 
 /// swift-log's lines, in the form and to the place of the decision lines.
 struct SinkLogHandler: LogHandler {

@@ -48,6 +48,10 @@ struct RSAPublicKey: ~Copyable, @unchecked Sendable {  // Read only after creati
     /// The size of the modulus, and so of every signature, in bytes.
     var signatureSize: Int { (bits + 7) / 8 }
 
+    /// Lends the key to a call of OpenSSL.
+    @unsafe
+    func withKey<Value>(_ body: (OpaquePointer) -> Value) -> Value { unsafe body(key) }
+
     /// Makes a context that verifies with a copy of this key, so that threads share no lock and no counter in OpenSSL.
     func makeVerificationContext() throws(OpenSSLError) -> RSAVerificationContext {
         guard let copy = unsafe EVP_PKEY_dup(key) else { throw .drained() }

@@ -251,7 +251,7 @@ extension TrustSource {
 }
 
 extension PEM.Block {
-    fileprivate var isCertificate: Bool { label == "CERTIFICATE" || label == "X509 CERTIFICATE" }
+    var isCertificate: Bool { label == "CERTIFICATE" || label == "X509 CERTIFICATE" }
 }
 
 extension Array {

@@ -4,6 +4,7 @@
 import GateService
 import MediaResources
 import MediaTokens
+import StrictJSON
 
 // How answers of the verifier look, to programs and to people.
 

@@ -5,6 +5,7 @@ import GateService
 import MediaResources
 import MediaTokens
 import SlotPool
+import StrictJSON
 
 /// The verification of a file of tokens, a line each, with all cores and in constant memory.
 ///

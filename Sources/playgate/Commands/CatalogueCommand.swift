@@ -4,6 +4,7 @@
 import ArgumentParser
 import GateService
 import MediaResources
+import StrictJSON
 
 struct CatalogueCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -4,6 +4,7 @@
 import ArgumentParser
 import GateService
 import MediaTokens
+import StrictJSON
 
 struct InspectCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

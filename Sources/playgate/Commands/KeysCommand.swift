@@ -4,6 +4,7 @@
 import ArgumentParser
 import GateService
 import MediaTokens
+import StrictJSON
 import SystemPackage
 
 struct KeysCommand: ParsableCommand {

@@ -4,6 +4,7 @@
 import ArgumentParser
 import GateService
 import MediaResources
+import StrictJSON
 
 struct ResourceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,7 +2,9 @@
 // Copyright the Playgate authors.
 
 import ArgumentParser
+import ConfigurationReading
 import GateService
+import StrictJSON
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -5,6 +5,7 @@ import ArgumentParser
 import GateService
 import MediaResources
 import MediaTokens
+import StrictJSON
 
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -37,7 +37,7 @@ extension Duration {
     }
 
     /// This duration in seconds.
-    var seconds: Double {
+    package var seconds: Double {
         let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds) / 1e18
     }

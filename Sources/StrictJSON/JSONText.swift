@@ -53,7 +53,7 @@ package enum JSONText: Sendable {
     }
 
     /// RFC 8259 §7. DEL and the separators of lines are escaped too, so that a line stays one on every terminal.
-    static func write(_ text: String, to bytes: inout [UInt8]) {
+    package static func write(_ text: String, to bytes: inout [UInt8]) {
         bytes += "\"".utf8
         // Nearly all text is plain: it is copied in one go.
         if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {

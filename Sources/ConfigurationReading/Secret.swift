@@ -10,19 +10,19 @@
 #endif
 
 /// A text that does not print.
-struct Secret: Hashable, Sendable {
-    let text: String
+package struct Secret: Hashable, Sendable {
+    package let text: String
 
-    init(_ text: String) { self.text = text }
+    package init(_ text: String) { self.text = text }
 }
 
 extension Secret: CustomStringConvertible, CustomReflectable {
-    var description: String { "<secret>" }
-    var customMirror: Mirror { Mirror(self, children: []) }
+    package var description: String { "<secret>" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The environment of this process.
-enum ProcessEnvironment {
+package enum ProcessEnvironment {
     /// The value of a variable; nil where there is none.
-    static func value(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
+    package static func value(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
 }

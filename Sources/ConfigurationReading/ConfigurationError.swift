@@ -11,6 +11,13 @@ public struct ConfigurationPlace: Hashable, Sendable {
     public let column: Int
     /// The key with those that it stands in, such as `catalogue.entries[2].resource`; empty for the file as a whole.
     public let key: String
+
+    package init(file: String, line: Int = 0, column: Int = 0, key: String) {
+        self.file = file
+        self.line = line
+        self.column = column
+        self.key = key
+    }
 }
 
 /// Something that is wrong with a configuration.
@@ -19,6 +26,11 @@ public struct ConfigurationProblem: Hashable, Sendable {
     public let place: ConfigurationPlace
     /// What, and what to do.
     public let message: String
+
+    package init(place: ConfigurationPlace, message: String) {
+        self.place = place
+        self.message = message
+    }
 }
 
 extension ConfigurationProblem: CustomStringConvertible {
@@ -34,6 +46,8 @@ extension ConfigurationProblem: CustomStringConvertible {
 public struct ConfigurationError: Error, Sendable {
     /// What is wrong.
     public let problems: [ConfigurationProblem]
+
+    package init(problems: [ConfigurationProblem]) { self.problems = problems }
 }
 
 extension ConfigurationError: CustomStringConvertible {
@@ -41,15 +55,17 @@ extension ConfigurationError: CustomStringConvertible {
 }
 
 /// Gathers problems, so that all of them are told at once.
-final class ProblemList {
-    private(set) var problems: [ConfigurationProblem] = []
+package final class ProblemList {
+    package private(set) var problems: [ConfigurationProblem] = []
 
-    func add(_ place: ConfigurationPlace, _ message: String) {
+    package init() {}
+
+    package func add(_ place: ConfigurationPlace, _ message: String) {
         problems.append(ConfigurationProblem(place: place, message: message))
     }
 
     /// Whether there is a problem with `key` or what stands in it.
-    func contains(below key: String) -> Bool {
+    package func contains(below key: String) -> Bool {
         problems.contains { problem in
             let name = problem.place.key
             return name == key || name.hasPrefix(key + ".") || name.hasPrefix(key + "[")
@@ -57,7 +73,7 @@ final class ProblemList {
     }
 
     /// - Throws: ``ConfigurationError`` where there is a problem.
-    func throwIfAny() throws(ConfigurationError) {
+    package func throwIfAny() throws(ConfigurationError) {
         guard !problems.isEmpty else { return }
         throw ConfigurationError(
             problems: problems.sorted { ($0.place.line, $0.place.key) < ($1.place.line, $1.place.key) }

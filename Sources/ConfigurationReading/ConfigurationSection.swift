@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import SystemPackage
+package import StrictJSON
 internal import Yams
 
 /// A mapping of a configuration file while it is read, strictly: what is not asked for by its key is a problem.
 ///
 /// A value that is wrong is noted, and its default is returned, so that reading goes on and finds the other problems.
 /// What is in force in the end, defaults too, is kept for people to look at, without secrets.
-final class ConfigurationSection {
-    let file: ConfigurationFile
+package final class ConfigurationSection {
+    package let file: ConfigurationFile
     private let path: String
     private let node: Node?
     private let problems: ProblemList
@@ -27,23 +27,34 @@ final class ConfigurationSection {
         }
     }
 
+    /// The root of a file with this text.
+    ///
+    /// - Throws: ``ConfigurationError`` where the text is not YAML.
+    package convenience init(
+        _ text: String,
+        file: ConfigurationFile,
+        problems: ProblemList
+    ) throws(ConfigurationError) {
+        self.init(try file.compose(text), path: "", file: file, problems: problems)
+    }
+
     /// What is in force.
-    var effective: JSONText { .object(inForce) }
+    package var effective: JSONText { .object(inForce) }
 
     /// Where this section stands.
-    var place: ConfigurationPlace { file.place(node, path) }
+    package var place: ConfigurationPlace { file.place(node, path) }
 
     /// Where the value of `key` stands, or the section where there is none.
-    func place(_ key: String) -> ConfigurationPlace { file.place(value(key) ?? node, keyPath(key)) }
+    package func place(_ key: String) -> ConfigurationPlace { file.place(value(key) ?? node, keyPath(key)) }
 
     /// Notes a problem with `key`.
-    func note(_ key: String, _ message: String) { problems.add(place(key), message) }
+    package func note(_ key: String, _ message: String) { problems.add(place(key), message) }
 
     /// Whether something in this section is wrong already: what follows from that need not be told too.
-    var isFaulty: Bool { problems.contains(below: path) }
+    package var isFaulty: Bool { problems.contains(below: path) }
 
     /// Whether the file has this key.
-    func has(_ key: String) -> Bool { value(key) != nil }
+    package func has(_ key: String) -> Bool { value(key) != nil }
 
     private func keyPath(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
@@ -78,16 +89,16 @@ final class ConfigurationSection {
         return value
     }
 
-    func optionalString(_ key: String) -> String? {
+    package func optionalString(_ key: String) -> String? {
         scalar(key, "a text", default: nil, show: { .optional($0) }, read: { $0.text.map { .some($0) } })
     }
 
-    func string(_ key: String, default fallback: String) -> String {
+    package func string(_ key: String, default fallback: String) -> String {
         scalar(key, "a text", default: fallback, show: { .string($0) }, read: { $0.text })
     }
 
     /// A text that must be there and must not be empty.
-    func requiredString(_ key: String) -> String {
+    package func requiredString(_ key: String) -> String {
         guard has(key) else {
             known.append(key)
             problems.add(place, "\(key) is missing")
@@ -98,13 +109,13 @@ final class ConfigurationSection {
         return text
     }
 
-    func bool(_ key: String, default fallback: Bool) -> Bool {
+    package func bool(_ key: String, default fallback: Bool) -> Bool {
         scalar(key, "true or false", default: fallback, show: { .bool($0) }) { node in
             node.scalarTag == .bool ? node.bool : nil
         }
     }
 
-    func integer(_ key: String, in range: ClosedRange<Int>, default fallback: Int) -> Int {
+    package func integer(_ key: String, in range: ClosedRange<Int>, default fallback: Int) -> Int {
         scalar(
             key,
             "a whole number from \(range.lowerBound) to \(range.upperBound)",
@@ -116,7 +127,7 @@ final class ConfigurationSection {
         }
     }
 
-    func duration(_ key: String, in range: ClosedRange<Duration>, default fallback: Duration) -> Duration {
+    package func duration(_ key: String, in range: ClosedRange<Duration>, default fallback: Duration) -> Duration {
         scalar(
             key,
             "a duration from \(range.lowerBound.text) to \(range.upperBound.text), such as \(fallback.text)",
@@ -127,7 +138,8 @@ final class ConfigurationSection {
         }
     }
 
-    func choice<Value: RawRepresentable<String> & CaseIterable>(_ key: String, default fallback: Value) -> Value {
+    package func choice<Value: RawRepresentable<String> & CaseIterable>(_ key: String, default fallback: Value) -> Value
+    {
         let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
         return scalar(key, "one of \(names)", default: fallback, show: { .string($0.rawValue) }) { node in
             node.text.flatMap { Value(rawValue: $0) }
@@ -137,7 +149,7 @@ final class ConfigurationSection {
     /// A text that is turned into a value, or found to be none.
     ///
     /// - Parameter isSecret: Whether the text must not be shown.
-    func parsed<Value>(
+    package func parsed<Value>(
         _ key: String,
         default fallback: Value,
         isSecret: Bool = false,
@@ -156,13 +168,13 @@ final class ConfigurationSection {
     }
 
     /// The path of a file, from the folder of the configuration on.
-    func optionalPath(_ key: String) -> String? { optionalString(key).map { file.resolve($0) } }
+    package func optionalPath(_ key: String) -> String? { optionalString(key).map { file.resolve($0) } }
 
     /// The path of a file that must be named.
-    func requiredPath(_ key: String) -> String { file.resolve(requiredString(key)) }
+    package func requiredPath(_ key: String) -> String { file.resolve(requiredString(key)) }
 
     /// A text that must not be shown: as it stands, or from `{ file: PATH }` or `{ env: NAME }`.
-    func secret(_ key: String) -> Secret? {
+    package func secret(_ key: String) -> Secret? {
         guard let node = take(key) else {
             inForce.append((key, .null))
             return nil
@@ -189,7 +201,7 @@ final class ConfigurationSection {
     // MARK: Lists and sections
 
     /// A list of texts, or one text.
-    func strings(_ key: String) -> [String]? {
+    package func strings(_ key: String) -> [String]? {
         guard let node = take(key) else {
             inForce.append((key, .null))
             return nil
@@ -218,7 +230,7 @@ final class ConfigurationSection {
     }
 
     /// A list of sections.
-    func list<Value>(_ key: String, _ read: (ConfigurationSection) -> Value) -> [Value] {
+    package func list<Value>(_ key: String, _ read: (ConfigurationSection) -> Value) -> [Value] {
         guard let node = take(key) else {
             inForce.append((key, .array([])))
             return []
@@ -245,7 +257,7 @@ final class ConfigurationSection {
     }
 
     /// A section, with its defaults where the file has none.
-    func section<Value>(_ key: String, _ read: (ConfigurationSection) -> Value) -> Value {
+    package func section<Value>(_ key: String, _ read: (ConfigurationSection) -> Value) -> Value {
         let section = ConfigurationSection(take(key), path: keyPath(key), file: file, problems: problems)
         let value = read(section)
         section.finish()
@@ -254,7 +266,7 @@ final class ConfigurationSection {
     }
 
     /// A section, or nil where the file has none.
-    func optionalSection<Value>(_ key: String, _ read: (ConfigurationSection) -> Value) -> Value? {
+    package func optionalSection<Value>(_ key: String, _ read: (ConfigurationSection) -> Value) -> Value? {
         guard has(key) else {
             known.append(key)
             inForce.append((key, .null))
@@ -264,7 +276,7 @@ final class ConfigurationSection {
     }
 
     /// A mapping of texts to texts.
-    func texts(_ key: String) -> [(key: String, value: String)] {
+    package func texts(_ key: String) -> [(key: String, value: String)] {
         guard let node = take(key) else { return [] }
         guard let mapping = node.mapping else {
             problems.add(file.place(node, keyPath(key)), "must be a mapping (key: value), and is \(node.kind)")
@@ -283,7 +295,7 @@ final class ConfigurationSection {
     }
 
     /// Notes every key that nobody asked for.
-    func finish() {
+    package func finish() {
         guard let mapping = node?.mapping else { return }
         for (key, _) in mapping {
             guard let name = key.scalar?.string else {
@@ -298,31 +310,6 @@ final class ConfigurationSection {
                 "unknown key\(hint ?? "; known here: \(known.sorted().joined(separator: ", "))")"
             )
         }
-    }
-}
-
-/// A configuration file: its name, and how to find what it names.
-struct ConfigurationFile: Sendable {
-    let path: String
-    /// What it looked like before it was read.
-    let stamp: FileStamp?
-
-    init(path: String) {
-        self.path = path
-        stamp = FileStamp(path)
-    }
-
-    /// The folder that relative paths start from.
-    private var folder: FilePath { FilePath(path).removingLastComponent() }
-
-    /// A path in the file, from the file's folder on.
-    func resolve(_ name: String) -> String {
-        let name = FilePath(name)
-        return name.isAbsolute || folder.isEmpty ? name.string : folder.appending(name.components).string
-    }
-
-    func place(_ node: Node?, _ key: String) -> ConfigurationPlace {
-        ConfigurationPlace(file: path, line: node?.mark?.line ?? 0, column: node?.mark?.column ?? 0, key: key)
     }
 }
 

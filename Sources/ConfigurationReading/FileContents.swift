@@ -4,15 +4,17 @@
 internal import SystemPackage
 
 /// Why a file cannot be read.
-struct FileFault: Error, Hashable {
-    let reason: String
+package struct FileFault: Error, Hashable {
+    package let reason: String
+
+    package init(reason: String) { self.reason = reason }
 }
 
 extension String {
     /// The text of the file at this path.
     ///
     /// - Parameter limit: The most bytes that it may have.
-    func contentsOfFile(limit: Int) throws(FileFault) -> String {
+    package func contentsOfFile(limit: Int) throws(FileFault) -> String {
         var bytes: [UInt8] = []
         try readFile { chunk throws(FileFault) in
             bytes += chunk
@@ -25,7 +27,7 @@ extension String {
     }
 
     /// Hands out the bytes of the file at this path, piece by piece.
-    func readFile(_ body: ([UInt8]) throws(FileFault) -> Void) throws(FileFault) {
+    package func readFile(_ body: ([UInt8]) throws(FileFault) -> Void) throws(FileFault) {
         let file: FileDescriptor
         do { file = try FileDescriptor.open(FilePath(self), .readOnly) } catch {
             throw FileFault(reason: "cannot be opened: \(error)")
@@ -44,7 +46,7 @@ extension String {
     }
 
     /// This text without line ends behind it, as editors and shells put there.
-    var trimmingTrailingLineEnds: Substring {
+    package var trimmingTrailingLineEnds: Substring {
         var rest = self[...]
         while let last = rest.unicodeScalars.last, last == "\n" || last == "\r" { rest.unicodeScalars.removeLast() }
         return rest
