@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import MediaTokens
+
+extension AccessEnabler {
+    /// Gets a media token for a resource, for a viewer who is authenticated: the documented `checkAuthorization:` and
+    /// `checkAuthorization:withData:`. To be preferred to ``getAuthorization(_:data:)``.
+    ///
+    /// - Parameters:
+    ///   - resource: The identifier or Media RSS fragment that was agreed with the provider.
+    ///   - data: The application's own words for the service.
+    /// - Returns: What ``EntitlementDelegate/setToken(_:forResource:)`` or
+    ///   ``EntitlementDelegate/tokenRequestFailed(_:errorCode:errorDescription:)`` says too.
+    @discardableResult
+    public func checkAuthorization(_ resource: String, data: [String: String] = [:]) async -> AuthorizationStatus {
+        guard let requestor = await configured() else { return notConfigured(resource) }
+        guard let viewer = knownViewer(requestor) else {
+            callbacks.status(.notAuthenticated)
+            return notAuthenticated(resource, tell(.notAuthenticated(.userNotAuthenticated, nil)))
+        }
+        return await authorize(resource, data, viewer, requestor)
+    }
+
+    /// Gets a media token for a resource, and authenticates the viewer first where that is needed: the documented
+    /// `getAuthorization:` and `getAuthorization:withData:`. Parameters and result as ``checkAuthorization(_:data:)``.
+    @discardableResult
+    public func getAuthorization(_ resource: String, data: [String: String] = [:]) async -> AuthorizationStatus {
+        guard let requestor = await configured() else { return notConfigured(resource) }
+        if let viewer = knownViewer(requestor) { return await authorize(resource, data, viewer, requestor) }
+        let status = await getAuthentication(data: data)
+        // The requestor may be another one by now.
+        guard let viewer = status.viewer, case .ready(let requestor) = configuration else {
+            return notAuthenticated(resource, status)
+        }
+        return await authorize(resource, data, viewer, requestor)
+    }
+
+    private func authorize(
+        _ resource: String,
+        _ data: [String: String],
+        _ viewer: AuthenticatedViewer,
+        _ requestor: ConfiguredRequestor
+    ) async -> AuthorizationStatus {
+        guard let service = requestor.services[viewer.mvpd] else { return notConfigured(resource) }
+        let interface = interface(service, requestor: requestor.id)
+        let question = AuthorizeQuestion(mvpd: viewer.mvpd, resource: resource, data: data)
+        let isKnown = records.grant(requestor.id, viewer.mvpd, resource, at: clock()) != nil
+        do throws(ServiceFailure) {
+            let token: ServiceToken
+            do throws(ServiceFailure) {
+                token = try await self.token(question, interface, isAuthorized: isKnown, requestor)
+            } catch {
+                // What is remembered here, the service may have forgotten.
+                guard isKnown, error.status.action == .authorization else { throw error }
+                records.forgetGrant(requestor.id, viewer.mvpd, resource)
+                token = try await self.token(question, interface, isAuthorized: false, requestor)
+            }
+            return tell(try granted(token, resource), viewer, isCached: isKnown)
+        } catch {
+            return tell(await failure(error, resource, viewer, requestor), viewer)
+        }
+    }
+
+    /// A new token, after an authorization where there is none.
+    private func token(
+        _ question: AuthorizeQuestion,
+        _ interface: any EntitlementInterface,
+        isAuthorized: Bool,
+        _ requestor: ConfiguredRequestor
+    ) async throws(ServiceFailure) -> ServiceToken {
+        if isAuthorized { return try await interface.mediaToken(question) }
+        let authorized = try await interface.authorize(question)
+        if authorized.source == .degradation { callbacks.status(.authorizationDegraded, resource: question.resource) }
+        if authorized.source == .tempPass { callbacks.status(.authorizedByTempPass, resource: question.resource) }
+        // The viewer may have logged out meanwhile: then it is not kept.
+        if let expires = authorized.expires, records.viewer(requestor.id, question.mvpd, at: clock()) != nil {
+            records.remember(requestor.id, question.mvpd, question.resource, until: expires, at: clock())
+            await saveRecords()
+        }
+        if let token = authorized.token { return token }
+        return try await interface.mediaToken(question)
+    }
+
+    /// The token in both forms.
+    private func granted(_ token: ServiceToken, _ resource: String) throws(ServiceFailure) -> GrantedToken {
+        guard let bytes = Base64.decode([UInt8](token.serialized.utf8)), !bytes.isEmpty,
+            let raw = String(validating: bytes, as: UTF8.self)
+        else { throw .unreadable("the media token is not in Base64", httpStatus: 200) }
+        return GrantedToken(resource: resource, serializedToken: token.serialized, token: raw, expires: token.expires)
+    }
+
+    // MARK: Refusals
+
+    private func notConfigured(_ resource: String) -> AuthorizationStatus {
+        let status: Status? =
+            if case .failed(let status) = configuration { status } else { Status(.requestorNotConfigured, by: .client) }
+        return tell(
+            AuthorizationFailure(
+                resource: resource,
+                errorCode: .genericAuthorization,
+                errorDescription: "",
+                status: status
+            )
+        )
+    }
+
+    private func notAuthenticated(_ resource: String, _ status: AuthenticationStatus) -> AuthorizationStatus {
+        var known: Status?
+        if case .notAuthenticated(_, let said) = status { known = said }
+        return tell(
+            AuthorizationFailure(
+                resource: resource,
+                errorCode: status.errorCode,
+                errorDescription: "",
+                status: known
+            )
+        )
+    }
+
+    private func failure(
+        _ failure: ServiceFailure,
+        _ resource: String,
+        _ viewer: AuthenticatedViewer,
+        _ requestor: ConfiguredRequestor
+    ) async -> AuthorizationFailure {
+        records.forgetGrant(requestor.id, viewer.mvpd, resource)
+        if failure.needsAuthentication { records.forgetViewer(requestor.id, viewer.mvpd) }
+        await saveRecords()
+        callbacks.status(failure.authorizationStatusID, failure.status.message, resource: resource)
+        return AuthorizationFailure(
+            resource: resource,
+            errorCode: failure.needsAuthentication
+                ? .userNotAuthenticated : failure.isDenial ? .userNotAuthorized : .genericAuthorization,
+            errorDescription: failure.status.details ?? "",
+            status: failure.status
+        )
+    }
+
+    // MARK: Telling
+
+    private func tell(_ token: GrantedToken, _ viewer: AuthenticatedViewer, isCached: Bool) -> AuthorizationStatus {
+        callbacks.call { await $0.setToken(token.token, forResource: token.resource) }
+        var tracked = viewer.tracked
+        tracked.isCached = isCached
+        callbacks.tracking(.authorization(isSuccess: true, tracked, error: "", details: "", options.device))
+        return .token(token)
+    }
+
+    private func tell(_ failure: AuthorizationFailure, _ viewer: AuthenticatedViewer? = nil) -> AuthorizationStatus {
+        callbacks.call { delegate in
+            await delegate.tokenRequestFailed(
+                failure.resource,
+                errorCode: failure.errorCode,
+                errorDescription: failure.errorDescription
+            )
+        }
+        callbacks.tracking(
+            .authorization(
+                isSuccess: false,
+                viewer?.tracked ?? .init(mvpd: "", hashedGUID: "", isCached: false),
+                error: failure.errorCode.rawValue,
+                details: failure.errorDescription,
+                options.device
+            )
+        )
+        return .failed(failure)
+    }
+}
+
+extension ServiceFailure {
+    /// Whether the viewer may not, whoever says so.
+    fileprivate var isDenial: Bool {
+        kind == .refused && (status.code.contains("_denied_by_") || status.status == 403 && status.action == .noAction)
+    }
+
+    /// The documented id for why there is no token.
+    fileprivate var authorizationStatusID: AdvancedStatus.DocumentedID {
+        switch (kind, status.knownCode) {
+        case (.throttled, _): .notAuthorized
+        case (.noAccess(isStatement: true), _): .invalidSoftwareStatement
+        case (.noAccess, _): .noAccessToken
+        case (.unreachable, _), (.cancelled, _): .providerUnreachable
+        case (.unreadable, _): .authorizationFault
+        case (.refused, .authorizationDeniedByDegradationRule): .authorizationRefusedByRule
+        case (.refused, .temporaryAccessDurationLimitExceeded), (.refused, .temporaryAccessResourcesLimitExceeded):
+            .tempPassExpired
+        case (.refused, .invalidParameterResources), (.refused, .missingResource),
+            (.refused, .malformedAuthorizationRequest):
+            .invalidResource
+        case (.refused, .networkReceivedError), (.refused, .networkConnectionTimeout),
+            (.refused, .maximumExecutionTimeExceeded):
+            .providerUnreachable
+        case (.refused, _): isDenial || needsAuthentication ? .notAuthorized : .authorizationFault
+        }
+    }
+}

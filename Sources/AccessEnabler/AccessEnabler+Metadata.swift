@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import MediaTokens
+
+extension AccessEnabler {
+    /// What is known of the viewer and the device: the documented `getMetadata:`.
+    ///
+    /// The client's own values (until when, and the device) are texts and never encrypted; times are in the form
+    /// `2031/01/02 10:04:05 GMT +0000`. What the provider tells of the viewer is asked for at the service.
+    ///
+    /// - Returns: What ``EntitlementDelegate/setMetadataStatus(_:encrypted:forKey:andArguments:)`` says too. Without a value
+    ///   where there is none, nobody is authenticated, or the service is asked too often.
+    @discardableResult
+    public func getMetadata(_ request: MetadataRequest) async -> MetadataAnswer {
+        let requestor = await configured()
+        let viewer = requestor.flatMap { knownViewer($0) }
+        var answer = MetadataAnswer(request: request, value: nil, isEncrypted: false)
+        switch request {
+        case .deviceID: answer = own(request, records.device)
+        case .authentication: answer = own(request, viewer?.expires.longLivedForm)
+        case .authorization(let resource):
+            if let requestor, let viewer {
+                let end = records.grant(requestor.id, viewer.mvpd, resource, at: clock())
+                answer = own(request, end?.longLivedForm)
+            }
+        case .userMetadata(let key):
+            if let requestor, let viewer, let service = requestor.services[viewer.mvpd] {
+                let interface = interface(service, requestor: requestor.id)
+                if let metadata = try? await interface.userMetadata(viewer.mvpd) {
+                    answer = read(metadata, key, request)
+                }
+            }
+        }
+        let (value, isEncrypted) = (answer.value, answer.isEncrypted)
+        callbacks.call { delegate in
+            await delegate.setMetadataStatus(
+                value,
+                encrypted: isEncrypted,
+                forKey: request.opcode,
+                andArguments: request.arguments
+            )
+        }
+        return answer
+    }
+
+    private func own(_ request: MetadataRequest, _ text: String?) -> MetadataAnswer {
+        MetadataAnswer(request: request, value: text.map { .text($0) }, isEncrypted: false)
+    }
+
+    /// A value of the provider's, decrypted where the programmer's key is here.
+    private func read(_ metadata: UserMetadata, _ key: String, _ request: MetadataRequest) -> MetadataAnswer {
+        guard let value = metadata.data[key] else {
+            return MetadataAnswer(request: request, value: nil, isEncrypted: false)
+        }
+        guard metadata.encrypted.contains(key), let cipher = value.text else {
+            return MetadataAnswer(request: request, value: value, isEncrypted: false)
+        }
+        guard let metadataKey = options.metadataKey else {
+            return MetadataAnswer(request: request, value: value, isEncrypted: true)
+        }
+        // What it was encrypted for is not this key: then there is no value, and not one that looks like one.
+        guard let text = metadataKey.decrypt(cipher) else {
+            callbacks.status(
+                .serverError,
+                "\(key) cannot be decrypted: the service has another key of the programmer's"
+            )
+            return MetadataAnswer(request: request, value: nil, isEncrypted: false)
+        }
+        let structured = try? EntitlementBody.read(MetadataValue.self, json: [UInt8](text.utf8))
+        return MetadataAnswer(request: request, value: structured ?? .text(text), isEncrypted: false)
+    }
+}

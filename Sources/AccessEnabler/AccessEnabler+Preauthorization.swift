@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import Entitlements
+internal import MediaTokens
+
+extension AccessEnabler {
+    /// Which of the resources the viewer may see, for lock icons: the documented `preauthorize:didCompleteWith:`.
+    ///
+    /// **Never a reason to play**; only a media token is. Does not wait for a configuration: without one it fails with
+    /// ``StatusCode/requestorNotConfigured``.
+    ///
+    /// - Parameter request: The resources, as many as the service takes at a time (5, as a rule).
+    /// - Returns: The decisions in the order of the request, or why there are none: as a response where the service says so,
+    ///   as a failure where the client does.
+    public func preauthorize(_ request: PreauthorizeRequest) async -> AccessEnablerResult<PreauthorizeResponse> {
+        guard case .ready(let requestor) = configuration else {
+            return Self.failure(.requestorNotConfigured, "set the requestor first, and wait until that is done")
+        }
+        guard let viewer = knownViewer(requestor), let service = requestor.services[viewer.mvpd] else {
+            let chosen = records.requestors[requestor.id]?.provider
+            return chosen.flatMap { records.requestors[requestor.id]?.viewers[$0] } == nil
+                ? Self.failure(.authenticationSessionMissing, "nobody is authenticated")
+                : Self.failure(.authenticationSessionExpired, "the authentication has expired")
+        }
+        let usesCache = !request.disabledFeatures.contains(.localCache)
+        let known = usesCache ? preauthorizations.decisions(for: request.resources, at: clock()) : [:]
+        var decisions = known
+        let unknown = request.resources.filter { known[ResourceName($0)] == nil }.uniqued
+        if !unknown.isEmpty {
+            let generation = preauthorizations.generation
+            do throws(ServiceFailure) {
+                let found = try await ask(
+                    PreauthorizeQuestion(
+                        mvpd: viewer.mvpd,
+                        resources: unknown,
+                        usesRemoteCache: !request.disabledFeatures.contains(.remoteCache)
+                    ),
+                    interface(service, requestor: requestor.id)
+                )
+                for decision in found { decisions[ResourceName(decision.id)] = decision }
+                // Of a viewer who has left meanwhile, nothing is remembered.
+                if generation == preauthorizations.generation {
+                    let end = clock().advanced(byMilliseconds: options.preauthorizationLife.wholeMilliseconds)
+                    preauthorizations.remember(found, until: min(end, viewer.expires))
+                }
+            } catch {
+                return await failure(error, viewer, requestor)
+            }
+        }
+        let ordered = request.resources.compactMap { decisions[ResourceName($0)] }
+        guard ordered.count == request.resources.count else {
+            return Self.failure(.serverResponseFormatUnknown, "the service has not decided about every resource")
+        }
+        return .response(PreauthorizeResponse(decisions: ordered))
+    }
+
+    /// The same, for who wants to be called.
+    public nonisolated func preauthorize(
+        _ request: PreauthorizeRequest,
+        didCompleteWith callback: AccessEnablerCallback<PreauthorizeResponse>
+    ) {
+        Task {
+            switch await self.preauthorize(request) {
+            case .response(let value): callback.onResponse(value)
+            case .failure(let value): callback.onFailure(value)
+            }
+        }
+    }
+
+    /// Those of the resources that the viewer may see: the documented `checkPreauthorizedResources:` and
+    /// `checkPreauthorizedResources:cache:`.
+    ///
+    /// - Parameters:
+    ///   - resources: As many as the service takes at a time.
+    ///   - cache: Whether answers of before may be given again.
+    /// - Returns: What ``EntitlementDelegate/preauthorizedResources(_:)`` says too; nothing where there is no answer, and
+    ///   then ``EntitlementDelegate/status(_:)`` says why.
+    @discardableResult
+    public func checkPreauthorizedResources(_ resources: [String], cache: Bool = true) async -> [String] {
+        _ = await configured()
+        let request = PreauthorizeRequest(resources: resources, disabling: cache ? [] : [.localCache])
+        let answer = await preauthorize(request).value
+        let allowed = answer.decisions.filter(\.isAuthorized).map(\.id)
+        callbacks.call { await $0.preauthorizedResources(allowed) }
+        return allowed
+    }
+
+    // MARK: Asking
+
+    /// Asks, and once more for those resources alone that the service could not decide about just now.
+    private func ask(
+        _ question: PreauthorizeQuestion,
+        _ interface: any EntitlementInterface
+    ) async throws(ServiceFailure) -> [PreauthorizeResponse.Decision] {
+        var decided: [PreauthorizeResponse.Decision] = []
+        var open = question.resources
+        var attempt = 1
+        while true {
+            let answer = try await interface.preauthorize(
+                PreauthorizeQuestion(mvpd: question.mvpd, resources: open, usesRemoteCache: question.usesRemoteCache)
+            )
+            if let status = answer.status { throw ServiceFailure(status, httpStatus: 200) }
+            let again = answer.decisions.filter { $0.error?.action == .retry || $0.error?.action == .retryAfter }
+            guard !again.isEmpty, let delay = settings.retry.delay(after: attempt, asked: nil) else {
+                return decided + answer.decisions
+            }
+            let names = Set(again.map { ResourceName($0.id) })
+            decided += answer.decisions.filter { !names.contains(ResourceName($0.id)) }
+            open = again.map(\.id)
+            attempt += 1
+            do { try await settings.sleep(delay) } catch { throw .cancelled }
+        }
+    }
+
+    private func failure(
+        _ failure: ServiceFailure,
+        _ viewer: AuthenticatedViewer,
+        _ requestor: ConfiguredRequestor
+    ) async -> AccessEnablerResult<PreauthorizeResponse> {
+        if failure.status.knownCode == .tooManyResources || failure.kind == .throttled {
+            callbacks.status(.tooManyResources, failure.status.message)
+        }
+        if failure.needsAuthentication {
+            records.forgetViewer(requestor.id, viewer.mvpd)
+            preauthorizations.removeAll()
+            await saveRecords()
+        }
+        let answer = PreauthorizeResponse(decisions: [], status: failure.status)
+        return failure.kind == .refused ? .response(answer) : .failure(answer)
+    }
+
+    private static func failure(_ code: StatusCode, _ message: String) -> AccessEnablerResult<PreauthorizeResponse> {
+        .failure(PreauthorizeResponse(decisions: [], status: Status(code, by: .client, message: message)))
+    }
+}
+
+/// A resource by its bytes: as texts, two spellings of a letter would be one.
+struct ResourceName: Hashable {
+    private let bytes: [UInt8]
+
+    init(_ text: String) { bytes = Array(text.utf8) }
+}
+
+extension [String] {
+    /// Each once, in their order.
+    fileprivate var uniqued: [String] {
+        var seen: Set<ResourceName> = []
+        return filter { seen.insert(ResourceName($0)).inserted }
+    }
+}
+
+extension Duration {
+    fileprivate var wholeMilliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        return overflow ? (seconds < 0 ? .min : .max) : product + attoseconds / 1_000_000_000_000_000
+    }
+}
+
+/// What was decided of late, for one viewer.
+struct PreauthorizationCache {
+    /// The most decisions that are remembered; when there are more, all are forgotten.
+    static let capacity = 1024
+
+    private var entries: [ResourceName: (decision: PreauthorizeResponse.Decision, end: Timestamp)] = [:]
+    /// Grows when all is forgotten.
+    private(set) var generation = 0
+
+    func decisions(for resources: [String], at now: Timestamp) -> [ResourceName: PreauthorizeResponse.Decision] {
+        var found: [ResourceName: PreauthorizeResponse.Decision] = [:]
+        for resource in resources {
+            let name = ResourceName(resource)
+            if let entry = entries[name], now < entry.end { found[name] = entry.decision }
+        }
+        return found
+    }
+
+    /// Remembers decisions, but for those that failed.
+    mutating func remember(_ decisions: [PreauthorizeResponse.Decision], until end: Timestamp) {
+        if entries.count + decisions.count > Self.capacity { entries = [:] }
+        for decision in decisions where decision.isAuthorized || decision.error?.action ?? .noAction == .noAction {
+            entries[ResourceName(decision.id)] = (decision, end)
+        }
+    }
+
+    mutating func removeAll() {
+        entries = [:]
+        generation += 1
+    }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import MediaTokens
+internal import NIOHTTP1
+
+/// The application's access tokens at one service: it registers the application when it is needed (RFC 7591), gets a token by
+/// that (RFC 6749 §4.4), and a new one before the old one expires. Who asks meanwhile waits for the same one.
+actor AccessTokens {
+    private let url: String
+    private let statement: String
+    private let redirectURL: String
+    private let settings: ConnectionSettings
+    private let clock: @Sendable () -> Timestamp
+    private let keep: @Sendable (TokenRecords.Registration?) async -> Void
+    private var registration: TokenRecords.Registration?
+    private var current: (token: String, renewal: Timestamp)?
+    private var underway: Task<Result<Void, ServiceFailure>, Never>?
+
+    /// - Parameters:
+    ///   - registration: The one that was kept, if it still is for this statement.
+    ///   - keep: Is told of a new one, and of one that the service does not know any more.
+    init(
+        url: String,
+        statement: String,
+        redirectURL: String,
+        registration: TokenRecords.Registration?,
+        settings: ConnectionSettings,
+        clock: @escaping @Sendable () -> Timestamp,
+        keep: @escaping @Sendable (TokenRecords.Registration?) async -> Void
+    ) {
+        self.url = url
+        self.statement = statement
+        self.redirectURL = redirectURL
+        self.settings = settings
+        self.clock = clock
+        self.keep = keep
+        let digest = Self.digest(statement)
+        self.registration = registration.flatMap { $0.statement == digest ? $0 : nil }
+    }
+
+    private static func digest(_ statement: String) -> String { SHA256.digest(statement).hexadecimal }
+
+    /// A token that is good for a while.
+    func token() async throws(ServiceFailure) -> String {
+        if let current, clock() < current.renewal { return current.token }
+        let task = underway ?? Task { await self.renew() }
+        underway = task
+        try await task.value.get()
+        guard let current else { throw .noAccess(nil, isStatement: false) }
+        return current.token
+    }
+
+    /// That the service does not take a token any more.
+    func discard(_ token: String) { if current?.token == token { current = nil } }
+
+    private func renew() async -> Result<Void, ServiceFailure> {
+        defer { underway = nil }
+        do throws(ServiceFailure) {
+            do throws(ServiceFailure) { try await fetch() } catch {
+                // The service may have forgotten the application: once more, from the start.
+                guard case .noAccess(isStatement: false) = error.kind, registration != nil else { throw error }
+                registration = nil
+                await keep(nil)
+                try await fetch()
+            }
+            return .success(())
+        } catch { return .failure(error) }
+    }
+
+    private func fetch() async throws(ServiceFailure) {
+        let registration = try await registered()
+        var request = ServiceRequest(method: .POST, path: ["o", "client", "token"])
+        request.form = [
+            ("grant_type", "client_credentials"), ("client_id", registration.clientID),
+            ("client_secret", registration.clientSecret),
+        ]
+        let token = try await ask(AccessToken.self, request, isStatement: false)
+        guard !token.accessToken.isEmpty, token.accessToken.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
+            throw .unreadable("the access token is none", httpStatus: 200)
+        }
+        // A minute early, or at half of its life: a call with it is to arrive in time.
+        let life = Int64(min(max(token.expiresIn ?? 3600, 1), 31_536_000)) * 1000
+        current = (token.accessToken, clock().advanced(byMilliseconds: life - min(60_000, life / 2)))
+    }
+
+    private func registered() async throws(ServiceFailure) -> TokenRecords.Registration {
+        if let registration { return registration }
+        var request = ServiceRequest(method: .POST, path: ["o", "client", "register"])
+        do {
+            request.json = try EntitlementBody.json(["software_statement": statement, "redirect_uri": redirectURL])
+        } catch {
+            throw .noAccess(.invalidSoftwareStatement, isStatement: true)
+        }
+        let answer = try await ask(ClientRegistration.self, request, isStatement: true)
+        let made = TokenRecords.Registration(
+            clientID: answer.clientID,
+            clientSecret: answer.clientSecret,
+            statement: Self.digest(statement)
+        )
+        registration = made
+        await keep(made)
+        return made
+    }
+
+    /// Asks without a token, again where there was no answer; a refusal says that the application has no access.
+    private func ask<Value: Decodable & Sendable>(
+        _ type: Value.Type,
+        _ request: ServiceRequest,
+        isStatement: Bool
+    ) async throws(ServiceFailure) -> Value {
+        var attempt = 1
+        while true {
+            do throws(ServiceFailure) {
+                let answer = try await settings.http.answer(request, at: url, within: settings.timeout)
+                if 200..<300 ~= answer.status { return try answer.value(type) }
+                if answer.status == 429 { throw .throttled(httpStatus: 429) }
+                let error = try? EntitlementBody.read(RegistrationError.self, json: answer.body)
+                if error == nil, answer.status >= 500 {
+                    throw .unreadable(
+                        "the service answered with the HTTP status \(answer.status)",
+                        httpStatus: answer.status
+                    )
+                }
+                throw .noAccess(error, isStatement: isStatement)
+            } catch {
+                guard error.isRetried, let delay = settings.retry.delay(after: attempt, asked: nil) else { throw error }
+                attempt += 1
+                do { try await settings.sleep(delay) } catch { throw .cancelled }
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import AsyncHTTPClient
+internal import Entitlements
+internal import NIOCore
+internal import NIOHTTP1
+
+/// Sends requests, each with a limit of time and of size. One client of HTTP serves the process: its connections are worth
+/// keeping, and who uses it need not end it.
+struct HTTPTransport: Sendable {
+    private static let client: HTTPClient = {
+        var configuration = HTTPClient.Configuration()
+        // A service that sends the client elsewhere with its access token has no reason to.
+        configuration.redirectConfiguration = .disallow
+        configuration.timeout = .init(connect: .seconds(5))
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
+    /// Sends a request, and reads the whole answer.
+    func answer(
+        _ request: ServiceRequest,
+        at url: String,
+        within limit: Duration
+    ) async throws(ServiceFailure) -> ServiceAnswer {
+        var message = HTTPClientRequest(url: url + request.target)
+        message.method = request.method
+        message.headers.add(name: "Accept", value: request.accept)
+        message.headers.add(name: "User-Agent", value: "Playgate AccessEnabler")
+        for (name, value) in request.headers { message.headers.add(name: name, value: value) }
+        if let json = request.json {
+            message.headers.add(name: "Content-Type", value: "application/json")
+            message.body = .bytes(ByteBuffer(bytes: json))
+        } else if let form = request.form {
+            message.headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded")
+            message.body = .bytes(ByteBuffer(string: form.formEncoded))
+        }
+        let outcome = await Self.race(message, within: limit)
+        return try outcome.get()
+    }
+
+    /// The answer, or that there was none in time: a service that sends a byte now and then is no better than one that sends
+    /// nothing.
+    private static func race(
+        _ message: HTTPClientRequest,
+        within limit: Duration
+    ) async -> Result<ServiceAnswer, ServiceFailure> {
+        await withTaskGroup(of: Result<ServiceAnswer, ServiceFailure>?.self) { group in
+            group.addTask { await fetch(message) }
+            group.addTask {
+                do { try await Task.sleep(for: limit) } catch { return nil }
+                return .failure(.unreachable("the service did not answer within \(limit)"))
+            }
+            defer { group.cancelAll() }
+            for await outcome in group {
+                if let outcome { return outcome }
+                // The time was not up: the call as a whole was cancelled, and the other task says so.
+            }
+            return .failure(.cancelled)
+        }
+    }
+
+    private static func fetch(_ message: HTTPClientRequest) async -> Result<ServiceAnswer, ServiceFailure> {
+        do {
+            let response = try await client.execute(message, deadline: .distantFuture)
+            let body = try await response.body.collect(upTo: EntitlementBody.maximumSize)
+            return .success(
+                ServiceAnswer(
+                    status: Int(response.status.code),
+                    headers: response.headers,
+                    body: Array(body.readableBytesView)
+                )
+            )
+        } catch is NIOTooManyBytesError {
+            return .failure(.unreadable("the answer is too large", httpStatus: 0))
+        } catch is CancellationError {
+            return .failure(.cancelled)
+        } catch let error as HTTPClientError where error == .cancelled {
+            return .failure(.cancelled)
+        } catch let error as HTTPClientError where error == .invalidURL || error == .emptyScheme || error == .emptyHost
+        {
+            return .failure(.unreachable("the URL of the service is none"))
+        } catch is HTTPParserError {
+            return .failure(.unreadable("the service does not speak HTTP", httpStatus: 0))
+        } catch {
+            return .failure(.unreachable("the service cannot be reached"))
+        }
+    }
+}

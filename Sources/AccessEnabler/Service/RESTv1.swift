@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import MediaTokens
+internal import NIOHTTP1
+
+/// The service's REST API v1, with the registration codes that go with it.
+struct RESTv1: EntitlementInterface {
+    let connection: ServiceConnection
+    let requestor: String
+    let device: String
+    let clock: @Sendable () -> Timestamp
+
+    private var common: [(String, String)] { [("requestor", requestor), ("deviceId", device)] }
+
+    private func request(_ path: String..., query: [(String, String)] = []) -> ServiceRequest {
+        ServiceRequest(path: ["api", "v1"] + path, query: common + query)
+    }
+
+    func configuration() async throws(ServiceFailure) -> ServiceConfiguration {
+        var request = ServiceRequest(path: ["api", "v1", "config", requestor])
+        request.accept = "application/xml"
+        return try await connection.send(request).xml { bytes throws(EntitlementBodyError) in
+            try ServiceConfiguration(xml: bytes)
+        }
+    }
+
+    func beginLogin(_ login: LoginRequest) async throws(ServiceFailure) -> LoginStep {
+        if login.mvpd.isTempPass {
+            try await beginTemporaryAccess(login)
+            return .done
+        }
+        var request = ServiceRequest(method: .POST, path: ["reggie", "v1", requestor, "regcode"])
+        request.isRepeatable = false
+        request.form = common + [("format", "json"), ("mvpd", login.mvpd.id)]
+        let registered = try await connection.value(RegistrationCode.self, request)
+        var query = [("reg_code", registered.code), ("requestor_id", requestor), ("mso_id", login.mvpd.id)]
+        if let data = login.data.json { query.append(("generic_data", data)) }
+        // The redirect URL must be the last.
+        query += [
+            ("domain_name", login.domain), ("noflash", "true"), ("no_iframe", "true"),
+            ("redirect_url", login.redirectURL),
+        ]
+        return .navigate(
+            url: connection.url + ServiceRequest(path: ["api", "v1", "authenticate"], query: query).target,
+            code: registered.code,
+            expires: registered.expires.map(Timestamp.init(millisecondsSince1970:))
+        )
+    }
+
+    /// What the client needs of a registration code.
+    private struct RegistrationCode: Decodable, Sendable {
+        let code: String
+        /// Milliseconds since 1970, as a number or a text.
+        let expires: Int64?
+
+        private enum Key: String, CodingKey { case code, expires }
+
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: Key.self)
+            code = try members.decode(String.self, forKey: .code)
+            expires =
+                (try? members.decode(Int64.self, forKey: .expires))
+                ?? (try? members.decode(String.self, forKey: .expires)).flatMap { Int64($0) }
+        }
+    }
+
+    private func beginTemporaryAccess(_ login: LoginRequest) async throws(ServiceFailure) {
+        var request = ServiceRequest(method: .POST, path: ["api", "v1", "authenticate", "freepreview"])
+        request.isRepeatable = false
+        request.form = common + [("requestor_id", requestor), ("mso_id", login.mvpd.id), ("domain_name", login.domain)]
+        if let data = login.data.json { request.form?.append(("generic_data", data)) }
+        _ = try await connection.send(request)
+    }
+
+    func viewer(_ mvpd: String?, code: String?) async throws(ServiceFailure) -> KnownViewer? {
+        if let code {
+            // The device that shows the code asks whether somebody has logged in by it.
+            let check = ServiceRequest(path: ["api", "v1", "checkauthn", code], query: common)
+            guard try await connection.send(check, accepting: [403, 404, 410]).status == 200 else { return nil }
+        }
+        let answer = try await connection.send(request("tokens", "authn"), accepting: [403, 404, 410, 412])
+        guard answer.status == 200 else { return nil }
+        let authentication = try answer.value(Authentication.self)
+        guard mvpd == nil || authentication.mvpd == mvpd else { return nil }
+        return KnownViewer(
+            mvpd: authentication.mvpd,
+            userID: authentication.userID,
+            expires: authentication.expires,
+            kind: .regular
+        )
+    }
+
+    func platformRequest(_ mvpd: String) async throws(ServiceFailure) -> String {
+        var request = ServiceRequest(path: ["api", "v1", requestor, "profile-requests", mvpd], query: common)
+        request.accept = "*/*"
+        return String(decoding: try await connection.send(request).body, as: UTF8.self)
+    }
+
+    func exchange(_ assertion: String, mvpd: String) async throws(ServiceFailure) {
+        var request = request("tokens", "authn")
+        request.method = .POST
+        request.isRepeatable = false
+        request.form = common + [("mvpd", mvpd), ("SAMLResponse", assertion)]
+        _ = try await connection.send(request)
+    }
+
+    func preauthorize(_ question: PreauthorizeQuestion) async throws(ServiceFailure) -> PreauthorizeResponse {
+        var request = request("preauthorize")
+        // Resources may have commas in them: each is encoded before they are joined.
+        request.query.append(("resource", question.resources.map(\.percentEncoded).joined(separator: ",")))
+        if !question.usesRemoteCache { request.query.append(("remoteCache", "false")) }
+        return try await connection.value(PreauthorizeResponse.self, request)
+    }
+
+    func authorize(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> Authorized {
+        let request = request("authorize", query: question.query)
+        let authorization = try await connection.value(Authorization.self, request)
+        try Self.check(authorization.resource, authorization.mvpd, question)
+        return Authorized(source: .mvpd, expires: authorization.expires, token: nil)
+    }
+
+    func mediaToken(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> ServiceToken {
+        let token = try await connection.value(HandedOutToken.self, request("tokens", "media", query: question.query))
+        try Self.check(token.resource, token.mvpd, question)
+        return ServiceToken(serialized: token.serializedToken, expires: token.expires)
+    }
+
+    private static func check(
+        _ resource: String,
+        _ mvpd: String,
+        _ question: AuthorizeQuestion
+    ) throws(ServiceFailure) {
+        guard resource.utf8.elementsEqual(question.resource.utf8), mvpd == question.mvpd else {
+            throw .unreadable("the answer is about something else", httpStatus: 200)
+        }
+    }
+
+    func userMetadata(_ mvpd: String) async throws(ServiceFailure) -> UserMetadata {
+        try await connection.value(UserMetadata.self, request("tokens", "usermetadata"))
+    }
+
+    func logout(_ mvpd: String, redirectURL: String) async throws(ServiceFailure) -> String? {
+        var request = request("logout")
+        request.method = .DELETE
+        _ = try await connection.send(request)
+        // The session at the provider ends in a browser.
+        let query = [("requestor_id", requestor), ("mso_id", mvpd), ("redirect_url", redirectURL)]
+        return connection.url + ServiceRequest(path: ["adobe-services", "logout"], query: query).target
+    }
+}
+
+extension AuthorizeQuestion {
+    fileprivate var query: [(String, String)] {
+        [("resource", resource)] + (data.json.map { [("generic_data", $0)] } ?? [])
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import MediaTokens
+internal import NIOHTTP1
+
+/// The service's REST API v2.
+struct RESTv2: EntitlementInterface {
+    let connection: ServiceConnection
+    let requestor: String
+    /// What both interfaces do alike: the sign-on of platforms.
+    let legacy: RESTv1
+
+    private func request(_ path: String...) -> ServiceRequest { ServiceRequest(path: ["api", "v2", requestor] + path) }
+
+    func configuration() async throws(ServiceFailure) -> ServiceConfiguration {
+        try await connection.value(ServiceConfiguration.self, request("configuration"))
+    }
+
+    func beginLogin(_ login: LoginRequest) async throws(ServiceFailure) -> LoginStep {
+        var request = request("sessions")
+        request.method = .POST
+        request.isRepeatable = false
+        request.form = [("mvpd", login.mvpd.id), ("domainName", login.domain), ("redirectUrl", login.redirectURL)]
+        if let identity = login.data.base64JSON { request.headers.append(("AP-TempPass-Identity", identity)) }
+        let session = try await connection.value(AuthenticationSession.self, request)
+        if session.action == .authorize { return .done }
+        guard session.action == .authenticate, let url = session.url, let code = session.code, !code.isEmpty else {
+            throw .unreadable("the service asks for what the client does not know", httpStatus: 200)
+        }
+        return .navigate(url: connection.absolute(url), code: code, expires: session.notAfter)
+    }
+
+    func viewer(_ mvpd: String?, code: String?) async throws(ServiceFailure) -> KnownViewer? {
+        let profiles: [String: Profile]
+        if let code {
+            profiles = try await connection.value(Profiles.self, request("profiles", "code", code)).profiles
+        } else if let mvpd {
+            profiles = try await connection.value(Profiles.self, request("profiles", mvpd)).profiles
+        } else {
+            profiles = try await connection.value(Profiles.self, request("profiles")).profiles
+        }
+        guard
+            let (id, profile) = mvpd.flatMap({ id in profiles[id].map { (id, $0) } })
+                ?? (mvpd == nil ? profiles.min { $0.key < $1.key }.map { ($0.key, $0.value) } : nil)
+        else { return nil }
+        return KnownViewer(
+            mvpd: id,
+            userID: profile.attributes["userID"]?.value.text ?? "",
+            expires: profile.notAfter,
+            kind: profile.kind
+        )
+    }
+
+    func platformRequest(_ mvpd: String) async throws(ServiceFailure) -> String {
+        try await legacy.platformRequest(mvpd)
+    }
+
+    func exchange(_ assertion: String, mvpd: String) async throws(ServiceFailure) {
+        try await legacy.exchange(assertion, mvpd: mvpd)
+    }
+
+    func preauthorize(_ question: PreauthorizeQuestion) async throws(ServiceFailure) -> PreauthorizeResponse {
+        var request = request("decisions", "preauthorize", question.mvpd)
+        request.method = .POST
+        if !question.usesRemoteCache { request.query.append(("remoteCache", "false")) }
+        request.json = try Self.body(question.resources)
+        let answer = try await connection.value(AuthorizationDecisions.self, request)
+        return PreauthorizeResponse(
+            decisions: answer.decisions.map {
+                PreauthorizeResponse.Decision(id: $0.resource, isAuthorized: $0.isAuthorized, error: $0.error)
+            }
+        )
+    }
+
+    func authorize(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> Authorized {
+        var request = request("decisions", "authorize", question.mvpd)
+        request.method = .POST
+        request.json = try Self.body([question.resource])
+        if let identity = question.data.base64JSON { request.headers.append(("AP-TempPass-Identity", identity)) }
+        let decisions = try await connection.value(AuthorizationDecisions.self, request).decisions
+        guard decisions.count == 1, let decision = decisions.first,
+            decision.resource.utf8.elementsEqual(question.resource.utf8), decision.mvpd == question.mvpd
+        else {
+            throw .unreadable("the decision is about something else", httpStatus: 200)
+        }
+        guard decision.isAuthorized else {
+            guard let error = decision.error else {
+                throw .unreadable("a denial does not say why", httpStatus: 200)
+            }
+            throw ServiceFailure(error, httpStatus: 200)
+        }
+        guard let token = decision.token else { throw .unreadable("a permission has no token", httpStatus: 200) }
+        return Authorized(
+            source: decision.source,
+            expires: decision.notAfter,
+            token: ServiceToken(serialized: token.serializedToken, expires: token.notAfter)
+        )
+    }
+
+    /// Every authorization of this interface has its token.
+    func mediaToken(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> ServiceToken {
+        guard let token = try await authorize(question).token else {
+            throw .unreadable("a permission has no token", httpStatus: 200)
+        }
+        return token
+    }
+
+    func userMetadata(_ mvpd: String) async throws(ServiceFailure) -> UserMetadata {
+        let profiles = try await connection.value(Profiles.self, request("profiles", mvpd)).profiles
+        guard let profile = profiles[mvpd] else {
+            throw ServiceFailure(
+                Status(.authenticatedProfileMissing, by: .v2, message: "nobody is authenticated")
+                    ?? Status(status: 403, code: StatusCode.authenticatedProfileMissing.rawValue),
+                httpStatus: 200
+            )
+        }
+        return UserMetadata(
+            updated: profile.notBefore,
+            encrypted: profile.attributes.filter { $0.value.state == .encrypted }.map(\.key).sorted(),
+            data: profile.attributes.mapValues(\.value)
+        )
+    }
+
+    func logout(_ mvpd: String, redirectURL: String) async throws(ServiceFailure) -> String? {
+        var request = request("logout", mvpd)
+        request.query = [("redirectUrl", redirectURL)]
+        let logouts = try await connection.value(Logouts.self, request).logouts
+        guard let logout = logouts[mvpd], logout.actionType == "interactive", let url = logout.url else { return nil }
+        return connection.absolute(url)
+    }
+
+    private static func body(_ resources: [String]) throws(ServiceFailure) -> [UInt8] {
+        do { return try EntitlementBody.json(["resources": resources]) } catch {
+            throw .unreadable("the resources cannot be written as JSON", httpStatus: 0)
+        }
+    }
+}
+
+extension ServiceConnection {
+    /// A URL of the service, from one or from a path of it.
+    func absolute(_ target: String) -> String { target.hasPrefix("/") ? url + target : target }
+}
+
+extension MetadataValue {
+    /// The text, where it is one.
+    var text: String? {
+        if case .text(let text) = self { return text }
+        return nil
+    }
+}

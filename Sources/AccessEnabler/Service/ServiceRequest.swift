@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import NIOHTTP1
+
+/// A question to a service.
+struct ServiceRequest {
+    var method: HTTPMethod = .GET
+    /// Segments of the path, as they are: they are encoded where they are sent.
+    var path: [String]
+    var query: [(String, String)] = []
+    var headers: [(String, String)] = []
+    /// Members of a form, in the body.
+    var form: [(String, String)]?
+    /// JSON, in the body.
+    var json: [UInt8]?
+    var accept = "application/json"
+    /// Whether it does no harm to ask twice.
+    var isRepeatable = true
+    /// Whether the application shows its access token.
+    var isAuthorized = true
+
+    /// The path with the query, for behind the service's URL.
+    var target: String {
+        let path = path.map { "/" + $0.percentEncoded }.joined()
+        return query.isEmpty ? path : "\(path)?\(query.formEncoded)"
+    }
+}
+
+/// An answer of a service.
+struct ServiceAnswer {
+    let status: Int
+    let headers: HTTPHeaders
+    let body: [UInt8]
+
+    var isJSON: Bool { headers.first(name: "content-type")?.lowercased().contains("json") ?? false }
+    var isXML: Bool { headers.first(name: "content-type")?.lowercased().contains("xml") ?? false }
+}
+
+extension [(String, String)] {
+    /// As the query of a URL and as a form (`application/x-www-form-urlencoded`).
+    var formEncoded: String { map { "\($0.percentEncoded)=\($1.percentEncoded)" }.joined(separator: "&") }
+}
+
+extension String {
+    /// With all but the unreserved characters encoded (RFC 3986 §2.3).
+    var percentEncoded: String {
+        var bytes: [UInt8] = []
+        let digits = [UInt8]("0123456789ABCDEF".utf8)
+        for byte in utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                bytes.append(byte)
+            default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

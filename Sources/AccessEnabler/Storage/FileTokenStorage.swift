@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import FoundationEssentials
+internal import MediaTokens
+internal import SystemPackage
+
+/// Keeps it in a file that nobody else may read, with a digest by which damage is found.
+///
+/// The file has mode 0600 and is replaced as a whole, so another process finds the old one or the new one. The digest tells
+/// accidents; whoever may write the file as this user may write a digest too.
+public actor FileTokenStorage: TokenStorage {
+    /// What is done about a file that is damaged, or that others may read: the documented `IntegrityCheckType`.
+    public enum IntegrityCheck: String, Sendable, CaseIterable {
+        /// `NONE`: it is used as far as it can be read.
+        case none = "NONE"
+        /// `ALL`: it is not used, and an error.
+        case all = "ALL"
+        /// `CLEAR`: it is not used, and the next one takes its place.
+        case clear = "CLEAR"
+    }
+
+    private let path: String
+    private let check: IntegrityCheck
+
+    /// Makes a storage; the file comes into being when something is kept. Its folder must be there.
+    public init(path: String, integrityCheck: IntegrityCheck = .all) {
+        self.path = path
+        check = integrityCheck
+    }
+
+    private struct Contents: Codable {
+        var version = 1
+        /// SHA-256 of the records as they are written, in hexadecimal.
+        var digest: String
+        var records: TokenRecords
+    }
+
+    public func load() throws(TokenStorageError) -> TokenRecords {
+        do throws(TokenStorageError) { return try read() } catch {
+            if check == .clear, error.code != .unavailable { return TokenRecords() }
+            throw error
+        }
+    }
+
+    private func read() throws(TokenStorageError) -> TokenRecords {
+        guard let bytes = try contents() else { return TokenRecords() }
+        let contents: Contents
+        do throws(EntitlementBodyError) { contents = try EntitlementBody.read(Contents.self, json: bytes) } catch {
+            throw TokenStorageError(.damaged, "\(path) cannot be read (\(error.message)); remove it and log in again")
+        }
+        if check != .none {
+            guard contents.version == 1, try Self.digest(contents.records) == contents.digest else {
+                throw TokenStorageError(.damaged, "\(path) was damaged or changed; remove it and log in again")
+            }
+        }
+        return contents.records
+    }
+
+    /// The bytes of the file; nil where there is none.
+    private func contents() throws(TokenStorageError) -> [UInt8]? {
+        do {
+            // No link: where one stands, somebody else chose what is read.
+            let file = try FileDescriptor.open(
+                FilePath(path),
+                .readOnly,
+                options: [.noFollow, .closeOnExec, .nonBlocking]
+            )
+            defer { try? file.close() }
+            let facts = try file.stat()
+            guard facts.type == .regular else {
+                throw TokenStorageError(.exposed, "\(path) is no regular file; remove it")
+            }
+            guard check == .none || facts.isPrivate else {
+                throw TokenStorageError(
+                    .exposed,
+                    "\(path) is another user's, or others may use it; run: chmod 600 \(path)"
+                )
+            }
+            var bytes: [UInt8] = []
+            while bytes.count <= EntitlementBody.maximumSize {
+                let chunk = try file.chunk()
+                if chunk.isEmpty { return bytes }
+                bytes += chunk
+            }
+            throw TokenStorageError(.damaged, "\(path) is too large; remove it and log in again")
+        } catch Errno.noSuchFileOrDirectory {
+            return nil
+        } catch let error as TokenStorageError {
+            throw error
+        } catch Errno.tooManySymbolicLinkLevels {
+            throw TokenStorageError(.exposed, "\(path) is a link; remove it")
+        } catch {
+            throw TokenStorageError(.unavailable, "\(path) cannot be read: \(error)")
+        }
+    }
+
+    public func save(_ records: TokenRecords) throws(TokenStorageError) {
+        let contents = Contents(digest: try Self.digest(records), records: records)
+        let suffix = (0..<8).map { _ in UInt8.random(in: 0...255) }.hexadecimal
+        let temporary = FilePath("\(path).\(suffix)")
+        do {
+            let bytes = try EntitlementBody.json(contents)
+            let file = try FileDescriptor.open(
+                temporary,
+                .writeOnly,
+                options: [.create, .exclusiveCreate, .noFollow, .closeOnExec],
+                permissions: .ownerReadWrite
+            )
+            do {
+                defer { try? file.close() }
+                try file.writeAll(bytes)
+            }
+            try temporary.replace(FilePath(path))
+        } catch {
+            temporary.remove()
+            throw TokenStorageError(.unavailable, "\(path) cannot be written: \(error)")
+        }
+    }
+
+    private static func digest(_ records: TokenRecords) throws(TokenStorageError) -> String {
+        do { return SHA256.digest(try EntitlementBody.json(records)).hexadecimal } catch {
+            throw TokenStorageError(.unavailable, "what is to be kept cannot be written down: \(error)")
+        }
+    }
+}
+
+extension Stat {
+    /// Whether the file is this user's, and nobody else may read or write it.
+    fileprivate var isPrivate: Bool {
+        userID == .effectiveOfThisProcess
+            && permissions.isDisjoint(with: [.groupReadWriteExecute, .otherReadWriteExecute])
+    }
+}
