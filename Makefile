@@ -1,7 +1,7 @@
 # The single door to everything. `make help` lists what is behind it.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test api-check lint format sanitize bench bench-peers bench-report bench-gate soak clean
+.PHONY: help setup build demo demo-tv test api-check lint format sanitize bench bench-peers bench-report bench-gate soak clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,7 +16,12 @@ demo: build  ## Make keys and tokens, and see verifier, gate and nginx let in an
 	@scripts/setup demo
 	@scripts/demo .build/release/playgate
 
-test:  ## Run all tests, against real Redis, SQLite, edges, OpenSSL and curl
+demo-tv: build  ## Log in, see locks and play in a browser: stand-in service, gate and nginx at http://127.0.0.1:8071/ (PORT)
+	@scripts/setup tv
+	swift build -c release --product playgate-sandbox
+	@scripts/demo-tv --listen 127.0.0.1:$(or $(PORT),8071) .build/release/playgate .build/release/playgate-sandbox
+
+test:  ## Run all tests, against real Redis, SQLite, edges, Chromium, OpenSSL and curl
 	@scripts/setup test
 	swift build --build-tests
 	@scripts/test

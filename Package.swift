@@ -177,6 +177,7 @@ let package = Package(
             dependencies: [
                 "ConfigurationReading", "MediaTokens", "Sandbox",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: settings
         ),
@@ -228,23 +229,27 @@ let package = Package(
         .testTarget(
             name: "AccessEnablerTests",
             dependencies: [
-                "AccessEnabler", "Entitlements", "GateTestSupport", "MediaTokens", "Sandbox", "StrictJSON",
+                "AccessEnabler", "ConfigurationReading", "Entitlements", "GateTestSupport", "MediaResources",
+                "MediaTokens",
+                "Sandbox",
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "SandboxTests",
             dependencies: [
-                "Entitlements", "GateTestSupport", "MediaResources", "MediaTokens", "Sandbox", "playgate",
-                "playgate-sandbox",
+                "ConfigurationReading", "Entitlements", "GateTestSupport", "MediaResources", "MediaTokens", "Sandbox",
+                "playgate", "playgate-sandbox",
             ],
+            exclude: ["YTDLP"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "PlaygateCommandTests",
             dependencies: [
                 "ConfigurationReading", "GateService", "GateTestSupport", "MediaResources", "MediaTokens", "StrictJSON",
-                "playgate",
+                "playgate", "playgate-sandbox",
             ],
             swiftSettings: settings
         ),

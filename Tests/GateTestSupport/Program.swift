@@ -40,11 +40,19 @@ package final class Program: Sendable {
             guard let number = Int32(name), number > (descriptor == nil ? 2 : 3) else { continue }
             unsafe posix_spawn_file_actions_addclose(&actions, number)
         }
+        // Threads of tests have signals blocked, and a program would never know of one that it inherits so.
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe _ = posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        unsafe sigemptyset(&none)
+        unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var words: [UnsafeMutablePointer<CChar>?] = unsafe ([program] + arguments).map { unsafe strdup($0) }
         defer { unsafe words.forEach { unsafe free($0) } }
         unsafe words.append(nil)
         var identifier: pid_t = 0
-        let result = unsafe posix_spawn(&identifier, program, &actions, nil, words, environ)
+        let result = unsafe posix_spawn(&identifier, program, &actions, &attributes, words, environ)
         guard result == 0 else { throw NotStarted(program: program, reason: result) }
         self.identifier = identifier
         _ = Self.running.withLock { $0.insert(identifier) }

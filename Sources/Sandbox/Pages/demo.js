@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+// A programmer's application in a browser: it asks the service (REST API v2) who watches and what may be played, and
+// shows the media token that it gets to the gate, which stands in front of the streams.
+
+"use strict";
+
+const element = (id) => document.getElementById(id);
+
+/** What must outlive the way to the provider's login page and back; it ends with the tab. */
+const session = {
+  get: (name) => JSON.parse(sessionStorage.getItem(`playgate.${name}`)),
+  set: (name, value) => sessionStorage.setItem(`playgate.${name}`, JSON.stringify(value)),
+  forget: (...names) => names.forEach((name) => sessionStorage.removeItem(`playgate.${name}`)),
+};
+
+/** Somebody says no, or nothing that can be understood. `facts` has the members of the service's enhanced errors. */
+class Refusal extends Error {
+  constructor(by, facts) {
+    super(facts.message || "There is no reason given.");
+    this.by = by;
+    this.facts = facts;
+  }
+}
+
+// What to do, by the action of a refusal; an action that is not here is shown as it is.
+const advice = {
+  none: "Nothing: asking again changes nothing.",
+  configuration: "Somebody must mend the configuration of the service.",
+  "application-registration": "Reload this page: it then registers anew.",
+  authentication: "Log in again.",
+  authorization: "Choose it again: this asks for a new media token.",
+  retry: "Try again in a moment.",
+};
+
+// Who says no.
+const headings = {
+  service: "Refused by the service",
+  gate: "Refused by the gate",
+  nobody: "No answer",
+  page: "A fault of this page",
+};
+
+// What the gate's codes mean. It answers an edge with no body: the code comes in a header.
+const gateCodes = {
+  media_token_missing: ["A media token is needed to play this.", "authorization"],
+  token_conflict: ["Two different media tokens were shown at once.", "authorization"],
+  untrusted_signature: ["The signature of the media token is not trusted.", "authorization"],
+  signature_length: ["The signature of the media token is not trusted.", "authorization"],
+  key_out_of_scope: ["The signature of the media token is not trusted for this.", "authorization"],
+  no_usable_key: ["The gate has no key that is valid now.", "configuration"],
+  requestor_mismatch: ["The media token was issued to another requestor.", "authorization"],
+  resource_mismatch: ["The media token is good for something else.", "authorization"],
+  issued_in_future: ["The media token is not valid yet.", "authorization"],
+  expired: ["The media token has expired.", "authorization"],
+  mvpd_not_allowed: ["Viewers of this TV provider may not play this now.", "none"],
+  rating_not_allowed: ["The rating of this is not allowed.", "none"],
+  token_revoked: ["The media token was revoked.", "authorization"],
+  session_revoked: ["The session was revoked after the media token was issued.", "authorization"],
+  mvpd_revoked: ["The tokens of this TV provider were revoked.", "none"],
+  token_already_used: ["The media token was used before: it starts one playback only.", "authorization"],
+  use_store_full: ["The gate has no room to record one more use.", "retry"],
+  use_store_unavailable: ["It could not be found out whether the media token was used before.", "retry"],
+  gate_overloaded: ["The gate has too much to do.", "retry"],
+  unknown_media: ["The gate does not know this media.", "none"],
+  invalid_path: ["The gate does not know this path.", "none"],
+  peer_not_trusted: ["The gate does not trust the server that asks it.", "configuration"],
+  edge_request_invalid: ["The gate does not understand the server that asks it.", "configuration"],
+};
+
+// Asking the service
+
+/** Sends a request; what is not answered with JSON and a good status is a refusal. */
+async function send(path, { method = "POST", form, json, headers = {} }) {
+  let response;
+  let answer;
+  try {
+    response = await fetch(path, {
+      method,
+      headers: { Accept: "application/json", ...(json && { "Content-Type": "application/json" }), ...headers },
+      body: json ? JSON.stringify(json) : form && new URLSearchParams(form),
+      cache: "no-store",
+      signal: AbortSignal.timeout(20000),
+    });
+    answer = await response.json();
+  } catch (error) {
+    if (response && error.name !== "TimeoutError") {
+      const message = `The service gave an answer that cannot be read (status ${response.status}).`;
+      throw new Refusal("nobody", { code: "unreadable_answer", action: "retry", message });
+    }
+    throw new Refusal("nobody", { code: "network_error", action: "retry", message: "The service does not answer." });
+  }
+  if (response.ok) return answer;
+  // Registration says `error` alone, as OAuth does.
+  const isOAuth = typeof answer.error === "string";
+  const words = isOAuth ? { code: answer.error, message: "The service does not register this page." } : {};
+  throw new Refusal("service", { ...words, ...answer, httpStatus: response.status });
+}
+
+/** An access token: the kept one, or one for the kept registration, or for a new one. */
+async function accessToken() {
+  const kept = session.get("access");
+  if (kept && kept.until > Date.now()) return kept.token;
+  const client = session.get("client") || await register();
+  const form = { grant_type: "client_credentials", client_id: client.id, client_secret: client.secret };
+  const answer = await send("/o/client/token", { form });
+  session.set("access", { token: answer.access_token, until: Date.now() + ((answer.expires_in || 600) - 30) * 1000 });
+  return answer.access_token;
+}
+
+async function register() {
+  const answer = await send("/o/client/register", { json: { software_statement: demo.softwareStatement } });
+  const client = { id: answer.client_id, secret: answer.client_secret };
+  session.set("client", client);
+  return client;
+}
+
+/** Calls REST API v2 as this device. A registration that the service does not know any more is renewed, once. */
+async function call(path, options = {}, isSecond = false) {
+  try {
+    const headers = {
+      Authorization: `Bearer ${await accessToken()}`,
+      "AP-Device-Identifier": `fingerprint ${deviceIdentifier()}`,
+      // Some temporary access wants to know who asks; this browser is nobody but itself.
+      "AP-TempPass-Identity": btoa(JSON.stringify({ device: deviceIdentifier() })),
+      "X-Device-Info": btoa(JSON.stringify({ primaryHardwareType: "Desktop", model: "Browser", osName: "Web" })),
+    };
+    return await send(`/api/v2/${encodeURIComponent(demo.requestor)}/${path}`, { method: "GET", ...options, headers });
+  } catch (error) {
+    const isStale = error.facts?.httpStatus === 401 || error.facts?.code === "invalid_client";
+    if (!isStale || isSecond) throw error;
+    session.forget("client", "access");
+    return call(path, options, true);
+  }
+}
+
+/** A random name of this browser, in Base64: the service knows the login by it. */
+function deviceIdentifier() {
+  let name = localStorage.getItem("playgate.device");
+  if (!name) {
+    name = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(24))));
+    localStorage.setItem("playgate.device", name);
+  }
+  return name;
+}
+
+// Logging in and out
+
+let demo;
+let mvpd;
+
+async function begin() {
+  element("title").textContent = document.title = demo.title;
+  say("Asking whether you are logged in…");
+  const [{ profiles }, { requestor }] = await Promise.all([call("profiles"), call("configuration")]);
+  const providers = requestor.mvpds;
+  // Temporary access has no login: it counts where it was chosen, with a profile or without.
+  const chosen = session.get("mvpd");
+  const isKnown = chosen && (profiles[chosen.id] || chosen.isDirect);
+  mvpd = isKnown ? chosen.id : Object.keys(profiles).find((id) => profiles[id].type !== "temporary");
+  const isBack = session.get("leaving");
+  session.forget("leaving");
+  element("account").hidden = !mvpd;
+  element("chooser").hidden = Boolean(mvpd);
+  element("shelf").hidden = false;
+  element("shelf-title").textContent = mvpd ? "What is on" : "For everybody";
+  if (!mvpd) {
+    element("providers").replaceChildren(...providers.map(providerRow));
+    element("items").replaceChildren(...demo.items.filter((item) => !item.protected).map((item) => itemCard(item).row));
+    const login = "You are not logged in: the login was not completed.";
+    return say({ login, logout: "You are logged out." }[isBack] || "You are not logged in.");
+  }
+  element("provider").textContent = providers.find((one) => one.id === mvpd)?.displayName || mvpd;
+  await showItems();
+}
+
+function providerRow(provider) {
+  const button = make("button", { type: "button" });
+  button.dataset.mvpd = provider.id;
+  button.append(make("span", {}, provider.displayName));
+  if (provider.isTempPass) button.append(make("small", {}, "Temporary access, without a login"));
+  button.addEventListener("click", () => attempt(button, () => logIn(provider)));
+  const row = make("li");
+  row.append(button);
+  return row;
+}
+
+async function logIn(provider) {
+  say(`Going to ${provider.displayName}…`);
+  const here = location.origin + location.pathname;
+  const form = { mvpd: provider.id, domainName: location.hostname, redirectUrl: here };
+  const answer = await call("sessions", { method: "POST", form });
+  const isDirect = answer.actionName === "authorize";
+  session.set("mvpd", { id: provider.id, isDirect });
+  if (isDirect) return beginAgain();
+  if (answer.actionName !== "authenticate" || !answer.url) {
+    const missing = (answer.missingParameters || []).join(", ");
+    throw new Refusal("service", { code: answer.actionName, message: `The login cannot begin; missing: ${missing}.` });
+  }
+  session.set("leaving", "login");
+  location.assign(new URL(answer.url, location.origin));
+}
+
+async function logOut() {
+  say("Logging out…");
+  const here = encodeURIComponent(location.origin + location.pathname);
+  const { logouts } = await call(`logout/${encodeURIComponent(mvpd)}?redirectUrl=${here}`);
+  const next = logouts[mvpd];
+  session.forget("mvpd");
+  if (next?.url && next.actionType !== "none") {
+    session.set("leaving", "logout");
+    return location.assign(new URL(next.url, location.origin));
+  }
+  await beginAgain();
+  say("You are logged out.");
+}
+
+/** Begins on the same page: what had the focus is gone. */
+async function beginAgain() {
+  await begin();
+  document.querySelector(mvpd ? ".card" : "#providers button")?.focus();
+}
+
+// The grid
+
+async function showItems() {
+  const cards = demo.items.map((item) => itemCard(item));
+  element("items").replaceChildren(...cards.map((card) => card.row));
+  say("Asking what you may play…");
+  const locked = demo.items.filter((item) => item.protected).map((item) => item.resource);
+  const decisions = await preauthorize([...new Set(locked)]);
+  for (const card of cards.filter((card) => card.item.protected)) {
+    const decision = decisions.find((one) => one.resource === card.item.resource);
+    const reason = decision?.error?.details || decision?.error?.message || "not included.";
+    if (decision) card.show(decision.authorized ? "open" : "locked", decision.authorized ? "Included" : `Locked: ${reason}`);
+  }
+  const count = decisions.filter((one) => one.authorized).length;
+  say(`You may play ${count} of ${decisions.length} protected programmes.`);
+}
+
+/** Locks and unlocks: for the eye only, and never a reason to play. The service takes five resources at a time. */
+async function preauthorize(resources) {
+  const calls = [];
+  for (let start = 0; start < resources.length; start += 5) {
+    const json = { resources: resources.slice(start, start + 5) };
+    calls.push(call(`decisions/preauthorize/${encodeURIComponent(mvpd)}`, { method: "POST", json }));
+  }
+  return (await Promise.all(calls)).flatMap((answer) => answer.decisions);
+}
+
+function itemCard(item) {
+  const button = make("button", { type: "button", className: "card" });
+  const art = make("span", { className: "art" });
+  const words = make("span", { className: "words" });
+  const state = make("span", { className: "state" });
+  const about = make("span", { className: "about" }, item.description);
+  words.append(make("span", { className: "name" }, item.title), about, state);
+  button.append(art, words);
+  button.dataset.media = item.media;
+  button.addEventListener("click", () => open(item));
+  const row = make("li");
+  row.append(button);
+  const show = (name, text) => {
+    button.dataset.state = name;
+    state.textContent = text;
+    art.replaceChildren(symbol(name === "free" ? "open" : name));
+  };
+  if (item.protected) show("unknown", "Asking…");
+  else show("free", "Plays without a token");
+  return { item, row, show };
+}
+
+// Playing
+
+/** What is on the stage: an item, the token that it was started with, and a signal for when it leaves. */
+let playback;
+
+async function open(item) {
+  element("stage-title").textContent = item.title;
+  element("stage").showModal();
+  element("video").focus();
+  playback = { item, end: new AbortController() };
+  const current = playback;
+  await attempt(null, async () => {
+    if (item.protected) {
+      say("Asking for a media token…");
+      const json = { resources: [item.resource] };
+      const answer = await call(`decisions/authorize/${encodeURIComponent(mvpd)}`, { method: "POST", json });
+      const decision = answer.decisions[0];
+      if (!decision?.authorized || !decision.token) throw new Refusal("service", decision?.error || {});
+      current.token = decision.token;
+    }
+    current.end.signal.throwIfAborted();
+    await play(current);
+  }, current.end.signal);
+}
+
+/** Shows the token in a cookie for this item alone, and starts the stream. */
+async function play({ item, token, end }) {
+  if (token) {
+    const life = Math.max(1, Math.floor((token.notAfter - token.notBefore) / 1000));
+    setCookie(item, token.serializedToken, life);
+  }
+  say("Showing the media token to the gate…");
+  await openStream(element("video"), new URL(item.path, location.origin), end.signal);
+  end.signal.throwIfAborted();
+  // Where a browser does not start by itself, the viewer does.
+  await element("video").play().catch(() => undefined);
+  element("replay").hidden = !token;
+  say("Playing.");
+}
+
+function setCookie(item, value, seconds) {
+  const folder = item.path.slice(0, item.path.lastIndexOf("/") + 1);
+  document.cookie = `media_token=${value}; path=${folder}; max-age=${seconds}; samesite=strict`;
+}
+
+/** What nobody should do: start a second playback with a token. */
+async function replay() {
+  const { item, token } = playback;
+  stop();
+  playback = { item, token, end: new AbortController() };
+  await attempt(null, () => play(playback), playback.end.signal);
+}
+
+function stop() {
+  playback.end.abort();
+  const video = element("video");
+  video.pause();
+  video.removeAttribute("src");
+  video.load();
+  setCookie(playback.item, "", 0);
+  element("refusal").hidden = true;
+  element("screen").hidden = false;
+}
+
+function closed() {
+  stop();
+  playback = undefined;
+  element("replay").hidden = true;
+  element("stage-status").textContent = "";
+}
+
+// Streams: HLS with fragmented MP4, appended to a media source; native where a browser has none
+
+/** A part of a stream. What the gate refuses has its reason in headers. */
+async function part(url, signal) {
+  const response = await fetch(url, { cache: "no-store", signal });
+  if (response.ok) return response;
+  const code = response.headers.get("X-Playgate-Code");
+  const [message, action] = gateCodes[code]
+    || (code ? ["The gate does not take this media token.", "authorization"] : ["The stream cannot be had now.", "retry"]);
+  const trace = response.headers.get("X-Playgate-Trace");
+  throw new Refusal(code ? "gate" : "nobody", { message, action, code: code || `http_${response.status}`, trace });
+}
+
+async function openStream(video, masterURL, signal) {
+  // The first variant: there is but one.
+  const master = (await (await part(masterURL, signal)).text()).split(/\r?\n/);
+  const place = master.findIndex((line) => line.startsWith("#EXT-X-STREAM-INF:"));
+  const url = new URL(master[place + 1], masterURL);
+  const type = `video/mp4; codecs="${/CODECS="([^"]*)"/.exec(master[place])?.[1] || ""}"`;
+  if (!window.MediaSource?.isTypeSupported(type)) {
+    video.src = url;
+    return;
+  }
+  const list = (await (await part(url, signal)).text()).split(/\r?\n/);
+  const first = /^#EXT-X-MAP:.*URI="([^"]*)"/m.exec(list.join("\n"))[1];
+  const parts = [first, ...list.filter((line) => line && !line.startsWith("#"))].map((name) => new URL(name, url));
+  const source = new MediaSource();
+  video.src = URL.createObjectURL(source);
+  await event(source, "sourceopen", signal);
+  URL.revokeObjectURL(video.src);
+  const buffer = source.addSourceBuffer(type);
+  source.duration = list.reduce((sum, line) => sum + (parseFloat(line.split("#EXTINF:")[1]) || 0), 0);
+  for (const url of parts.slice(0, 2)) await append(buffer, url, signal);
+  // The rest comes while it plays.
+  fill(video, source, buffer, parts.slice(2), signal).catch((error) => refuse(error, signal));
+}
+
+async function fill(video, source, buffer, parts, signal) {
+  for (const url of parts) {
+    const ahead = () => video.buffered.length ? video.buffered.end(video.buffered.length - 1) - video.currentTime : 0;
+    while (ahead() > 6) await event(video, "timeupdate seeking", signal);
+    await append(buffer, url, signal);
+  }
+  source.endOfStream();
+}
+
+async function append(buffer, url, signal) {
+  const bytes = await (await part(url, signal)).arrayBuffer();
+  signal.throwIfAborted();
+  const done = event(buffer, "updateend", signal);
+  buffer.appendBuffer(bytes);
+  await done;
+}
+
+/** Waits for the first of the events. */
+function event(target, names, signal) {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    for (const name of names.split(" ")) target.addEventListener(name, resolve, { once: true, signal });
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+// What is shown
+
+function make(name, properties = {}, text = "") {
+  const made = Object.assign(document.createElement(name), properties);
+  made.textContent = text;
+  return made;
+}
+
+function symbol(name) {
+  const [svg, use] = ["svg", "use"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
+  use.setAttribute("href", `#${name}`);
+  svg.setAttribute("aria-hidden", "true");
+  svg.append(use);
+  return svg;
+}
+
+/** Says what goes on, where it is seen: behind an open stage nothing is. */
+function say(text) { element(element("stage").open ? "stage-status" : "status").textContent = text; }
+
+/** Does something for a viewer; what goes wrong is shown. */
+async function attempt(button, body, signal) {
+  element("fault").hidden = true;
+  if (button) button.disabled = true;
+  try {
+    await body();
+  } catch (error) {
+    refuse(error, signal);
+  } finally {
+    if (button) button.disabled = false;
+  }
+}
+
+function refuse(error, signal) {
+  // The viewer went on to something else.
+  if (signal?.aborted) return;
+  if (!(error instanceof Refusal)) console.error(error);
+  const isStaged = element("stage").open;
+  const panel = element(isStaged ? "refusal" : "fault");
+  if (isStaged) {
+    stop();
+    element("screen").hidden = true;
+  }
+  say(isStaged ? "Not playing." : "");
+  const unknown = { message: "Something went wrong in this page.", code: error.name, action: "retry" };
+  const { by = "page", facts = unknown } = error;
+  const rows = make("dl");
+  const row = (name, ...values) => {
+    const value = make("dd");
+    value.append(...values);
+    rows.append(make("dt", {}, name), value);
+  };
+  if (facts.action) row("What to do", advice[facts.action] || facts.action);
+  if (facts.code) row("Code", make("code", { className: "code" }, facts.code));
+  if (facts.action) row("Action", make("code", { className: "action" }, facts.action));
+  if (facts.trace) row("Trace", make("code", { className: "trace" }, facts.trace));
+  const message = make("p", { className: "message" }, facts.message || error.message);
+  panel.replaceChildren(make("h3", {}, headings[by]), message);
+  if (facts.details && facts.details !== facts.message) panel.append(make("p", { className: "details" }, facts.details));
+  panel.append(rows);
+  if (facts.action === "authentication") {
+    const again = make("button", { type: "button" }, "Log in again");
+    again.addEventListener("click", () => {
+      session.forget("mvpd");
+      element("stage").close();
+      attempt(null, beginAgain);
+    });
+    panel.append(again);
+  }
+  panel.hidden = false;
+  panel.focus();
+}
+
+element("logout").addEventListener("click", () => attempt(element("logout"), logOut));
+element("replay").addEventListener("click", replay);
+element("close").addEventListener("click", () => element("stage").close());
+element("stage").addEventListener("close", closed);
+attempt(null, async () => {
+  demo = await send("/sandbox/demo.json", { method: "GET" });
+  await begin();
+});

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import HTTPTypes
+internal import Hummingbird
+internal import MediaTokens
+internal import StrictJSON
+
+/// Concurrency Monitoring: how many streams a household watches at once.
+///
+/// Of the three shapes in which a conflict is printed, this is the one that answers a call.
+struct ConcurrencyEndpoints: Sendable {
+    let core: SandboxCore
+
+    /// When a stream must be heard of again, and when it has ended otherwise.
+    private static let heartbeat: Int64 = 60_000
+    private static let lifetime: Int64 = 90_000
+
+    /// What cannot be changed once it is said.
+    private static let immutable: Set<String> = [
+        "package", "channel", "platform", "assetId", "idp", "mvpd", "hba_status", "hba", "mobileDevice",
+    ]
+
+    var all: [Endpoint] {
+        [
+            Endpoint(.get, "/v2/metadata", .concurrency, .plain) { call in
+                _ = try application(call)
+                return .json(.array(core.configuration.concurrency.requiredMetadata.map { .string($0) }))
+            },
+            Endpoint(.post, "/v2/sessions/:idp/:subject", .concurrency, .plain, start),
+            Endpoint(.post, "/v2/sessions/:idp/:subject/:session", .concurrency, .plain, beat),
+            Endpoint(.delete, "/v2/sessions/:idp/:subject/:session", .concurrency, .plain, end),
+            Endpoint(.get, "/v2/runningStreams/:idp/:subject", .concurrency, .plain, list),
+        ]
+    }
+
+    private func start(_ call: Call) async throws -> Response {
+        let application = try application(call)
+        let household = try household(call)
+        let policy = core.configuration.concurrency
+        let metadata = metadata(call)
+        let missing = policy.requiredMetadata.filter { metadata[$0] == nil }
+        guard missing.isEmpty else { return Self.obligation(missing) }
+        let stream = WatchedStream(
+            id: RandomText.uuid,
+            provider: call.segment("idp"),
+            subject: call.segment("subject"),
+            household: household,
+            application: application,
+            metadata: metadata,
+            terminationCode: RandomText.short,
+            started: call.now,
+            expires: call.now.advanced(byMilliseconds: Self.lifetime)
+        )
+        let terminated = (call.header("X-Terminate") ?? "").split(separator: ",").map { $0.filter { $0 != " " } }
+        let conflicts = try await core.store.start(stream, ending: Set(terminated), at: call.now) { running in
+            guard running.count >= policy.limit else { return [] }
+            return policy.strategy == .rejectNew ? nil : Array(running.prefix(running.count - policy.limit + 1))
+        }
+        if let conflicts { return conflict(conflicts) }
+        var response = accepted(call)
+        response.headers[.location] = stream.id
+        return response
+    }
+
+    private func beat(_ call: Call) async throws -> Response {
+        var stream = try await stream(call)
+        guard stream.expires > call.now else { return Self.gone(stream) }
+        for (name, value) in metadata(call) where !(Self.immutable.contains(name) && stream.metadata[name] != nil) {
+            stream.metadata[name] = value
+        }
+        stream.expires = call.now.advanced(byMilliseconds: Self.lifetime)
+        guard try await core.store.update(stream, at: call.now) else { return Self.gone(stream) }
+        return accepted(call)
+    }
+
+    private func end(_ call: Call) async throws -> Response {
+        var stream = try await stream(call)
+        guard stream.expires > call.now else { return Self.gone(stream) }
+        stream.expires = call.now
+        guard try await core.store.update(stream, at: call.now) else { return Self.gone(stream) }
+        return .empty(.accepted)
+    }
+
+    private func list(_ call: Call) async throws -> Response {
+        _ = try application(call)
+        let streams = try await core.store.streams(household(call), at: call.now)
+        guard let first = streams.map(\.expires).min() else {
+            return .json(.object([("runningStreams", .array([])), ("otherStreams", .number(0))]))
+        }
+        let shown = streams.map { stream in
+            JSONText.object([
+                ("sessionId", .string(stream.id)), ("startTime", .number(stream.started.millisecondsSince1970)),
+                ("applicationId", .string(stream.application)), ("applicationName", .string(stream.application)),
+                ("terminationCode", .string(stream.terminationCode)), ("metadata", stream.metadata.json),
+            ])
+        }
+        return .json(.object([("runningStreams", .array(shown))]), headers: [.expires: first.httpDate])
+    }
+
+    // MARK: Who asks about whom
+
+    /// The application's id: the user of `Authorization: Basic`.
+    private func application(_ call: Call) throws -> String {
+        let parts = (call.headers[.authorization] ?? "").split(separator: " ")
+        guard parts.count == 2, parts[0].lowercased() == "basic",
+            let bytes = Base64.decode([UInt8](parts[1].utf8)),
+            let name = String(validating: bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self), !name.isEmpty,
+            name.utf8.count <= 128
+        else { throw Refusal(401, "Say which application asks: Authorization: Basic, with its id as the user.") }
+        return name
+    }
+
+    /// The household of a viewer, who is named by the session GUID of media tokens or by the provider's own id; somebody
+    /// who is not known is a household alone.
+    private func household(_ call: Call) throws -> String {
+        let (provider, subject) = (call.segment("idp"), call.segment("subject"))
+        guard core.configuration.provider(provider) != nil else { throw Refusal(404, "There is no such idp.") }
+        for household in core.configuration.households {
+            let isHere = household.users.contains { user in
+                user.id == subject
+                    || core.configuration.requestors.contains { requestor in
+                        Viewer.guid(user: user.id, provider: provider, requestor: requestor.id) == subject
+                    }
+            }
+            if isHere { return household.id }
+        }
+        return "\(provider)\n\(subject)"
+    }
+
+    private func stream(_ call: Call) async throws -> WatchedStream {
+        _ = try application(call)
+        let stream = try await core.store.stream(
+            call.segment("session"),
+            provider: call.segment("idp"),
+            subject: call.segment("subject")
+        )
+        guard let stream else { throw Refusal(404, "There is no such session.") }
+        return stream
+    }
+
+    /// What a stream comes with, in the query or in the form.
+    private func metadata(_ call: Call) -> [String: String] {
+        call.query.others(than: []).merging(call.form.others(than: []), uniquingKeysWith: { $1 })
+    }
+
+    // MARK: Answers
+
+    private func accepted(_ call: Call) -> Response {
+        var response = Response.empty(.accepted)
+        response.headers[.cacheControl] = "no-store"
+        response.headers[.expires] = call.now.advanced(byMilliseconds: Self.heartbeat).httpDate
+        return response
+    }
+
+    private static func obligation(_ names: [String]) -> Response {
+        .json(
+            .object([
+                ("associatedAdvice", .array([])),
+                (
+                    "obligations",
+                    .object([
+                        ("namespace", .string("adobe.primetime.cm")), ("action", .string("refresh")),
+                        ("arguments", .array(names.map { .string($0) })),
+                    ])
+                ),
+            ]),
+            status: .badRequest
+        )
+    }
+
+    private func conflict(_ streams: [WatchedStream]) -> Response {
+        let limit = core.configuration.concurrency.limit
+        let conflicts = streams.map { stream -> (String, JSONText) in
+            (
+                stream.id,
+                .array([
+                    .object([
+                        ("terminationCode", .string(stream.terminationCode)), ("metadata", stream.metadata.json),
+                        ("channel", .string(stream.metadata["channel"] ?? "Unknown")),
+                        ("startedAt", .string(stream.started.iso8601)),
+                        ("deviceName", .string(stream.metadata["deviceName"] ?? "Unknown")),
+                        ("applicationName", .string(stream.application)),
+                    ])
+                ])
+            )
+        }
+        let advice = JSONText.object([
+            ("type", .string("rule-violation")), ("message", .string("Number of active streams exceeded")),
+            ("policyName", .string("sandbox-policy")), ("ruleName", .string("\(limit) streams cap")),
+            ("threshold", .number(Int64(limit))), ("conflicts", .object(conflicts)),
+        ])
+        return .json(.object([("associatedAdvice", .array([advice]))]), status: .conflict)
+    }
+
+    /// Without a body where a stream has ended by itself, and with the reason where another has ended it.
+    private static func gone(_ stream: WatchedStream) -> Response {
+        guard let terminator = stream.terminator else { return .empty(.gone) }
+        let advice = JSONText.object([
+            ("type", .string("remote-termination")),
+            ("message", .string("This session was terminated by a remote user")),
+            ("terminator", .object([("applicationName", .string(terminator))])),
+        ])
+        return .json(
+            .object([("associatedAdvice", .array([advice])), ("obligations", .array([]))]),
+            status: .gone
+        )
+    }
+}

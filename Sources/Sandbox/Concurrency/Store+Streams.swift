@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import FoundationEssentials
+internal import GRDB
+internal import MediaTokens
+internal import StrictJSON
+
+/// A stream that somebody watches, as Concurrency Monitoring counts it.
+struct WatchedStream: Sendable {
+    let id: String
+    let provider: String
+    let subject: String
+    let household: String
+    let application: String
+    var metadata: [String: String]
+    /// What ends it from another device.
+    let terminationCode: String
+    let started: Timestamp
+    /// When it ends unless it is heard of again.
+    var expires: Timestamp
+    /// The application that has ended it, if one did.
+    var terminator: String?
+}
+
+extension Store {
+    /// Starts a stream in the place of others, where `admits` says so of those that its household watches then.
+    ///
+    /// - Parameters:
+    ///   - terminated: The termination codes of streams of the household that are ended for it.
+    ///   - admits: The streams to end too; nil where it is not admitted.
+    /// - Returns: The streams that are in the way; nil where it has started.
+    func start(
+        _ stream: WatchedStream,
+        ending terminated: Set<String>,
+        at now: Timestamp,
+        admits: @escaping @Sendable ([WatchedStream]) -> [WatchedStream]?
+    ) async throws -> [WatchedStream]? {
+        try await write { database in
+            try database.prune(.stream, at: now)
+            var running = try database.running(stream.household, at: now)
+            let chosen = running.filter { terminated.contains($0.terminationCode) }
+            running.removeAll { terminated.contains($0.terminationCode) }
+            guard let evicted = admits(running) else { return running }
+            for other in chosen + evicted {
+                try database.execute(
+                    sql: "UPDATE stream SET expires = ?, terminator = ? WHERE id = ?",
+                    arguments: [now.millisecondsSince1970, stream.application, other.id]
+                )
+            }
+            var stream = stream
+            if let other = chosen.first { stream.metadata["superseded"] = other.terminationCode }
+            try database.execute(
+                sql: "INSERT INTO stream VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)",
+                arguments: [
+                    stream.id, stream.provider, stream.subject, stream.household, stream.application,
+                    stream.metadata.json.line, stream.terminationCode, stream.started.millisecondsSince1970,
+                    stream.expires.millisecondsSince1970, stream.expires.forgettable,
+                ]
+            )
+            return nil
+        }
+    }
+
+    /// The stream of that id, one that has ended too.
+    func stream(_ id: String, provider: String, subject: String) async throws -> WatchedStream? {
+        try await read { database in
+            try Row.fetchOne(
+                database,
+                sql: "SELECT * FROM stream WHERE id = ? AND idp = ? AND subject = ?",
+                arguments: [id, provider, subject]
+            ).map(WatchedStream.init)
+        }
+    }
+
+    /// Writes until when a stream goes on, and its metadata; one that has ended stays so.
+    func update(_ stream: WatchedStream, at now: Timestamp) async throws -> Bool {
+        try await write { database in
+            try database.execute(
+                sql: "UPDATE stream SET expires = ?, metadata = ?, forgettable = ? WHERE id = ? AND expires > ?",
+                arguments: [
+                    stream.expires.millisecondsSince1970, stream.metadata.json.line, stream.expires.forgettable,
+                    stream.id, now.millisecondsSince1970,
+                ]
+            )
+            return database.changesCount == 1
+        }
+    }
+
+    /// The streams that a household watches, the oldest first.
+    func streams(_ household: String, at now: Timestamp) async throws -> [WatchedStream] {
+        try await read { try $0.running(household, at: now) }
+    }
+}
+
+extension Database {
+    fileprivate func running(_ household: String, at now: Timestamp) throws -> [WatchedStream] {
+        try Row.fetchAll(
+            self,
+            sql: "SELECT * FROM stream WHERE household = ? AND expires > ? ORDER BY started, rowid",
+            arguments: [household, now.millisecondsSince1970]
+        ).map(WatchedStream.init)
+    }
+}
+
+extension WatchedStream {
+    fileprivate init(_ row: Row) {
+        id = row["id"]
+        provider = row["idp"]
+        subject = row["subject"]
+        household = row["household"]
+        application = row["application"]
+        metadata = [String: String](json: row["metadata"])
+        terminationCode = row["terminationCode"]
+        started = row.time("started")
+        expires = row.time("expires")
+        terminator = row["terminator"]
+    }
+}
+
+extension [String: String] {
+    /// These texts as an object, in the order of their names.
+    var json: JSONText { .object(sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }) }
+
+    fileprivate init(json text: String) {
+        self = [:]
+        let limits = JSONLimits(depth: 2, members: Fields.limit + 1, elements: 1)
+        guard case .object(let members)? = try? JSONReader.read([UInt8](text.utf8).span, limits: limits) else { return }
+        for member in members {
+            if case .text(let value) = member.value { self[member.name] = value }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import HTTPTypes
+internal import Hummingbird
+internal import MediaTokens
+internal import NIOCore
+internal import StrictJSON
+
+/// The switches over HTTP, for tests: from this machine only.
+struct ControlEndpoints: Sendable {
+    let core: SandboxCore
+
+    var all: [Endpoint] {
+        [
+            Endpoint(.get, "/sandbox/control", nil, .plain) { call in
+                try guardLocal(call)
+                return .json(core.control.switches.shown)
+            },
+            Endpoint(.post, "/sandbox/control", nil, .plain) { call in
+                try guardLocal(call)
+                let change = try SwitchChange(call.body, configuration: core.configuration)
+                if change.expiresAuthentication { try await core.store.expireProfiles(at: call.now) }
+                if change.expiresAuthorization { try await core.store.expireAuthorizations(at: call.now) }
+                // Making a key takes a moment: it is made where it is asked for.
+                let key = change.hasWrongKey == true ? try SandboxKeys.stranger(at: call.now) : nil
+                core.control.change { switches in
+                    change.apply(to: &switches)
+                    if change.hasWrongKey != nil { switches.wrongKey = key }
+                }
+                return .empty(.noContent)
+            },
+            Endpoint(.delete, "/sandbox/control", nil, .plain) { call in
+                try guardLocal(call)
+                core.control.reset()
+                return .empty(.noContent)
+            },
+        ]
+    }
+
+    /// Refuses whoever is not on this machine, and pages of other origins that a browser on this machine shows: the name in
+    /// `Host` tells those that have had a name of theirs point here.
+    private func guardLocal(_ call: Call) throws {
+        guard call.peer?.isLoopback ?? false else {
+            throw Refusal(403, "The switches are for this machine only: ask from 127.0.0.1.")
+        }
+        guard let host = call.host, host.namesLoopback else {
+            throw Refusal(403, "The switches are for 127.0.0.1, [::1] and localhost only: ask by one of these names.")
+        }
+        if let origin = call.headers[.origin], origin != "http://\(host)" {
+            throw Refusal(403, "The switches are not for pages of other origins.")
+        }
+    }
+}
+
+extension SocketAddress {
+    var isLoopback: Bool {
+        switch self {
+        case .v4, .v6:
+            guard let text = ipAddress else { return false }
+            return text == "::1" || text.hasPrefix("127.") || text.hasPrefix("::ffff:127.")
+        case .unixDomainSocket: return true
+        }
+    }
+}
+
+extension String {
+    /// Whether this, with or without a port, is a name of this machine to itself.
+    var namesLoopback: Bool {
+        var name = self[...]
+        if name.hasPrefix("[") {
+            guard let end = name.firstIndex(of: "]") else { return false }
+            return name[...end] == "[::1]"
+        }
+        if let colon = name.firstIndex(of: ":") { name = name[..<colon] }
+        if name.lowercased() == "localhost" { return true }
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import ConfigurationReading
+internal import Entitlements
+internal import StrictJSON
+
+/// What one request changes of the switches. All of it is looked at before any of it counts.
+struct SwitchChange: Sendable {
+    private(set) var hasWrongKey: Bool?
+    private(set) var expiresAuthentication = false
+    private(set) var expiresAuthorization = false
+    private var changes: [@Sendable (inout Switches) -> Void] = []
+
+    func apply(to switches: inout Switches) { for change in changes { change(&switches) } }
+
+    /// Reads a JSON object.
+    ///
+    /// - Throws: ``Refusal`` that names what is wrong.
+    init(_ body: [UInt8], configuration: SandboxConfiguration) throws(Refusal) {
+        let value: JSONValue
+        do { value = try JSONReader.read(body.span, limits: JSONLimits(depth: 6, members: 64, elements: 256)) } catch {
+            throw Self.problem("the body", "must be a JSON object")
+        }
+        for member in try value.members("the body") {
+            let (name, value) = (member.name, member.value)
+            switch name {
+            case "faults":
+                let faults = try value.list(name).mapTyped { (value) throws(Refusal) in try Fault(value) }
+                changes.append { $0.faults = faults }
+            case "wrongKey": hasWrongKey = try value.truth(name)
+            case "clockSkew":
+                let skew = try Self.skew(value)
+                changes.append { $0.clockSkew = skew }
+            case "malformedTokens":
+                let isOn = try value.truth(name)
+                changes.append { $0.malformsTokens = isOn }
+            case "throttling":
+                let throttling = try SandboxConfiguration.Throttling(value)
+                changes.append { $0.throttling = throttling }
+            case "expireAuthentication": expiresAuthentication = try value.truth(name)
+            case "expireAuthorization": expiresAuthorization = try value.truth(name)
+            case "denied":
+                let denied = try value.list(name).mapTyped { (value) throws(Refusal) in try value.text(name) }
+                changes.append { $0.denied = denied }
+            case "degradation":
+                let rules = try value.list(name).mapTyped { (value) throws(Refusal) in
+                    try SandboxConfiguration.DegradationRule(value, configuration)
+                }
+                changes.append { $0.degradation = rules }
+            default:
+                throw Self.problem(
+                    name,
+                    """
+                    there is no such switch; there are faults, wrongKey, clockSkew, malformedTokens, throttling, \
+                    expireAuthentication, expireAuthorization, denied, degradation
+                    """
+                )
+            }
+        }
+    }
+
+    private static func skew(_ value: JSONValue) throws(Refusal) -> Int64 {
+        let text = try value.text("clockSkew")
+        let isNegative = text.hasPrefix("-")
+        guard let duration = Duration(text: isNegative ? String(text.dropFirst()) : text),
+            duration <= .seconds(3650 * 86_400)
+        else { throw problem("clockSkew", "must be a duration with or without a minus, such as -1h") }
+        return isNegative ? -duration.milliseconds : duration.milliseconds
+    }
+
+    static func problem(_ name: String, _ message: String) -> Refusal {
+        Refusal(400, "\(name.prefix(64)): \(message)")
+    }
+}
+
+extension Fault {
+    fileprivate init(_ value: JSONValue) throws(Refusal) {
+        var operation: Operation?
+        var effect: Effect?
+        var details: String?
+        times = nil
+        for member in try value.members("faults") {
+            let (name, value) = (member.name, member.value)
+            let before = effect
+            switch name {
+            case "on":
+                operation = Operation(rawValue: try value.text(name))
+                guard operation != nil else {
+                    let known = Operation.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw SwitchChange.problem("on", "must be one of \(known)")
+                }
+            case "times": times = Int(try value.number(name, in: 1...1_000_000))
+            case "details": details = try value.text(name)
+            case "code": effect = try Self.effect(ofCode: value.text(name))
+            case "status": effect = .status(Int(try value.number(name, in: 400...599)))
+            case "body": effect = .body(try value.text(name))
+            case "stall": effect = try value.truth(name) ? .stall : nil
+            case "close": effect = try value.truth(name) ? .close : nil
+            case "delay":
+                guard let duration = Duration(text: try value.text(name)), duration <= .seconds(600) else {
+                    throw SwitchChange.problem(name, "must be a duration up to 10m, such as 500ms")
+                }
+                effect = .delay(duration)
+            default:
+                throw SwitchChange.problem(
+                    name,
+                    """
+                    a fault has no such key; it has on, times and one of code (with details), status, body, stall, \
+                    close, delay
+                    """
+                )
+            }
+            if before != nil, name != "on", name != "times", name != "details" {
+                throw SwitchChange.problem(name, "a fault does one thing; make two faults of it")
+            }
+        }
+        guard let operation else { throw SwitchChange.problem("on", "is missing: what shall fail?") }
+        guard var effect else {
+            throw SwitchChange.problem("faults", "has no code, status, body, stall, close or delay: what shall happen?")
+        }
+        switch effect {
+        case .code(let code, _): effect = .code(code, details: details)
+        case .registration where operation != .register && operation != .token:
+            throw SwitchChange.problem("code", "only register and token answer with words of client registration")
+        default: break
+        }
+        self.operation = operation
+        self.effect = effect
+    }
+
+    private static func effect(ofCode name: String) throws(Refusal) -> Effect {
+        let words: [RegistrationError] = [
+            .invalidRequest, .invalidRedirectURI, .invalidSoftwareStatement, .unapprovedSoftwareStatement,
+            .invalidClient, .unauthorizedClient, .unsupportedGrantType,
+        ]
+        if let word = words.first(where: { $0.error == name }) { return .registration(word) }
+        guard let code = StatusCode(rawValue: name),
+            code.documentation(.v1) != nil || code.documentation(.v2) != nil
+        else { throw SwitchChange.problem("code", "\(name.prefix(64)) is no code of the service; see /sandbox/errors") }
+        return .code(code, details: nil)
+    }
+}
+
+extension SandboxConfiguration.Throttling {
+    fileprivate init?(_ value: JSONValue) throws(Refusal) {
+        if case .null = value { return nil }
+        var (rate, burst) = (1, 10)
+        for member in try value.members("throttling") {
+            switch member.name {
+            case "rate": rate = Int(try member.value.number("rate", in: 1...10_000))
+            case "burst": burst = Int(try member.value.number("burst", in: 1...10_000))
+            default: throw SwitchChange.problem(member.name, "throttling has rate and burst")
+            }
+        }
+        self.init(rate: rate, burst: burst)
+    }
+}
+
+extension SandboxConfiguration.DegradationRule {
+    fileprivate init(_ value: JSONValue, _ configuration: SandboxConfiguration) throws(Refusal) {
+        var (requestor, provider, kind) = ("", "", Kind?.none)
+        for member in try value.members("degradation") {
+            switch member.name {
+            case "requestor": requestor = try member.value.text(member.name)
+            case "mvpd": provider = try member.value.text(member.name)
+            case "rule": kind = Kind(rawValue: try member.value.text(member.name))
+            default: throw SwitchChange.problem(member.name, "a rule has requestor, mvpd and rule")
+            }
+        }
+        guard configuration.requestor(requestor) != nil else {
+            throw SwitchChange.problem("requestor", "must be one of the configuration")
+        }
+        guard configuration.provider(provider) != nil else {
+            throw SwitchChange.problem("mvpd", "must be one of the configuration")
+        }
+        guard let kind else {
+            throw SwitchChange.problem(
+                "rule",
+                "must be one of \(Kind.allCases.map(\.rawValue).joined(separator: ", "))"
+            )
+        }
+        self.init(requestor: requestor, provider: provider, kind: kind)
+    }
+}
+
+extension JSONValue {
+    fileprivate func members(_ name: String) throws(Refusal) -> [Member] {
+        guard case .object(let members) = self else { throw SwitchChange.problem(name, "must be an object") }
+        return members
+    }
+
+    fileprivate func list(_ name: String) throws(Refusal) -> [JSONValue] {
+        guard case .list(let values) = self else { throw SwitchChange.problem(name, "must be a list") }
+        return values
+    }
+
+    fileprivate func text(_ name: String) throws(Refusal) -> String {
+        guard case .text(let text) = self else { throw SwitchChange.problem(name, "must be a text") }
+        return text
+    }
+
+    fileprivate func truth(_ name: String) throws(Refusal) -> Bool {
+        guard case .bool(let truth) = self else { throw SwitchChange.problem(name, "must be true or false") }
+        return truth
+    }
+
+    fileprivate func number(_ name: String, in range: ClosedRange<Int64>) throws(Refusal) -> Int64 {
+        guard case .number(let number?) = self, range.contains(number) else {
+            throw SwitchChange.problem(name, "must be from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+}
+
+extension Array {
+    /// As `map`, with what `transform` throws.
+    fileprivate func mapTyped<Value>(
+        _ transform: (Element) throws(Refusal) -> Value
+    ) throws(Refusal) -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try transform(element)) }
+        return values
+    }
+}

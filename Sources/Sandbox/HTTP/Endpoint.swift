@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import HTTPTypes
+internal import Hummingbird
+
+/// One thing that can be asked of the service.
+struct Endpoint: Sendable {
+    let method: HTTPRequest.Method
+    /// With names for what varies: `/api/v2/:provider/sessions`.
+    let path: String
+    /// What it does, for faults that are switched on, and for throttling; nil where neither applies.
+    let operation: Operation?
+    let dialect: Dialect
+    let answer: @Sendable (Call) async throws -> Response
+
+    init(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ operation: Operation?,
+        _ dialect: Dialect,
+        _ answer: @escaping @Sendable (Call) async throws -> Response
+    ) {
+        self.method = method
+        self.path = path
+        self.operation = operation
+        self.dialect = dialect
+        self.answer = answer
+    }
+}
+
+/// What can be made to fail.
+enum Operation: String, CaseIterable, Sendable {
+    case register, token, configuration, regcode, sessions, authenticate, login, profiles, preauthorize, authorize
+    case mediaToken, userMetadata, logout, concurrency
+    /// All of them.
+    case any
+}

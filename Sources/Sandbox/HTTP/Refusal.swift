@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import HTTPTypes
+internal import Hummingbird
+internal import StrictJSON
+
+/// Why an endpoint does not do what it was asked for.
+struct Refusal: Error {
+    /// Without where to read more and without a trace, which the answer gets.
+    var status: Status
+    /// The status of HTTP, where it is not that of ``status``.
+    var httpStatus: Int?
+
+    /// A code of REST API v1 or v2, with its action and message.
+    ///
+    /// - Parameters:
+    ///   - httpStatus: One of those that belong to the code, where it is not the first.
+    ///   - message: For developers, in place of the usual words.
+    init(
+        _ code: StatusCode,
+        by origin: StatusCode.Origin,
+        httpStatus: Int? = nil,
+        message: String? = nil,
+        details: String? = nil
+    ) {
+        status = .documented(code, by: origin, message: message, details: details)
+        if let httpStatus { status.status = httpStatus }
+    }
+
+    static func v1(
+        _ code: StatusCode,
+        _ httpStatus: Int? = nil,
+        message: String? = nil,
+        details: String? = nil
+    ) -> Refusal { Refusal(code, by: .v1, httpStatus: httpStatus, message: message, details: details) }
+
+    static func v2(_ code: StatusCode, message: String? = nil, details: String? = nil) -> Refusal {
+        Refusal(code, by: .v2, message: message, details: details)
+    }
+
+    /// An error in the old form, without a code.
+    init(_ httpStatus: Int, _ message: String, action: StatusAction? = nil) {
+        status = Status(status: httpStatus, code: "", message: message, action: action)
+    }
+
+    /// The answer to `call`, in its dialect.
+    func response(to call: Call) throws -> Response {
+        let told = status.told(to: call)
+        let http = HTTPResponse.Status(code: httpStatus ?? told.status)
+        switch call.dialect {
+        case .registration, .v2, .plain: return try .json(told, status: http)
+        case .v1:
+            return call.wantsJSON(default: true)
+                ? try .json(told, status: http) : .xml(try told.xml, status: http)
+        case .v1Preauthorization:
+            return try .json(PreauthorizeResponse(decisions: [], status: told), status: http)
+        case .legacy: return .xml(try told.xml, status: http)
+        case .page:
+            if call.headers[.accept]?.contains("application/json") ?? false { return try .json(told, status: http) }
+            return Page.error(told).response(status: http)
+        }
+    }
+}
+
+extension Status {
+    /// A documented code with its action and its words. One that `origin` does not say is told as the other API does.
+    static func documented(
+        _ code: StatusCode,
+        by origin: StatusCode.Origin,
+        message: String? = nil,
+        details: String? = nil
+    ) -> Status {
+        let message = message ?? code.explanation
+        return Status(code, by: origin, message: message, details: details)
+            ?? Status(code, by: origin == .v2 ? .v1 : .v2, message: message, details: details)
+            ?? Status(status: 500, code: code.rawValue, message: message, details: details, action: .noAction)
+    }
+
+    /// This with a trace, and where to read more.
+    func told(to call: Call) -> Status {
+        var told = self
+        told.trace = call.trace
+        if !code.isEmpty { told.helpURL = "\(call.origin)/sandbox/errors#\(code)" }
+        return told
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import StrictJSON
+
+extension Response {
+    /// A body of the vocabulary in JSON.
+    static func json(
+        _ value: some Encodable,
+        status: HTTPResponse.Status = .ok,
+        headers: HTTPFields = [:]
+    ) throws -> Response {
+        .bytes(try EntitlementBody.json(value), "application/json;charset=UTF-8", status: status, headers: headers)
+    }
+
+    /// A JSON text.
+    static func json(
+        _ text: JSONText,
+        status: HTTPResponse.Status = .ok,
+        headers: HTTPFields = [:]
+    ) -> Response {
+        .bytes([UInt8](text.line.utf8), "application/json;charset=UTF-8", status: status, headers: headers)
+    }
+
+    static func xml(_ text: String, status: HTTPResponse.Status = .ok) -> Response {
+        .bytes([UInt8](text.utf8), "application/xml;charset=UTF-8", status: status)
+    }
+
+    static func text(_ text: String, _ type: String = "text/plain;charset=UTF-8") -> Response {
+        .bytes([UInt8](text.utf8), type, status: .ok)
+    }
+
+    static func empty(_ status: HTTPResponse.Status) -> Response { Response(status: status) }
+
+    /// Sends a browser on.
+    static func redirect(to url: String) -> Response {
+        Response(status: .found, headers: [.location: url, .cacheControl: "no-store", .referrerPolicy: "no-referrer"])
+    }
+
+    static func bytes(
+        _ bytes: [UInt8],
+        _ type: String,
+        status: HTTPResponse.Status,
+        headers: HTTPFields = [:]
+    ) -> Response {
+        var headers = headers
+        headers[.contentType] = type
+        headers[.cacheControl] = "no-store"
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+}
+
+extension HTTPField.Name {
+    /// Says that no TV provider has answered.
+    static let playgateSandbox = of("Playgate-Sandbox")
+    static let referrerPolicy = of("Referrer-Policy")
+    static let adobeRequestID = of("Adobe-Request-Id")
+    static let adobeResponseConfidence = of("Adobe-Response-Confidence")
+    /// What a device that has registered shows later.
+    static let devicePass = of("pass_sfp")
+
+    private static func of(_ text: String) -> HTTPField.Name {
+        guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is no name of a field") }
+        return name
+    }
+}

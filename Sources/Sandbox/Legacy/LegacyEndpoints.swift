@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import HTTPTypes
+internal import Hummingbird
+internal import MediaResources
+internal import MediaTokens
+internal import StrictJSON
+
+/// What the native SDKs called, and clients in their likeness still do: long-lived tokens that the client keeps.
+struct LegacyEndpoints: Sendable {
+    let core: SandboxCore
+
+    var all: [Endpoint] {
+        [
+            Endpoint(.post, "/indiv/devices", .register, .legacy, device),
+            Endpoint(.post, "/adobe-services/session", .profiles, .legacy, session),
+            Endpoint(.post, "/adobe-services/authorize", .authorize, .legacy, authorize),
+            Endpoint(.post, "/adobe-services/shortAuthorize", .mediaToken, .legacy, shortAuthorize),
+            Endpoint(.post, "/adobe-services/preauthorize", .preauthorize, .legacy, preauthorize),
+            // As the SDKs for devices had them.
+            Endpoint(.post, "/adobe-services/1.0/sessionDevice", .profiles, .legacy, session),
+            Endpoint(.post, "/adobe-services/1.0/authorizeDevice", .authorize, .legacy, authorize),
+            Endpoint(.post, "/adobe-services/1.0/deviceShortAuthorize", .mediaToken, .legacy, shortAuthorize),
+        ]
+    }
+
+    private func device(_ call: Call) async throws -> Response {
+        .json(
+            .object([("deviceId", .string(RandomText.secret))]),
+            headers: [.devicePass: RandomText.secret]
+        )
+    }
+
+    /// The authentication token of a login that is done.
+    private func session(_ call: Call) async throws -> Response {
+        let requestor = try requestor(call)
+        _ = try await core.caller(call, for: requestor)
+        guard let session = try await core.store.session(call.parameter("reg_code") ?? "", at: call.now),
+            session.requestor == requestor.id, session.state == .done,
+            let device = call.deviceName, Device(device) == session.device
+        else { throw Refusal.v1(.authenticationSessionMissing, 403) }
+        let profiles = try await core.store.profiles(of: session.device, requestor: requestor.id)
+        guard let profile = profiles.first(where: { $0.provider == session.provider }),
+            !profile.isExpired(at: call.now)
+        else { throw Refusal.v1(.authenticationSessionExpired, 403) }
+        guard let viewer = core.viewer(profile) else { throw Refusal.v1(.identityNotRecognizedByMVPD) }
+        let token = LongLivedToken.Authentication(
+            guid: viewer.guid,
+            session: profile.session,
+            requestor: profile.requestor,
+            provider: profile.provider,
+            fingerprint: profile.device.fingerprint,
+            expires: profile.expires
+        )
+        return try answer("session", [XMLElement("authnToken", text: token.signed(by: issuer))])
+    }
+
+    /// The authorization token for a resource. A no is told with status 200: those clients give up at any other.
+    private func authorize(_ call: Call) async throws -> Response {
+        guard let viewer = try await viewer(call) else { return try pendingLogout("authorization") }
+        guard let text = call.parameter("resource_id") else { throw Refusal.v1(.missingResource) }
+        guard let resource = try? MediaResource(text) else { throw Refusal.v1(.malformedAuthorizationRequest) }
+        let verdict = try await Decider(core: core, viewer: viewer).authorize(resource, at: call.now)
+        guard case .permit(_, let expires) = verdict else {
+            var refusal = Refusal.v1(.authorizationDeniedByMVPD)
+            refusal.httpStatus = 200
+            refusal.status = verdict.v1Denial ?? refusal.status
+            refusal.status.details = refusal.status.details ?? refusal.status.message
+            throw refusal
+        }
+        let token = LongLivedToken.Authorization(
+            requestor: viewer.requestor.id,
+            provider: viewer.provider.id,
+            resource: text,
+            fingerprint: viewer.profile.device.fingerprint,
+            expires: expires
+        )
+        return try answer("authorization", [XMLElement("authzToken", text: token.signed(by: issuer))])
+    }
+
+    /// A media token for an authorization token, which is all that a client shows that has kept it.
+    private func shortAuthorize(_ call: Call) async throws -> Response {
+        let requestor = try requestor(call)
+        guard let raw = call.parameter("authz_token"),
+            let token = LongLivedToken.Authorization(raw, trustedBy: core.keys.trust, at: call.now),
+            token.requestor == requestor.id
+        else { throw Refusal.v1(.authorizationNotFound, 403) }
+        // Who it is comes from what is known of the device, not from what the client says: that is signed by nobody.
+        let profile = try await core.store.profile(
+            fingerprint: token.fingerprint,
+            requestor: token.requestor,
+            provider: token.provider
+        )
+        guard let profile, let viewer = core.viewer(profile) else { return try pendingLogout("shortAuthorization") }
+        if let guid = call.parameter("session_guid"), guid != viewer.guid {
+            throw Refusal.v1(.authorizationDeniedBySessionInvalidated)
+        }
+        return .text(try MediaTokenDesk(core: core).issue(viewer, resource: token.resource, at: call.now).raw)
+    }
+
+    private func preauthorize(_ call: Call) async throws -> Response {
+        guard let viewer = try await viewer(call) else { return try pendingLogout("resources") }
+        let texts = call.resourceList
+        guard texts.count <= viewer.requestor.maximumPreauthorizedResources else {
+            throw Refusal.v1(.tooManyResources)
+        }
+        let decider = Decider(core: core, viewer: viewer)
+        var resources: [XMLElement] = []
+        for text in texts {
+            guard let resource = try? MediaResource(text) else { throw Refusal.v1(.malformedAuthorizationRequest) }
+            let isAuthorized = try await decider.preauthorize(resource, at: call.now).v1Denial == nil
+            resources.append(
+                XMLElement(
+                    "resource",
+                    children: [XMLElement("id", text: text), XMLElement("authorized", text: "\(isAuthorized)")]
+                )
+            )
+        }
+        return try answer("resources", resources)
+    }
+
+    // MARK: Who asks
+
+    private func requestor(_ call: Call) throws -> SandboxConfiguration.Requestor {
+        guard let requestor = call.parameter("requestor_id").flatMap(core.configuration.requestor) else {
+            throw Refusal.v1(.invalidRequestor)
+        }
+        return requestor
+    }
+
+    /// The viewer that an authentication token is of; nil where the login has ended since.
+    private func viewer(_ call: Call) async throws -> Viewer? {
+        let requestor = try requestor(call)
+        // Clients that have kept their tokens have no access token any more; one that is shown must be good.
+        if call.bearer != nil { _ = try await core.caller(call, for: requestor) }
+        guard let raw = call.parameter("authentication_token"),
+            let token = LongLivedToken.Authentication(raw, trustedBy: core.keys.trust, at: call.now),
+            token.requestor == requestor.id
+        else { throw Refusal.v1(.authenticationSessionMissing, 403) }
+        if let provider = call.parameter("mso_id"), provider != token.provider {
+            throw Refusal.v1(.authenticationSessionIssuerMismatch)
+        }
+        if let device = call.deviceName, Device(device).fingerprint != token.fingerprint {
+            throw Refusal.v1(.invalidDeviceID)
+        }
+        let profile = try await core.store.profile(
+            fingerprint: token.fingerprint,
+            requestor: token.requestor,
+            provider: token.provider
+        )
+        guard let profile, profile.session == token.session, !profile.isExpired(at: call.now) else { return nil }
+        return core.viewer(profile)
+    }
+
+    // MARK: Answers
+
+    private var issuer: Issuer { Issuer(key: core.keys.signer) }
+
+    /// Elements without attributes in one line: the clients look for them with regular expressions.
+    private func answer(_ root: String, _ children: [XMLElement]) throws -> Response {
+        .xml(try XMLElement(root, children: children).document())
+    }
+
+    /// Makes a client forget the tokens that it has kept, and begin again.
+    private func pendingLogout(_ root: String) throws -> Response {
+        try answer(root, [XMLElement("pendingLogout", text: "true")])
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import MediaResources
+internal import MediaTokens
+
+/// The long-lived tokens of the native SDKs: that somebody is authenticated, that a device is authorized. They open
+/// nothing, and come back to nobody but this service.
+enum LongLivedToken {
+    /// That somebody is authenticated on a device.
+    struct Authentication: Sendable {
+        static let root = "simpleAuthenticationToken"
+
+        let guid: String
+        let session: String
+        let requestor: String
+        let provider: String
+        let fingerprint: String
+        let expires: Timestamp
+    }
+
+    /// That a device may have media tokens for a resource.
+    struct Authorization: Sendable {
+        static let root = "simpleAuthorizationToken"
+
+        let requestor: String
+        let provider: String
+        let resource: String
+        let fingerprint: String
+        let expires: Timestamp
+    }
+}
+
+extension LongLivedToken.Authentication {
+    /// The token, signed, in one line.
+    func signed(by issuer: Issuer) throws -> String {
+        let device = XMLElement(
+            "simpleTokenDeviceID",
+            children: [XMLElement("simpleTokenFingerprint", text: fingerprint)]
+        )
+        let element = XMLElement(
+            Self.root,
+            children: [
+                XMLElement("simpleTokenAuthenticationGuid", text: guid),
+                XMLElement("simpleSamlSessionIndex", text: session),
+                XMLElement("simpleSamlNameID", text: guid),
+                XMLElement("simpleTokenRequestorID", text: requestor),
+                XMLElement("simpleTokenDomainName", text: "adobe.com"),
+                XMLElement("simpleTokenExpires", text: expires.longLivedForm),
+                XMLElement("simpleTokenMsoID", text: provider), device,
+            ]
+        )
+        return try issuer.sign(body: [UInt8](element.document().utf8)).raw
+    }
+
+    /// Reads a token that comes back; nil where it is none of ours, another kind, malformed or expired.
+    init?(_ raw: String, trustedBy trust: TrustStore, at now: Timestamp) {
+        guard let element = XMLElement(signed: raw, root: Self.root, trustedBy: trust, at: now),
+            let guid = element.first("simpleTokenAuthenticationGuid")?.text,
+            let session = element.first("simpleSamlSessionIndex")?.text,
+            let requestor = element.first("simpleTokenRequestorID")?.text,
+            let provider = element.first("simpleTokenMsoID")?.text,
+            let fingerprint = element.first("simpleTokenDeviceID")?.first("simpleTokenFingerprint")?.text,
+            let expires = element.first("simpleTokenExpires").flatMap({ Timestamp(tokenTime: $0.text) }), expires > now
+        else { return nil }
+        self.init(
+            guid: guid,
+            session: session,
+            requestor: requestor,
+            provider: provider,
+            fingerprint: fingerprint,
+            expires: expires
+        )
+    }
+}
+
+extension LongLivedToken.Authorization {
+    /// The token, signed, in one line.
+    func signed(by issuer: Issuer) throws -> String {
+        let device = XMLElement(
+            "simpleTokenDeviceID",
+            children: [XMLElement("simpleTokenFingerprint", text: fingerprint)]
+        )
+        let element = XMLElement(
+            Self.root,
+            children: [
+                XMLElement("simpleTokenRequestorID", text: requestor),
+                XMLElement("simpleTokenResourceID", text: resource),
+                XMLElement("simpleTokenTTL", text: expires.longLivedForm),
+                XMLElement("simpleTokenMsoID", text: provider), device,
+            ]
+        )
+        return try issuer.sign(body: [UInt8](element.document().utf8)).raw
+    }
+
+    /// Reads a token that comes back; nil where it is none of ours, another kind, malformed or expired.
+    init?(_ raw: String, trustedBy trust: TrustStore, at now: Timestamp) {
+        guard let element = XMLElement(signed: raw, root: Self.root, trustedBy: trust, at: now),
+            let requestor = element.first("simpleTokenRequestorID")?.text,
+            let provider = element.first("simpleTokenMsoID")?.text,
+            let resource = element.first("simpleTokenResourceID")?.text,
+            let fingerprint = element.first("simpleTokenDeviceID")?.first("simpleTokenFingerprint")?.text,
+            let expires = element.first("simpleTokenTTL").flatMap({ Timestamp(tokenTime: $0.text) }), expires > now
+        else { return nil }
+        self.init(
+            requestor: requestor,
+            provider: provider,
+            resource: resource,
+            fingerprint: fingerprint,
+            expires: expires
+        )
+    }
+}
+
+extension XMLElement {
+    /// Reads an element that a key has signed. Its name is looked at as strictly as its signature: all kinds of tokens have
+    /// one key.
+    fileprivate init?(signed raw: String, root: String, trustedBy trust: TrustStore, at now: Timestamp) {
+        guard let signed = SignedElement(raw: raw, trustedBy: trust, at: now),
+            let element = try? XMLElement(reading: signed.bytes.span), element.name == root,
+            element.namespace.isEmpty
+        else { return nil }
+        self = element
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import HTTPTypes
+internal import Hummingbird
+internal import MediaTokens
+
+/// The way of a browser through a logout. Who logs out is logged out already by then; this is where a provider would end its
+/// own session.
+struct LogoutEndpoints: Sendable {
+    let core: SandboxCore
+
+    var all: [Endpoint] {
+        [
+            Endpoint(.get, "/adobe-services/logout", .logout, .page, begin),
+            Endpoint(.get, "/sandbox/idp/logout", .logout, .page, finish),
+        ]
+    }
+
+    /// Where a browser must go to log out at a provider.
+    func url(
+        _ provider: SandboxConfiguration.Provider,
+        requestor: String,
+        redirect: String,
+        _ call: Call
+    ) async throws -> String {
+        let ticket = Ticket(purpose: .logout, subject: provider.id, target: redirect)
+        let secret = try await core.store.issue(ticket, at: call.now)
+        return """
+            \(call.origin)/adobe-services/logout?noflash=true&mso_id=\(provider.id.queryEncoded)\
+            &requestor_id=\(requestor.queryEncoded)&ticket=\(secret)&redirect_url=\(redirect.queryEncoded)
+            """
+    }
+
+    private func begin(_ call: Call) async throws -> Response {
+        if let secret = call.query.first("ticket") {
+            guard try await core.store.ticket(secret, for: .logout, at: call.now) != nil else { return Self.stale }
+            return .redirect(to: "/sandbox/idp/logout?ticket=\(secret)")
+        }
+        let redirect = try call.parameter("redirect_url").map { url in
+            guard let target = RedirectTarget.allowed(url, registered: [], host: call.host) else {
+                throw Refusal.v2(.invalidParameterRedirectURL)
+            }
+            return target
+        }
+        // A device that calls by itself says who it is; a browser that was sent here has a ticket.
+        if let requestor = call.parameter("requestor_id"), let device = call.deviceName {
+            let provider = call.parameter("mso_id")
+            _ = try await core.store.removeProfiles(of: Device(device), requestor: requestor, provider: provider)
+        }
+        let ticket = Ticket(purpose: .logout, subject: call.parameter("mso_id") ?? "", target: redirect)
+        let secret = try await core.store.issue(ticket, at: call.now)
+        return .redirect(to: "/sandbox/idp/logout?ticket=\(secret)")
+    }
+
+    private func finish(_ call: Call) async throws -> Response {
+        guard let ticket = try await core.store.take(call.query.first("ticket") ?? "", for: .logout, at: call.now)
+        else {
+            return Self.stale
+        }
+        guard let target = ticket.target else { return LoginPages.done("You are logged out.").response() }
+        return .redirect(to: target)
+    }
+
+    private static var stale: Response { LoginPages.stale.response(status: .badRequest) }
+}

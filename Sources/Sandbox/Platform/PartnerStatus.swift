@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import MediaTokens
+internal import StrictJSON
+
+/// What the platform says: the header `AP-Partner-Framework-Status`.
+struct PartnerStatus: Sendable {
+    private let access: String?
+    /// The provider's id on the platform.
+    let provider: String?
+    private let expires: Timestamp?
+
+    /// - Returns: Nil where the header is missing, or does not tell the permission.
+    init?(_ call: Call) {
+        guard case .some(.some(let members)) = call.object(inHeader: "AP-Partner-Framework-Status"),
+            let permission = members.object("frameworkPermissionInfo")
+        else { return nil }
+        access = permission.text("accessStatus")
+        let info = members.object("frameworkProviderInfo")
+        provider = info?.text("id")
+        expires = info?.text("expirationDate").flatMap { Int64($0) }.map { Timestamp(millisecondsSince1970: $0) }
+    }
+
+    /// Why the platform cannot vouch for anybody; nil where it can.
+    func fault(at now: Timestamp) -> StatusCode? {
+        switch access {
+        case nil: return .invalidHeaderPermissionAccessNotPresent
+        case "granted": break
+        case "notDetermined": return .invalidHeaderPermissionAccessNotDetermined
+        default: return .invalidHeaderPermissionAccessNotGranted
+        }
+        guard let provider, !provider.isEmpty else { return .invalidHeaderProviderIDNotDetermined }
+        guard let expires, expires > now else { return .invalidHeaderProviderInfoExpired }
+        return nil
+    }
+}
+
+extension [JSONValue.Member] {
+    fileprivate func object(_ name: String) -> [JSONValue.Member]? {
+        guard case .object(let members)? = first(where: { $0.name == name })?.value else { return nil }
+        return members
+    }
+
+    fileprivate func text(_ name: String) -> String? {
+        guard case .text(let text)? = first(where: { $0.name == name })?.value else { return nil }
+        return text
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import HTTPTypes
+internal import Hummingbird
+internal import MediaTokens
+internal import StrictJSON
+
+/// Dynamic client registration.
+///
+/// Source: RFC 7591 and RFC 6749 §4.4, as far as the documents show them.
+struct RegistrationEndpoints: Sendable {
+    let core: SandboxCore
+
+    /// For how many seconds an access token is good.
+    private static let lifetime = 21_600
+
+    var all: [Endpoint] {
+        [
+            Endpoint(.post, "/o/client/register", .register, .registration, register),
+            Endpoint(.post, "/o/client/token", .token, .registration, token),
+        ]
+    }
+
+    private func register(_ call: Call) async throws -> Response {
+        guard
+            case .object(let members)? = try? JSONReader.read(
+                call.body.span,
+                limits: JSONLimits(depth: 4, members: 32, elements: 32)
+            )
+        else { throw RegistrationError.invalidRequest }
+        func text(_ name: String) throws(RegistrationError) -> String? {
+            switch members.first(where: { $0.name == name })?.value {
+            case nil, .null: return nil
+            case .text(let text): return text
+            default: throw .invalidRequest
+            }
+        }
+        guard let statementText = try text("software_statement") else { throw RegistrationError.invalidRequest }
+        guard let statement = SoftwareStatement(statementText) else {
+            throw RegistrationError.invalidSoftwareStatement
+        }
+        if core.configuration.requestors.contains(where: { $0.unapprovedStatements.contains(statementText) }) {
+            throw RegistrationError.unapprovedSoftwareStatement
+        }
+        let redirect = try text("redirect_uri")
+        if let redirect {
+            let domains = core.configuration.requestors.flatMap(\.domains)
+            guard RedirectTarget.mayBeRegistered(redirect, domains: domains) else {
+                throw RegistrationError.invalidRedirectURI
+            }
+        }
+        let secret = RandomText.secret
+        let client = Client(
+            id: RandomText.uuid,
+            statement: statement.digest,
+            audiences: statement.audiences,
+            redirectURIs: redirect.map { [$0] } ?? []
+        )
+        try await core.store.add(client, secret: secret, at: call.now)
+        let registration = ClientRegistration(
+            clientID: client.id,
+            clientSecret: secret,
+            redirectURIs: client.redirectURIs,
+            issued: call.now
+        )
+        return try .json(registration, status: .created)
+    }
+
+    private func token(_ call: Call) async throws -> Response {
+        guard let kind = call.parameter("grant_type") else { throw RegistrationError.invalidRequest }
+        guard kind == "client_credentials" else { throw RegistrationError.unsupportedGrantType }
+        guard let id = call.parameter("client_id"), let secret = call.parameter("client_secret") else {
+            throw RegistrationError.invalidRequest
+        }
+        guard let client = try await core.store.client(id, secret: secret) else {
+            throw RegistrationError.invalidClient
+        }
+        let token = RandomText.secret
+        let expires = call.now.advanced(byMilliseconds: Int64(Self.lifetime) * 1000)
+        try await core.store.addAccessToken(token, of: client, expires: expires, at: call.now)
+        let answer = AccessToken(
+            id: RandomText.uuid,
+            accessToken: token,
+            created: call.now,
+            expiresIn: Self.lifetime
+        )
+        return try .json(answer, status: .created)
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import MediaTokens
+
+/// Hands out media tokens.
+///
+/// Each is made anew and none is kept. Yet two of one viewer for one resource in one second are the same bytes: they say the
+/// same, their time has no more than seconds, and the signature has nothing random. The real service does it so too, and
+/// whoever checks tokens must know it.
+struct MediaTokenDesk: Sendable {
+    let core: SandboxCore
+
+    struct HandedOut: Sendable {
+        /// The token as it is, and in Base64.
+        let raw: String
+        let serialized: String
+        let issued: Timestamp
+        let expires: Timestamp
+    }
+
+    func issue(_ viewer: Viewer, resource: String, at now: Timestamp) throws -> HandedOut {
+        let switches = core.control.switches
+        let lifetime = core.configuration.mediaTokenLifetime
+        let claims = TokenClaims(
+            requestorID: viewer.requestor.id,
+            resourceID: resource,
+            mvpdID: viewer.provider.id,
+            proxyMVPDID: viewer.provider.proxy,
+            userSessionGUID: viewer.guid,
+            timeToLiveMilliseconds: lifetime
+        )
+        let issued = now.advanced(byMilliseconds: switches.clockSkew)
+        let issuer = Issuer(key: switches.wrongKey ?? core.keys.signer)
+        let token = try issuer.issue(claims, at: issued)
+        // Without its last tag, as if it were cut off on the way.
+        let raw = switches.malformsTokens ? String(token.raw.dropLast("</authToken>".count)) : token.raw
+        return HandedOut(
+            raw: raw,
+            serialized: Base64.encode([UInt8](raw.utf8)),
+            issued: issued,
+            expires: issued.advanced(byMilliseconds: lifetime)
+        )
+    }
+}

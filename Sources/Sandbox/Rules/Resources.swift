@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import StrictJSON
+
+/// The resources that a request of REST API v2 asks about.
+struct DecisionRequest: Sendable {
+    let resources: [String]
+
+    /// - Throws: ``Refusal`` where there are none.
+    init(_ call: Call) throws(Refusal) {
+        guard
+            case .object(let members)? = try? JSONReader.read(
+                call.body.span,
+                limits: JSONLimits(depth: 4, members: 32, elements: 200)
+            ),
+            case .list(let values)? = members.first(where: { $0.name == "resources" })?.value, !values.isEmpty
+        else { throw .v2(.invalidParameterResources) }
+        var resources: [String] = []
+        for value in values {
+            guard case .text(let resource) = value, !resource.isEmpty else { throw .v2(.invalidParameterResources) }
+            resources.append(resource)
+        }
+        self.resources = resources
+    }
+}
+
+extension Call {
+    /// The resources that a request of REST API v1 asks about: apart with commas, or several parameters. A fragment whose
+    /// commas are encoded, as everything is, is one resource.
+    var resourceList: [String] {
+        [query, form].flatMap { fields in fields.list("resource") + fields.list("resource_id") }
+    }
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import MediaTokens
+
+/// What all endpoints have in common.
+struct SandboxCore: Sendable {
+    let configuration: SandboxConfiguration
+    let keys: SandboxKeys
+    let store: Store
+    let control: Control
+    let clock: @Sendable () -> Timestamp
+}

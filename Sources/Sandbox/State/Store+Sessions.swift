@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import FoundationEssentials
+internal import GRDB
+internal import MediaTokens
+
+/// A login that has begun: a session of REST API v2, a registration code of v1.
+struct LoginSession: Sendable {
+    /// What a second screen gives.
+    let code: String
+    let id: String
+    let requestor: String
+    let device: Device
+    /// The application that has begun it.
+    let client: String?
+    var provider: String?
+    var domain: String?
+    var redirect: String?
+    let created: Timestamp
+    let expires: Timestamp
+    var state = State.open
+
+    enum State: String, Sendable {
+        case open, done, cancelled
+    }
+}
+
+extension Store {
+    func add(_ session: LoginSession, at now: Timestamp) async throws {
+        try await write { database in
+            try database.prune(.session, at: now)
+            try database.execute(
+                sql: "INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                arguments: [
+                    session.code, session.id, session.requestor, session.device.digest, session.client,
+                    session.provider, session.domain, session.redirect, session.created.millisecondsSince1970,
+                    session.expires.millisecondsSince1970, session.state.rawValue,
+                    session.expires.forgettable,
+                ]
+            )
+        }
+    }
+
+    /// The session with that code, while the code is good.
+    func session(_ code: String, at now: Timestamp) async throws -> LoginSession? {
+        try await read { database in
+            try Row.fetchOne(
+                database,
+                sql: "SELECT * FROM session WHERE code = ? AND expires > ?",
+                arguments: [code.uppercased(), now.millisecondsSince1970]
+            ).map(LoginSession.init)
+        }
+    }
+
+    /// Writes what may change of a session.
+    ///
+    /// - Returns: False where somebody has ended it meanwhile: of two who finish one login, one does.
+    func update(_ session: LoginSession) async throws -> Bool {
+        try await write { database in
+            try database.execute(
+                sql: """
+                    UPDATE session SET mvpd = ?, domain = ?, redirect = ?, state = ? WHERE code = ? AND state = 'open'
+                    """,
+                arguments: [
+                    session.provider, session.domain, session.redirect, session.state.rawValue, session.code,
+                ]
+            )
+            return database.changesCount == 1
+        }
+    }
+
+    /// Removes a session; false where there is none.
+    func removeSession(_ code: String, of requestor: String) async throws -> Bool {
+        try await write { database in
+            try database.execute(
+                sql: "DELETE FROM session WHERE code = ? AND requestor = ?",
+                arguments: [code.uppercased(), requestor]
+            )
+            return database.changesCount == 1
+        }
+    }
+}
+
+extension LoginSession {
+    fileprivate init(_ row: Row) {
+        code = row["code"]
+        id = row["id"]
+        requestor = row["requestor"]
+        device = Device(digest: row["device"])
+        client = row["client"]
+        provider = row["mvpd"]
+        domain = row["domain"]
+        redirect = row["redirect"]
+        created = row.time("created")
+        expires = row.time("expires")
+        state = State(rawValue: row["state"]) ?? .cancelled
+    }
+}
+
+/// A device, by the SHA-256 of what it calls itself: in every version of the API it is the same one.
+struct Device: Hashable, Sendable {
+    let digest: Data
+
+    init(_ name: String) { digest = Data(digestOf: "device " + name) }
+
+    init(digest: Data) { self.digest = digest }
+
+    /// The digest in hexadecimal.
+    var name: String { digest.hexadecimal }
+
+    /// As long-lived tokens name it: 40 hexadecimal digits.
+    var fingerprint: String { digest.prefix(20).hexadecimal }
+}

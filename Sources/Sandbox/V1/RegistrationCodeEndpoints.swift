@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import HTTPTypes
+internal import Hummingbird
+internal import MediaResources
+internal import MediaTokens
+internal import StrictJSON
+
+/// Registration codes: what a device shows, and a person types on a second screen.
+struct RegistrationCodeEndpoints: Sendable {
+    let core: SandboxCore
+
+    var all: [Endpoint] {
+        [
+            Endpoint(.post, "/reggie/v1/:requestor/regcode", .regcode, .v1, create),
+            Endpoint(.get, "/reggie/v1/:requestor/regcode/:code", .regcode, .v1, show),
+            Endpoint(.delete, "/reggie/v1/:requestor/regcode/:code", .regcode, .v1, remove),
+        ]
+    }
+
+    private func requestor(_ call: Call) async throws -> (SandboxConfiguration.Requestor, Client) {
+        guard let requestor = core.configuration.requestor(call.segment("requestor")) else {
+            throw Refusal.v1(.invalidRequestor)
+        }
+        return (requestor, try await core.caller(call, for: requestor))
+    }
+
+    private func create(_ call: Call) async throws -> Response {
+        let (requestor, client) = try await requestor(call)
+        guard let device = call.deviceName else { throw Refusal(400, "Required 'deviceId' is not present") }
+        let provider = call.parameter("mvpd", "mso_id")
+        if let provider, core.configuration.provider(provider) == nil { throw Refusal.v1(.unknownIntegration) }
+        var lifetime: Int64 = 1800
+        if let text = call.parameter("ttl") {
+            guard let seconds = Int64(text), 1...36_000 ~= seconds else {
+                throw Refusal(400, "'ttl' must be from 1 to 36000 seconds")
+            }
+            lifetime = seconds
+        }
+        let redirect = try call.parameter("redirect_url").map { url in
+            guard let target = RedirectTarget.allowed(url, registered: client.redirectURIs, host: call.host) else {
+                throw Refusal(400, "'redirect_url' is not one that this application may be sent to")
+            }
+            return target
+        }
+        let session = LoginSession(
+            code: RandomText.code,
+            id: RandomText.uuid,
+            requestor: requestor.id,
+            device: Device(device),
+            client: client.id,
+            provider: provider,
+            redirect: redirect,
+            created: call.now,
+            expires: call.now.advanced(byMilliseconds: lifetime * 1000)
+        )
+        try await core.store.add(session, at: call.now)
+        return try answer(session, call, device: device, status: .created, prefersJSON: true)
+    }
+
+    private func show(_ call: Call) async throws -> Response {
+        let (requestor, _) = try await requestor(call)
+        guard let session = try await core.store.session(call.segment("code"), at: call.now),
+            session.requestor == requestor.id
+        else { throw Refusal(404, "Not found") }
+        return try answer(session, call, device: nil, status: .ok, prefersJSON: false)
+    }
+
+    private func remove(_ call: Call) async throws -> Response {
+        let (requestor, _) = try await requestor(call)
+        guard try await core.store.removeSession(call.segment("code"), of: requestor.id) else {
+            throw Refusal(404, "Not found")
+        }
+        return .empty(.noContent)
+    }
+
+    private func answer(
+        _ session: LoginSession,
+        _ call: Call,
+        device: String?,
+        status: HTTPResponse.Status,
+        prefersJSON: Bool
+    ) throws -> Response {
+        // What a device calls itself is told to nobody but the device.
+        let deviceName = device ?? session.device.fingerprint
+        let agent = call.headers[.userAgent] ?? ""
+        let (generated, expires) = (session.created.millisecondsSince1970, session.expires.millisecondsSince1970)
+        if call.wantsJSON(default: prefersJSON) {
+            let info = JSONText.object([
+                ("deviceId", .string(deviceName)), ("deviceInfo", .optional(call.header("X-Device-Info"))),
+                ("userAgent", .string(agent)), ("originalUserAgent", .string(agent)),
+                ("authorizationType", .string("OAUTH2")),
+                (
+                    "sourceApplicationInformation",
+                    .object([
+                        ("id", .optional(session.client)), ("name", .string("application")),
+                        ("version", .string("1.0")),
+                    ])
+                ),
+            ])
+            return .json(
+                .object([
+                    ("id", .string(session.id)), ("code", .string(session.code)),
+                    ("requestor", .string(session.requestor)), ("mvpd", .optional(session.provider)),
+                    ("generated", .number(generated)), ("expires", .number(expires)), ("info", info),
+                ]),
+                status: status
+            )
+        }
+        func field(_ name: String, _ text: String?) -> [XMLElement] { text.map { [XMLElement(name, text: $0)] } ?? [] }
+        let info = XMLElement(
+            "info",
+            children: field("deviceId", deviceName) + field("userAgent", agent) + field("originalUserAgent", agent)
+                + field("authorizationType", "OAUTH2")
+        )
+        let regcode = XMLElement(
+            "regcode",
+            namespace: "model.mvc.reggie.pass.adobe.com",
+            children: field("id", session.id) + field("code", session.code) + field("requestor", session.requestor)
+                + field("mvpd", session.provider) + field("generated", "\(generated)")
+                + field("expires", "\(expires)") + [info]
+        )
+        return .xml(try regcode.document(prefix: "ns2"), status: status)
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import HTTPTypes
+internal import Hummingbird
+internal import MediaResources
+internal import MediaTokens
+
+/// Preauthorization, authorization and media tokens of REST API v1.
+struct V1AuthorizationEndpoints: Sendable {
+    let core: SandboxCore
+
+    var all: [Endpoint] {
+        [
+            Endpoint(.get, "/api/v1/preauthorize", .preauthorize, .v1Preauthorization, preauthorize),
+            Endpoint(.post, "/api/v1/preauthorize", .preauthorize, .v1Preauthorization, preauthorize),
+            Endpoint(.get, "/api/v1/authorize", .authorize, .v1, authorize),
+            Endpoint(.get, "/api/v1/tokens/authz", .authorize, .v1, authorization),
+            Endpoint(.get, "/api/v1/tokens/media", .mediaToken, .v1, mediaToken),
+            Endpoint(.get, "/api/v1/mediatoken", .mediaToken, .v1, mediaToken),
+        ]
+    }
+
+    private func preauthorize(_ call: Call) async throws -> Response {
+        let caller = try await V1Caller(call, core)
+        let texts = call.resourceList
+        guard !texts.isEmpty else { throw Refusal.v1(.missingResource) }
+        guard texts.count <= caller.requestor.maximumPreauthorizedResources else {
+            throw Refusal.v1(.tooManyResources)
+        }
+        let viewer: Viewer
+        switch try await caller.state(call, core) {
+        case .authenticated(let known): viewer = known
+        case .expired: throw Refusal.v1(.preauthorizationAuthenticationSessionExpired)
+        case .missing: throw Refusal.v1(.preauthorizationAuthenticationSessionMissing)
+        case .unknown: throw Refusal.v1(.identityNotRecognizedByMVPD)
+        }
+        let decider = Decider(core: core, viewer: viewer)
+        var decisions: [PreauthorizeResponse.Decision] = []
+        for text in texts {
+            guard let resource = try? MediaResource(text) else { throw Refusal.v1(.malformedAuthorizationRequest) }
+            let denial = try await decider.preauthorize(resource, at: call.now).v1Denial
+            decisions.append(
+                PreauthorizeResponse.Decision(
+                    id: text,
+                    isAuthorized: denial == nil,
+                    error: caller.requestor.explainsDenials ? denial?.told(to: call) : nil
+                )
+            )
+        }
+        return try .json(
+            PreauthorizeResponse(decisions: decisions),
+            headers: [.adobeRequestID: call.trace, .adobeResponseConfidence: "full"]
+        )
+    }
+
+    private func authorize(_ call: Call) async throws -> Response {
+        let viewer = try await V1Caller(call, core).viewer(call, core, missing: 412, expired: 412)
+        guard let text = call.parameter("resource", "resource_id") else { throw Refusal.v1(.missingResource) }
+        guard let resource = try? MediaResource(text) else { throw Refusal.v1(.malformedAuthorizationRequest) }
+        let verdict = try await Decider(core: core, viewer: viewer).authorize(resource, at: call.now)
+        guard case .permit(let source, let expires) = verdict else {
+            var refusal = Refusal.v1(.authorizationDeniedByMVPD)
+            refusal.status = verdict.v1Denial ?? refusal.status
+            throw refusal
+        }
+        let authorization = StoredAuthorization(
+            device: viewer.profile.device,
+            requestor: viewer.requestor.id,
+            provider: viewer.provider.id,
+            resource: text,
+            source: source,
+            issued: call.now,
+            expires: expires
+        )
+        try await core.store.add(authorization, at: call.now)
+        return try answer(authorization, viewer, call)
+    }
+
+    private func authorization(_ call: Call) async throws -> Response {
+        let (viewer, authorization) = try await stored(call, missing: 404)
+        return try answer(authorization, viewer, call)
+    }
+
+    private func mediaToken(_ call: Call) async throws -> Response {
+        let (viewer, authorization) = try await stored(call, missing: 403)
+        let handedOut = try MediaTokenDesk(core: core).issue(viewer, resource: authorization.resource, at: call.now)
+        let answer = HandedOutToken(
+            requestor: viewer.requestor.id,
+            mvpd: viewer.provider.id,
+            resource: authorization.resource,
+            userID: viewer.guid,
+            expires: handedOut.expires,
+            serializedToken: handedOut.serialized
+        )
+        return call.wantsJSON(default: true) ? try .json(answer) : .xml(try answer.xml)
+    }
+
+    /// The authorization that was given before.
+    private func stored(_ call: Call, missing: Int) async throws -> (Viewer, StoredAuthorization) {
+        let viewer = try await V1Caller(call, core).viewer(call, core, missing: 412, expired: 412)
+        guard let text = call.parameter("resource", "resource_id") else { throw Refusal.v1(.missingResource, 412) }
+        guard let authorization = try await core.store.authorization(of: viewer.profile, resource: text) else {
+            throw Refusal.v1(.authorizationNotFound, missing)
+        }
+        guard authorization.expires > call.now else { throw Refusal.v1(.authorizationExpired) }
+        return (viewer, authorization)
+    }
+
+    private func answer(_ authorization: StoredAuthorization, _ viewer: Viewer, _ call: Call) throws -> Response {
+        let answer = Authorization(
+            requestor: authorization.requestor,
+            mvpd: authorization.provider,
+            proxyMVPD: viewer.provider.proxy,
+            resource: authorization.resource,
+            expires: authorization.expires
+        )
+        return call.wantsJSON(default: true) ? try .json(answer) : .xml(try answer.xml)
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import MediaTokens
+
+/// What every request of REST API v2 comes with.
+struct V2Caller: Sendable {
+    let requestor: SandboxConfiguration.Requestor
+    let client: Client
+    let device: Device
+
+    /// - Throws: ``Refusal`` where something is missing or malformed.
+    init(_ call: Call, _ core: SandboxCore) async throws {
+        guard let requestor = core.configuration.requestor(call.segment("provider")) else {
+            throw Refusal.v2(.invalidParameterServiceProvider)
+        }
+        self.requestor = requestor
+        client = try await core.caller(call, for: requestor)
+        if case .some(nil) = call.object(inHeader: "X-Device-Info") { throw Refusal.v2(.invalidHeaderDeviceInfo) }
+        guard let device = Device(v2: call.header("AP-Device-Identifier")) else {
+            throw Refusal.v2(.invalidHeaderDeviceIdentifier)
+        }
+        self.device = device
+    }
+
+    /// The provider that the path names.
+    func provider(_ call: Call, _ core: SandboxCore) throws -> SandboxConfiguration.Provider {
+        try provider(call.segment("mvpd"), core)
+    }
+
+    func provider(_ id: String, _ core: SandboxCore) throws -> SandboxConfiguration.Provider {
+        guard let provider = core.configuration.provider(id) else { throw Refusal.v2(.invalidParameterMVPD) }
+        guard core.configuration.providers(of: requestor).contains(where: { $0.id == provider.id }) else {
+            throw Refusal.v2(.invalidIntegration)
+        }
+        return provider
+    }
+
+    /// What temporary access goes by; nil where the provider wants to be told, and is not.
+    func temporaryIdentity(_ access: SandboxConfiguration.TemporaryAccess, _ call: Call) -> String? {
+        guard access.isPromotional else { return device.name }
+        guard case .some(.some) = call.object(inHeader: "AP-TempPass-Identity"),
+            let text = call.header("AP-TempPass-Identity"), let bytes = Base64.decode([UInt8](text.utf8))
+        else { return nil }
+        return SHA256.digest(bytes).hexadecimal
+    }
+}
+
+extension Device {
+    /// Reads `fingerprint` and Base64 of what the device calls itself.
+    fileprivate init?(v2 header: String?) {
+        let parts = (header ?? "").split(separator: " ")
+        guard parts.count == 2, parts[0].lowercased() == "fingerprint", parts[1].utf8.count <= 512,
+            let bytes = Base64.decode([UInt8](parts[1].utf8)), !bytes.isEmpty
+        else { return nil }
+        self.init(String(decoding: bytes, as: UTF8.self))
+    }
+}

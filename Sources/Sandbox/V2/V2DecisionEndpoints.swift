@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import HTTPTypes
+internal import Hummingbird
+internal import MediaResources
+internal import MediaTokens
+
+/// Decisions of REST API v2. What is decided of a resource stands beside it, in an answer with status 200.
+struct V2DecisionEndpoints: Sendable {
+    let core: SandboxCore
+
+    var all: [Endpoint] {
+        [
+            Endpoint(.post, "/api/v2/:provider/decisions/preauthorize/:mvpd", .preauthorize, .v2) { call in
+                try await decide(call, isPreauthorization: true)
+            },
+            Endpoint(.post, "/api/v2/:provider/decisions/authorize/:mvpd", .authorize, .v2) { call in
+                try await decide(call, isPreauthorization: false)
+            },
+        ]
+    }
+
+    private func decide(_ call: Call, isPreauthorization: Bool) async throws -> Response {
+        let caller = try await V2Caller(call, core)
+        let provider = try caller.provider(call, core)
+        let texts = try DecisionRequest(call).resources
+        guard texts.count <= (isPreauthorization ? caller.requestor.maximumPreauthorizedResources : 1) else {
+            throw Refusal.v2(.tooManyResources)
+        }
+        var resources: [MediaResource] = []
+        for text in texts {
+            guard let resource = try? MediaResource(text) else { throw Refusal.v2(.invalidParameterResources) }
+            resources.append(resource)
+        }
+        let viewer = try await viewer(caller, provider, call)
+        var decisions: [AuthorizationDecision] = []
+        for resource in resources {
+            var decision = AuthorizationDecision(
+                resource: resource.text,
+                serviceProvider: caller.requestor.id,
+                mvpd: provider.id,
+                source: viewer.source,
+                isAuthorized: false
+            )
+            switch viewer {
+            case .nobody(_, let code): decision.error = Status.documented(code, by: .v2).told(to: call)
+            case .known(let viewer, _):
+                try await decide(&decision, viewer, resource, call, isPreauthorization: isPreauthorization)
+            }
+            if isPreauthorization, !caller.requestor.explainsDenials { decision.error = nil }
+            decisions.append(decision)
+        }
+        return try .json(AuthorizationDecisions(decisions: decisions))
+    }
+
+    private func decide(
+        _ decision: inout AuthorizationDecision,
+        _ viewer: Viewer,
+        _ resource: MediaResource,
+        _ call: Call,
+        isPreauthorization: Bool
+    ) async throws {
+        let decider = Decider(core: core, viewer: viewer)
+        let verdict =
+            isPreauthorization
+            ? try await decider.preauthorize(resource, at: call.now)
+            : try await decider.authorize(resource, at: call.now)
+        switch verdict {
+        case .permit(let source, let expires):
+            decision.source = source
+            decision.isAuthorized = true
+            guard !isPreauthorization else { return }
+            let handedOut = try MediaTokenDesk(core: core).issue(viewer, resource: resource.text, at: call.now)
+            decision.notBefore = call.now
+            decision.notAfter = expires
+            decision.token = AuthorizationDecision.Token(
+                issuedAt: handedOut.issued,
+                notBefore: handedOut.issued,
+                notAfter: handedOut.expires,
+                serializedToken: handedOut.serialized
+            )
+            let authorization = StoredAuthorization(
+                device: viewer.profile.device,
+                requestor: viewer.requestor.id,
+                provider: viewer.provider.id,
+                resource: resource.text,
+                source: source,
+                issued: call.now,
+                expires: expires
+            )
+            try await core.store.add(authorization, at: call.now)
+        case .deny(let source, let code, let details):
+            decision.source = source
+            let told = code == .authorizationDeniedByMVPD && isPreauthorization ? .preauthorizationDeniedByMVPD : code
+            decision.error = Status.documented(told, by: .v2, details: details).told(to: call)
+        }
+    }
+
+    /// Who asks, or why nobody is known to.
+    private enum Asker {
+        case known(Viewer, source: AuthorizationDecision.Source)
+        case nobody(source: AuthorizationDecision.Source, StatusCode)
+
+        var source: AuthorizationDecision.Source {
+            switch self {
+            case .known(_, let source), .nobody(let source, _): source
+            }
+        }
+    }
+
+    private func viewer(
+        _ caller: V2Caller,
+        _ provider: SandboxConfiguration.Provider,
+        _ call: Call
+    ) async throws -> Asker {
+        if let access = provider.temporaryAccess {
+            guard let identity = caller.temporaryIdentity(access, call) else {
+                return .nobody(source: .tempPass, .invalidHeaderIdentityForTemporaryAccess)
+            }
+            return known(caller, provider, .temporary, .tempPass, identity, call)
+        }
+        if core.degradation(caller.requestor, provider) == .authNAll {
+            return known(caller, provider, .degraded, .degradation, caller.device.name, call)
+        }
+        let stored = try await core.store.profiles(of: caller.device, requestor: caller.requestor.id)
+        guard let profile = stored.first(where: { $0.provider == provider.id }) else {
+            return .nobody(source: .mvpd, .authenticatedProfileMissing)
+        }
+        guard !profile.isExpired(at: call.now) else { return .nobody(source: .mvpd, .authenticatedProfileExpired) }
+        guard let viewer = core.viewer(profile) else { return .nobody(source: .mvpd, .identityNotRecognizedByMVPD) }
+        return .known(viewer, source: .mvpd)
+    }
+
+    private func known(
+        _ caller: V2Caller,
+        _ provider: SandboxConfiguration.Provider,
+        _ kind: Profile.Kind,
+        _ source: AuthorizationDecision.Source,
+        _ identity: String,
+        _ call: Call
+    ) -> Asker {
+        let profile = core.profileWithoutLogin(
+            caller.device,
+            caller.requestor,
+            provider,
+            kind: kind,
+            from: call.now,
+            lifetime: provider.authorizationLifetime
+        )
+        guard let viewer = core.viewer(profile, temporaryIdentity: identity) else {
+            return .nobody(source: source, .authenticatedProfileMissing)
+        }
+        return .known(viewer, source: source)
+    }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import HTTPTypes
+internal import Hummingbird
+internal import MediaTokens
+internal import StrictJSON
+
+/// Sessions of REST API v2: logins that begin on a device and go on in a browser. And the configuration that they begin
+/// with.
+struct V2SessionEndpoints: Sendable {
+    let core: SandboxCore
+
+    /// For how long a code is good.
+    private static let lifetime: Int64 = 30 * 60_000
+
+    var all: [Endpoint] {
+        [
+            Endpoint(.get, "/api/v2/:provider/configuration", .configuration, .v2, configuration),
+            Endpoint(.post, "/api/v2/:provider/sessions", .sessions, .v2, create),
+            Endpoint(.post, "/api/v2/:provider/sessions/:code", .sessions, .v2, resume),
+            Endpoint(.get, "/api/v2/:provider/sessions/:code", .sessions, .v2, show),
+            // As the samples have them.
+            Endpoint(.post, "/api/v2/sessions/:provider/:code", .sessions, .v2, resume),
+            Endpoint(.get, "/api/v2/sessions/:provider/:code", .sessions, .v2, show),
+        ]
+    }
+
+    private func configuration(_ call: Call) async throws -> Response {
+        guard let requestor = core.configuration.requestor(call.segment("provider")) else {
+            throw Refusal.v2(.invalidParameterServiceProvider)
+        }
+        _ = try await core.caller(call, for: requestor)
+        return try .json(core.configuration.description(of: requestor))
+    }
+
+    private func create(_ call: Call) async throws -> Response { try await begin(call, reason: "none") }
+
+    /// Begins a login.
+    ///
+    /// - Parameter reason: Why it is one of the usual kind, where another was asked for.
+    func begin(_ call: Call, reason: String) async throws -> Response {
+        let caller = try await V2Caller(call, core)
+        var session = LoginSession(
+            code: RandomText.code,
+            id: RandomText.uuid,
+            requestor: caller.requestor.id,
+            device: caller.device,
+            client: caller.client.id,
+            created: call.now,
+            expires: call.now.advanced(byMilliseconds: Self.lifetime)
+        )
+        try complete(&session, caller, registered: caller.client.redirectURIs, call)
+        if let answer = try await direct(session, caller, call) { return try .json(answer) }
+        try await core.store.add(session, at: call.now)
+        return try .json(Self.answer(session, reason: reason))
+    }
+
+    /// Gives what was missing: from the same device or, with the code, from another.
+    private func resume(_ call: Call) async throws -> Response {
+        let caller = try await V2Caller(call, core)
+        guard var session = try await open(call, caller) else { throw Refusal.v2(.invalidParameterCode) }
+        let client = try await session.client.asyncFlatMap { try await core.store.client($0) }
+        try complete(&session, caller, registered: client?.redirectURIs ?? [], call)
+        guard try await core.store.update(session) else { throw Refusal.v2(.invalidAuthenticationSession) }
+        return try .json(Self.answer(session))
+    }
+
+    private func show(_ call: Call) async throws -> Response {
+        let caller = try await V2Caller(call, core)
+        guard let session = try await open(call, caller) else { throw Refusal.v2(.invalidParameterCode) }
+        let existing = [
+            ("mvpd", session.provider), ("domainName", session.domain), ("redirectUrl", session.redirect),
+            ("serviceProvider", session.requestor),
+        ].compactMap { name, value in value.map { (name, JSONText.string($0)) } }
+        var members: [(String, JSONText)] = [("existingParameters", .object(existing))]
+        if !session.missing.isEmpty {
+            members.append(("missingParameters", .array(session.missing.map { .string($0) })))
+        }
+        members += [
+            ("device", .object([("type", .string("unknown"))])),
+            ("notBefore", .string("\(session.created.millisecondsSince1970)")),
+            ("notAfter", .string("\(session.expires.millisecondsSince1970)")),
+        ]
+        return .json(.object(members))
+    }
+
+    private func open(_ call: Call, _ caller: V2Caller) async throws -> LoginSession? {
+        guard let session = try await core.store.session(call.segment("code"), at: call.now),
+            session.requestor == caller.requestor.id, session.state == .open
+        else { return nil }
+        return session
+    }
+
+    /// Takes the parameters of a request into a session. One that is there already stays: a second screen adds, and cannot
+    /// send the viewer elsewhere.
+    private func complete(
+        _ session: inout LoginSession,
+        _ caller: V2Caller,
+        registered: [String],
+        _ call: Call
+    ) throws {
+        if let id = call.parameter("mvpd") {
+            let provider = try caller.provider(id, core)
+            guard session.provider == nil || session.provider == provider.id else {
+                throw Refusal.v2(.invalidAuthenticationSession)
+            }
+            session.provider = provider.id
+        }
+        if let domain = call.parameter("domainName", "domain") { session.domain = String(domain.prefix(255)) }
+        if let redirect = call.parameter("redirectUrl") {
+            guard let target = RedirectTarget.allowed(redirect, registered: registered, host: call.host) else {
+                throw Refusal.v2(.invalidParameterRedirectURL)
+            }
+            session.redirect = session.redirect ?? target
+        }
+    }
+
+    /// The answer where nobody need log in.
+    private func direct(
+        _ session: LoginSession,
+        _ caller: V2Caller,
+        _ call: Call
+    ) async throws -> AuthenticationSession? {
+        guard let provider = session.provider.flatMap(core.configuration.provider) else { return nil }
+        let reason: String
+        if provider.temporaryAccess != nil {
+            reason = "temporary"
+        } else if core.degradation(caller.requestor, provider) == .authNAll {
+            reason = "degraded"
+        } else {
+            let profiles = try await core.store.profiles(of: caller.device, requestor: caller.requestor.id)
+            guard let profile = profiles.first(where: { $0.provider == provider.id && !$0.isExpired(at: call.now) })
+            else { return nil }
+            reason = profile.kind == .regular ? "authenticated" : "authenticatedSSO"
+        }
+        return AuthenticationSession(
+            action: .authorize,
+            actionType: "direct",
+            reasonType: reason,
+            url: "/api/v2/\(caller.requestor.id)/decisions/authorize/\(provider.id)",
+            sessionID: session.id,
+            mvpd: provider.id,
+            serviceProvider: caller.requestor.id
+        )
+    }
+
+    private static func answer(_ session: LoginSession, reason: String = "none") -> AuthenticationSession {
+        let missing = session.missing
+        return AuthenticationSession(
+            action: missing.isEmpty ? .authenticate : .resume,
+            actionType: missing.isEmpty ? "interactive" : "direct",
+            reasonType: reason == "none" || missing.isEmpty ? reason : "missing_parameters_fallback",
+            missingParameters: missing.isEmpty ? nil : missing,
+            url: missing.isEmpty
+                ? "/api/v2/authenticate/\(session.requestor)/\(session.code)"
+                : "/api/v2/\(session.requestor)/sessions/\(session.code)",
+            code: session.code,
+            sessionID: session.id,
+            mvpd: session.provider,
+            serviceProvider: session.requestor,
+            notBefore: session.created,
+            notAfter: session.expires
+        )
+    }
+}
+
+extension LoginSession {
+    /// The names of what must be given before a browser can go on.
+    fileprivate var missing: [String] {
+        [("mvpd", provider), ("domainName", domain), ("redirectUrl", redirect)].filter { $0.1 == nil }.map(\.0)
+    }
+}

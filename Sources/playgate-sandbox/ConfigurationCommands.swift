@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import ArgumentParser
+internal import ConfigurationReading
+internal import Sandbox
+
+struct CheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Check a configuration of the stand-in without running it.",
+        discussion: "Prints every problem with file, line and key, and exits with 2 where there is one."
+    )
+
+    @Argument(help: ArgumentHelp("The configuration file (YAML).", valueName: "file"))
+    var file: String
+
+    func run() throws {
+        do throws(ConfigurationError) { _ = try SandboxConfiguration(file: file) } catch {
+            throw CommandFailure(message: "\(error)")
+        }
+        Terminal.output.write("\(file): all well\n")
+    }
+}
+
+struct ConfigCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config",
+        abstract: "Print the configuration that is in force without --config, to start from."
+    )
+
+    func run() { Terminal.output.write(SandboxConfiguration.defaultText) }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import ArgumentParser
+internal import ConfigurationReading
+internal import MediaTokens
+internal import Sandbox
+
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Run the stand-in.",
+        discussion: """
+            Says on standard error where it listens, once it does: "playgate-sandbox: listening on http://HOST:PORT". \
+            SIGTERM and SIGINT let requests in hand finish and end it with exit code 0.
+            """
+    )
+
+    @Option(help: ArgumentHelp("The configuration file (YAML); see: playgate-sandbox config", valueName: "file"))
+    var config: String?
+
+    @Option(help: ArgumentHelp("The file that keeps logins over a restart; in memory without it.", valueName: "file"))
+    var state: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The folder with signer.pem and signer.key, as `playgate keys new` makes it; new keys in memory without it.",
+            valueName: "folder"
+        )
+    )
+    var keys: String?
+
+    @Option(help: ArgumentHelp("Where to listen; port 0 is any that is free.", valueName: "host:port"))
+    var listen = "127.0.0.1:8070"
+
+    @Flag(help: "Let other machines in too. Everybody there can log in as anybody.")
+    var allowRemote = false
+
+    func validate() throws {
+        guard let address = ListenAddress(listen) else {
+            throw ValidationError("--listen takes HOST:PORT, such as 127.0.0.1:8070 or [::1]:8070")
+        }
+        guard address.isLoopback || allowRemote else {
+            throw ValidationError("\(listen) is not of this machine alone; say --allow-remote if you mean it")
+        }
+    }
+
+    func run() async throws {
+        guard let address = ListenAddress(listen) else { return }
+        do {
+            let configuration = try config.map { try SandboxConfiguration(file: $0) } ?? SandboxConfiguration()
+            let server = try SandboxServer(
+                configuration,
+                keys: signingKeys(),
+                state: state.map { .file($0) } ?? .memory
+            )
+            try await server.run(host: address.host, port: address.port) { port in
+                let shown = address.host.contains(":") ? "[\(address.host)]" : address.host
+                Terminal.error.write("playgate-sandbox: listening on http://\(shown):\(port)\n")
+            }
+        } catch let error as ConfigurationError {
+            throw CommandFailure(message: "\(error)")
+        } catch let error as SandboxError {
+            throw CommandFailure(message: "\(error)")
+        }
+    }
+
+    private func signingKeys() throws -> SandboxKeys {
+        if let keys { return try SandboxKeys(folder: keys, at: .now()) }
+        Terminal.error.write(
+            "playgate-sandbox: no --keys: new keys in memory; their certificate is at /sandbox/keys while this runs\n"
+        )
+        return try SandboxKeys.development(at: .now())
+    }
+}
+
+/// Where to listen.
+struct ListenAddress: Sendable {
+    let host: String
+    let port: Int
+
+    /// Reads `HOST:PORT` or `[HOST]:PORT`.
+    init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            return nil
+        }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        guard !host.isEmpty else { return nil }
+        self.host = String(host)
+        self.port = Int(port)
+    }
+
+    /// Whether only this machine can come in there.
+    var isLoopback: Bool {
+        if host == "localhost" || host == "::1" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Entitlements
+import Foundation
+import GateTestSupport
+import Sandbox
+import Testing
+
+/// A documented code as one of the APIs says it.
+struct CodeCase: CustomTestStringConvertible, Sendable {
+    let code: StatusCode
+    let origin: StatusCode.Origin
+
+    var testDescription: String { "\(origin.rawValue): \(code.rawValue)" }
+
+    static let all = [StatusCode.Origin.v1, .v2].flatMap { origin in
+        StatusCode.allCases.filter { $0.documentation(origin) != nil }.map { CodeCase(code: $0, origin: origin) }
+    }
+}
+
+@Suite struct `Every code` {
+    @Test func `has a case`() { #expect(CodeCase.all.count >= 60) }
+
+    @Test("comes on demand, with its action and status", arguments: CodeCase.all)
+    func onDemand(_ expected: CodeCase) async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            try device.logIn("alice")
+            let code = expected.code.rawValue
+            #expect(
+                try sandbox.control(#"{"faults":[{"on":"any","code":"\#(code)","details":"Say this.","times":3}]}"#)
+                    .status == 204
+            )
+            let documentation = try #require(expected.code.documentation(expected.origin))
+            let answers =
+                switch expected.origin {
+                case .v2:
+                    [
+                        try device.authorize("TNT"), try device.decide("preauthorize", ["TNT", "TBS"]),
+                        try device.get("/api/v2/REF30/profiles"),
+                    ]
+                default:
+                    [
+                        try device.v1("/api/v1/authorize", ["resource": "TNT"], accept: "application/xml"),
+                        try device.v1("/api/v1/preauthorize", ["resource": "TNT"]),
+                        try device.v1("/api/v1/tokens/authn"),
+                    ]
+                }
+            for answer in answers {
+                #expect(answer.anyCode == code, "\(answer.body)")
+                let error = try Self.error(answer)
+                #expect(documentation.statuses.contains(error.status))
+                #expect(error.action == documentation.action)
+                #expect(error.details == "Say this.")
+                #expect(error.message?.isEmpty == false)
+                #expect(error.trace?.count == 36)
+                #expect(error.helpURL == "\(sandbox.url)/sandbox/errors#\(code)")
+                // A top-level error has its status in HTTP too; one of a resource stands in an answer that is one.
+                if answer.status != 200 { #expect(answer.status == error.status) }
+            }
+            // And then it is over.
+            #expect(try device.authorize("TNT").anyCode == nil)
+        }
+    }
+
+    private static func error(_ answer: HTTPConnection.Response) throws -> Status {
+        if answer.body.hasPrefix("<") { return try Status(xml: [UInt8](answer.body.utf8)) }
+        let bytes = [UInt8](answer.body.utf8)
+        if answer.json["decisions"] != nil {
+            let error = try EntitlementBody.read(AuthorizationDecisions.self, json: bytes).decisions.first?.error
+            return try #require(error)
+        }
+        if answer.json["resources"] != nil {
+            let body = try EntitlementBody.read(PreauthorizeResponse.self, json: bytes)
+            return try #require(body.status ?? body.decisions.first?.error)
+        }
+        return try EntitlementBody.read(Status.self, json: bytes)
+    }
+
+    @Test func `is explained on the page about codes`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let page = try sandbox.get("/sandbox/errors")
+            #expect(page.status == 200)
+            for code in StatusCode.allCases { #expect(page.body.contains("id=\"\(code.rawValue)\"")) }
+        }
+    }
+}
+
+/// A code that comes by itself, and what brings it about.
+struct OrganicCode: CustomTestStringConvertible, Sendable {
+    let code: String
+    let provoke: @Sendable (TestDevice) throws -> HTTPConnection.Response
+
+    init(_ code: String, _ provoke: @escaping @Sendable (TestDevice) throws -> HTTPConnection.Response) {
+        self.code = code
+        self.provoke = provoke
+    }
+
+    var testDescription: String { code }
+
+    private static func platform(
+        _ device: TestDevice,
+        _ status: String?,
+        saml: String = "x"
+    ) throws -> HTTPConnection.Response {
+        let header = status.map { ["AP-Partner-Framework-Status": Data($0.utf8).base64EncodedString()] } ?? [:]
+        return try device.form("/api/v2/REF30/profiles/sso/Apple", ["SAMLResponse": saml], header)
+    }
+
+    private static func status(
+        _ access: String,
+        id: String = "platform-tv",
+        expires: Int64 = 1_999_999_999_999
+    ) -> String {
+        """
+        {"frameworkPermissionInfo":{"accessStatus":"\(access)"},\
+        "frameworkProviderInfo":{"id":"\(id)","expirationDate":"\(expires)"}}
+        """
+    }
+
+    static let all: [OrganicCode] = [
+        OrganicCode("invalid_parameter_service_provider") { try $0.get("/api/v2/NOBODY/profiles") },
+        OrganicCode("invalid_parameter_mvpd") { try $0.authorize("TNT", "Nobody") },
+        OrganicCode("invalid_parameter_code") { try $0.get("/api/v2/REF30/profiles/code/ABCDEFG") },
+        OrganicCode("invalid_parameter_resources") { try $0.authorize(Fragment.malformed) },
+        OrganicCode("invalid_parameter_resources") { try $0.decide("preauthorize", []) },
+        OrganicCode("invalid_parameter_redirect_url") { try $0.session(redirect: "https://evil.example") },
+        OrganicCode("invalid_parameter_partner") { try $0.form("/api/v2/REF30/sessions/sso/Orange", [:]) },
+        OrganicCode("invalid_parameter_saml_response") { try platform($0, status("granted")) },
+        OrganicCode("invalid_header_device_info") { try $0.get("/api/v2/REF30/profiles", ["X-Device-Info": "{}"]) },
+        OrganicCode("invalid_header_device_identifier") {
+            try $0.get("/api/v2/REF30/profiles", ["AP-Device-Identifier": "fingerprint"])
+        },
+        OrganicCode("invalid_header_identity_for_temporary_access") {
+            try $0.get("/api/v2/REF30/profiles/PromotionalTempPass")
+        },
+        OrganicCode("invalid_header_pfs_permission_access_not_present") { try platform($0, nil) },
+        OrganicCode("invalid_header_pfs_permission_access_not_determined") {
+            try platform($0, status("notDetermined"))
+        },
+        OrganicCode("invalid_header_pfs_permission_access_not_granted") { try platform($0, status("denied")) },
+        OrganicCode("invalid_header_pfs_provider_id_not_determined") { try platform($0, status("granted", id: "")) },
+        OrganicCode("invalid_header_pfs_provider_info_expired") { try platform($0, status("granted", expires: 1)) },
+        OrganicCode("invalid_header_pfs_provider_id_mismatch") { device in
+            let signIn = try device.sandbox.form(
+                "/sandbox/platform/sign-in",
+                ["mvpd": "PlatformMVPD", "username": "alice", "password": "alice"]
+            )
+            return try platform(
+                device,
+                status("granted", id: "other"),
+                saml: signIn.json["SAMLResponse"] as? String ?? ""
+            )
+        },
+        OrganicCode("invalid_integration") { try $0.decide("authorize", ["TNT"], "DTV", requestor: "QUIET") },
+        OrganicCode("invalid_authentication_session") { device in
+            let code = try device.session().json["code"] as? String ?? ""
+            return try device.form("/api/v2/REF30/sessions/\(code)", ["mvpd": "DTV"])
+        },
+        OrganicCode("too_many_resources") { try $0.decide("authorize", ["TNT", "TBS"]) },
+        OrganicCode("invalid_access_token_client_application") {
+            try $0.get("/api/v2/REF30/profiles", ["Authorization": "Bearer nobody"])
+        },
+        OrganicCode("authenticated_profile_missing") { try $0.authorize("TNT") },
+        OrganicCode("invalid_requestor") { try $0.v1("/api/v1/checkauthn", ["requestor": "NOBODY"]) },
+        OrganicCode("invalid_device_id") { try $0.v1("/api/v1/checkauthn", without: "deviceId") },
+        OrganicCode("invalid_device_info") { try $0.v1("/api/v1/checkauthn", ["device_info": "?"]) },
+        OrganicCode("bad_request") { try $0.v1("/api/v1/preauthorize", ["resource": "TNT"], without: "deviceId") },
+        OrganicCode("missing_resource") { device in
+            try device.logIn("alice")
+            return try device.v1("/api/v1/authorize")
+        },
+        OrganicCode("malformed_authz_request") { device in
+            try device.logIn("alice")
+            return try device.v1("/api/v1/authorize", ["resource": Fragment.malformed])
+        },
+        OrganicCode("authorization_denied_by_parental_controls") { device in
+            try device.logIn("bob")
+            return try device.v1("/api/v1/authorize", ["resource": Fragment.rated("TV-MA")])
+        },
+        OrganicCode("unknown_integration") { device in
+            try device.sandbox.get(
+                "/api/v1/authenticate?requestor_id=REF30&mso_id=Nobody",
+                headers: ["Accept": "application/json"]
+            )
+        },
+        OrganicCode("too_many_resources") { device in
+            try device.v1("/api/v1/preauthorize", ["resource": "1,2,3,4,5,6"])
+        },
+        OrganicCode("authentication_session_issuer_mismatch") { device in
+            try device.logIn("alice")
+            return try device.v1("/api/v1/authorize", ["resource": "TNT", "mso_id": "DTV"])
+        },
+        OrganicCode("preauthorization_authentication_session_missing") {
+            try $0.v1("/api/v1/preauthorize", ["resource": "TNT"])
+        },
+        OrganicCode("preauthorization_authentication_session_expired") { device in
+            try device.logIn("alice")
+            try device.sandbox.control(#"{"expireAuthentication":true}"#)
+            return try device.v1("/api/v1/preauthorize", ["resource": "TNT"])
+        },
+        OrganicCode("authorization_not_found") { device in
+            try device.logIn("alice")
+            return try device.v1("/api/v1/tokens/media", ["resource": "TNT"])
+        },
+    ]
+}
+
+@Suite struct `A code` {
+    @Test("comes by itself", arguments: OrganicCode.all)
+    func organic(_ expected: OrganicCode) async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let answer = try expected.provoke(sandbox.device())
+            #expect(answer.anyCode == expected.code, "\(answer.status) \(answer.body)")
+            #expect(answer.headers["playgate-sandbox"] == "stand-in")
+        }
+    }
+}

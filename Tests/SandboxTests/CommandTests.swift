@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import MediaTokens
+import Sandbox
+import Testing
+
+/// The program itself.
+@Suite struct `playgate-sandbox` {
+    private static func run(_ arguments: [String], _ folder: TemporaryFolder) throws -> (status: Int32, output: String)
+    {
+        let log = folder.file(UUID().uuidString)
+        let program = try Program(Program.built("playgate-sandbox"), arguments, log: log)
+        return (program.waitUntilExit(), program.output)
+    }
+
+    @Test func `serves with the keys and the configuration that it is given, until it is told to end`() async throws {
+        try await onThread {
+            let folder = try TemporaryFolder()
+            let keys = try GateSample.current.get().keys
+            try folder.write("signer.pem", keys.signerCertificate)
+            try folder.write("signer.key", keys.signerKey)
+            let file = try folder.write("sandbox.yaml", SandboxConfigurationText.printed(folder))
+            let program = try Program(
+                Program.built("playgate-sandbox"),
+                [
+                    "serve", "--config", file, "--keys", folder.path, "--state", folder.file("state"), "--listen",
+                    "127.0.0.1:0",
+                ],
+                log: folder.file("log")
+            )
+            #expect(eventually { program.output.contains("listening on ") || !program.isRunning })
+            let line = try #require(
+                program.output.firstMatch(of: /playgate-sandbox: listening on http:\/\/(127\.0\.0\.1:\d+)\n/)
+            )
+            let answer = try HTTPConnection(String(line.1)).request("GET", "/sandbox/keys")
+            #expect(answer.body == keys.signerCertificate)
+            program.signal(SIGTERM)
+            #expect(program.waitUntilExit() == 0)
+            // Nobody needs to read anything else.
+            #expect(program.output == String(line.0))
+        }
+    }
+
+    @Test func `refuses what it cannot do, with a reason and an exit code`() async throws {
+        try await onThread {
+            let folder = try TemporaryFolder()
+            let bad = try folder.write("bad.yaml", "requestors: 1\n")
+            let good = try folder.write("good.yaml", SandboxConfigurationText.printed(folder))
+            let keys = try GateSample.current.get().keys
+            try folder.write("signer.pem", keys.signerCertificate)
+            try folder.write("signer.key", try GateSample.foreign.get().keys.signerKey)
+            let cases: [([String], Int32, String)] = [
+                (["check", good], 0, "all well"), (["check", bad], 2, "bad.yaml:1:13: requestors: must be a list"),
+                (["check", folder.file("none.yaml")], 2, "cannot be opened"),
+                (["serve", "--config", bad], 2, "bad.yaml"),
+                (["serve", "--keys", folder.file("none"), "--listen", "127.0.0.1:0"], 2, "playgate keys new"),
+                (["serve", "--keys", folder.path, "--listen", "127.0.0.1:0"], 2, "not the key of signer.pem"),
+                (["serve", "--listen", "0.0.0.0:0"], 64, "--allow-remote"),
+                (["serve", "--listen", "nowhere"], 64, "HOST:PORT"),
+                (
+                    ["serve", "--state", folder.file("no/such"), "--listen", "127.0.0.1:0"], 2,
+                    "cannot be opened as state"
+                ),
+                (["serve", "--listen", "127.0.0.1"], 64, "HOST:PORT"), (["nonsense"], 64, "nonsense"),
+                (["--help"], 0, "stand-in"),
+            ]
+            for (arguments, status, text) in cases {
+                let outcome = try Self.run(arguments, folder)
+                #expect(outcome.status == status, "\(arguments): \(outcome.output)")
+                #expect(outcome.output.contains(text), "\(arguments): \(outcome.output)")
+            }
+        }
+    }
+}
+
+/// The configuration as the program prints it.
+private enum SandboxConfigurationText {
+    static func printed(_ folder: TemporaryFolder) throws -> String {
+        let program = try Program(Program.built("playgate-sandbox"), ["config"], log: folder.file("config"))
+        #expect(program.waitUntilExit() == 0)
+        #expect(program.output == SandboxConfiguration.defaultText)
+        return program.output
+    }
+}

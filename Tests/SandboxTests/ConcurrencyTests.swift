@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import MediaTokens
+import Sandbox
+import Testing
+
+@Suite struct `Concurrency Monitoring` {
+    private static let application = ["Authorization": "Basic \(Data("demo-app:".utf8).base64EncodedString())"]
+
+    private static func start(
+        _ sandbox: RunningSandbox,
+        _ subject: String = "household-1",
+        _ fields: [String: String] = ["channel": "TNT"],
+        ending code: String? = nil
+    ) throws -> HTTPConnection.Response {
+        var headers = application
+        headers["X-Terminate"] = code
+        return try sandbox.form("/v2/sessions/SandboxMVPD/\(subject)", fields, headers: headers)
+    }
+
+    private static func call(
+        _ sandbox: RunningSandbox,
+        _ method: String,
+        _ path: String
+    ) throws -> HTTPConnection.Response { try sandbox.send(method, path, headers: application) }
+
+    @Test func `counts the streams of a household, whoever watches`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            try device.logIn("carol")
+            let token = try #require(try device.token("TNT"))
+            let guid = try #require(try sandbox.verify(token, resource: "TNT").token?.userSessionGUID)
+            let first = try Self.start(sandbox)
+            #expect(first.status == 202)
+            #expect(first.location.count == 36)
+            #expect(first.headers["expires"] == "Thu, 02 Jan 2031 10:05:05 GMT")
+            #expect(try Self.start(sandbox, guid).status == 202)
+            let third = try Self.start(sandbox, "user-carol")
+            #expect(third.status == 409)
+            let advice = try #require(third.list("associatedAdvice").first)
+            #expect(advice["type"] as? String == "rule-violation")
+            #expect(advice["threshold"] as? Int == 2)
+            let conflicts = try #require(advice["conflicts"] as? [String: [[String: Any]]])
+            #expect(conflicts.count == 2)
+            let conflict = try #require(conflicts[first.location]?.first)
+            #expect(conflict["channel"] as? String == "TNT")
+            #expect(conflict["applicationName"] as? String == "demo-app")
+            #expect(conflict["startedAt"] as? String == "2031-01-02T10:04:05Z")
+            // Another household is another matter.
+            #expect(try Self.start(sandbox, "household-2").status == 202)
+            #expect(try Self.start(sandbox, "somebody").status == 202)
+            let running = try Self.call(sandbox, "GET", "/v2/runningStreams/SandboxMVPD/household-1")
+            #expect(running.list("runningStreams").count == 2)
+            #expect(running.headers["expires"] == "Thu, 02 Jan 2031 10:05:35 GMT")
+        }
+    }
+
+    @Test func `ends a stream for another, which says who`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let first = try Self.start(sandbox)
+            _ = try Self.start(sandbox)
+            let refused = try Self.start(sandbox)
+            let conflicts = refused.list("associatedAdvice").first?["conflicts"] as? [String: [[String: Any]]]
+            let code = try #require(conflicts?[first.location]?.first?["terminationCode"] as? String)
+            #expect(try Self.start(sandbox, ending: "ffffffff").status == 409)
+            #expect(try Self.start(sandbox, "household-2", ending: code).status == 202)
+            #expect(try Self.start(sandbox, ending: code).status == 202)
+            let path = "/v2/sessions/SandboxMVPD/household-1/\(first.location)"
+            for method in ["POST", "DELETE"] {
+                let gone = try Self.call(sandbox, method, path)
+                #expect(gone.status == 410)
+                #expect(gone.list("associatedAdvice").first?["type"] as? String == "remote-termination")
+            }
+            let running = try Self.call(sandbox, "GET", "/v2/runningStreams/SandboxMVPD/household-1")
+            let superseded = running.list("runningStreams").compactMap {
+                ($0["metadata"] as? [String: String])?["superseded"]
+            }
+            #expect(superseded == [code])
+        }
+    }
+
+    @Test func `ends what is not heard of for 90 seconds`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let stream = try Self.start(sandbox).location
+            let path = "/v2/sessions/SandboxMVPD/household-1/\(stream)"
+            sandbox.advance(seconds: 89)
+            #expect(try Self.call(sandbox, "POST", "\(path)?channel=CNN&show=Friends").status == 202)
+            let running = try Self.call(sandbox, "GET", "/v2/runningStreams/SandboxMVPD/household-1")
+            // A channel stays what it was; what is new is added.
+            #expect(
+                running.list("runningStreams").first?["metadata"] as? [String: String]
+                    == ["channel": "TNT", "show": "Friends"]
+            )
+            sandbox.advance(seconds: 89)
+            #expect(try Self.call(sandbox, "POST", path).status == 202)
+            sandbox.advance(seconds: 90)
+            let gone = try Self.call(sandbox, "POST", path)
+            #expect(gone.status == 410)
+            #expect(gone.body.isEmpty)
+            #expect(try Self.call(sandbox, "DELETE", path).status == 410)
+            #expect(
+                try Self.call(sandbox, "GET", "/v2/runningStreams/SandboxMVPD/household-1").json["otherStreams"] as? Int
+                    == 0
+            )
+            let other = try Self.start(sandbox).location
+            #expect(try Self.call(sandbox, "DELETE", "/v2/sessions/SandboxMVPD/household-1/\(other)").status == 202)
+            #expect(try Self.call(sandbox, "DELETE", "/v2/sessions/SandboxMVPD/household-1/\(other)").status == 410)
+        }
+    }
+
+    @Test func `wants its metadata, its application and what exists`() async throws {
+        let configuration = RunningSandbox.configuration(
+            replacing: "concurrency: { limit: 2, strategy: rejectNew }",
+            with: "concurrency: { limit: 1, strategy: evictOldest, requiredMetadata: [channel] }"
+        )
+        try await RunningSandbox.with(configuration) { (sandbox) throws in
+            #expect(try Self.call(sandbox, "GET", "/v2/metadata").body == #"["channel"]"#)
+            let missing = try Self.start(sandbox, "household-1", [:])
+            #expect(missing.status == 400)
+            #expect(
+                missing.body
+                    == #"{"associatedAdvice":[],"obligations":{"namespace":"adobe.primetime.cm","action":"refresh","arguments":["channel"]}}"#
+            )
+            #expect(try sandbox.form("/v2/sessions/SandboxMVPD/household-1", ["channel": "TNT"]).status == 401)
+            #expect(try Self.call(sandbox, "POST", "/v2/sessions/Nobody/household-1?channel=TNT").status == 404)
+            #expect(try Self.call(sandbox, "POST", "/v2/sessions/SandboxMVPD/household-1/none").status == 404)
+            // The newest starts, and the oldest is ended.
+            let first = try Self.start(sandbox).location
+            let second = try Self.start(sandbox).location
+            #expect(try Self.call(sandbox, "POST", "/v2/sessions/SandboxMVPD/household-1/\(first)").status == 410)
+            #expect(try Self.call(sandbox, "POST", "/v2/sessions/SandboxMVPD/household-1/\(second)").status == 202)
+        }
+    }
+}

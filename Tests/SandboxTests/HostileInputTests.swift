@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import Sandbox
+import Testing
+
+@Suite struct `Hostile input` {
+    @Test(
+        "of too many bytes is refused",
+        arguments: [
+            "/o/client/register", "/o/client/token", "/api/v2/REF30/sessions", "/sandbox/control", "/sandbox/idp/login",
+            "/adobe-services/authorize", "/v2/sessions/DTV/a",
+        ]
+    )
+    func oversized(path: String) async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let body = String(repeating: "a", count: 256 * 1024 + 1)
+            let type = ["Content-Type": "application/x-www-form-urlencoded"]
+            let answer = try? sandbox.send("POST", path, headers: type, body: body)
+            #expect(answer == nil || answer?.status == 413)
+            #expect(try sandbox.get("/sandbox/keys").status == 200)
+        }
+    }
+
+    static let bodies = [
+        "", "{", "[]", "null", "\"\"", #"{"resources":"TNT"}"#, #"{"resources":[1]}"#, #"{"resources":[]}"#,
+        #"{"resources":[""]}"#, #"{"resources":["TNT"],"resources":["CNN"]}"#, #"{"resources":[null]}"#,
+        String(repeating: "[", count: 100_000), #"{"resources":["\#(String(repeating: "x", count: 9000))"]}"#,
+        #"{"resources":["a\u0000b"]}"#, #"{"resources":["<rss><channel/></rss>"]}"#,
+        #"{"resources":["<!DOCTYPE rss [<!ENTITY a SYSTEM 'file:///etc/passwd'>]><rss>&a;</rss>"]}"#,
+    ]
+
+    @Test("that is no list of resources is refused", arguments: bodies)
+    func malformed(body: String) async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            try device.logIn("alice")
+            for kind in ["authorize", "preauthorize"] {
+                let answer = try sandbox.json(
+                    "/api/v2/REF30/decisions/\(kind)/SandboxMVPD",
+                    body,
+                    headers: device.headers
+                )
+                #expect(answer.status == 400)
+                #expect(answer.code == "invalid_parameter_resources")
+            }
+        }
+    }
+
+    @Test("in a form or a query is refused", arguments: ["a=%", "a=%4", "a=%zz", "%ff=1", "a=%c3%28"])
+    func malformedForm(text: String) async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let type = ["Content-Type": "application/x-www-form-urlencoded"]
+            #expect(try sandbox.send("POST", "/o/client/token", headers: type, body: text).status == 400)
+            #expect(try sandbox.get("/api/v1/config/REF30?\(text)").status == 400)
+            #expect(try sandbox.get("/api/v1/config/REF30").status == 200)
+        }
+    }
+
+    @Test func `of too many fields is refused`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let query = (0..<300).map { "a\($0)=1" }.joined(separator: "&")
+            #expect(try sandbox.get("/api/v1/config/REF30?\(query)").status == 400)
+        }
+    }
+
+    @Test(
+        "comes out of pages as text",
+        arguments: [
+            "/api/v2/authenticate/REF30/%3Cscript%3E", "/sandbox/idp/login?ticket=%22%3E%3Cscript%3E",
+            "/adobe-services/authenticate/saml?requestor_id=%3Cscript%3E", "/%3Cscript%3E",
+            "/api/v1/authenticate?requestor_id=%3Cscript%3E&mso_id=%3Cscript%3E",
+        ]
+    )
+    func scripts(path: String) async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let answer = try sandbox.get(path)
+            #expect(answer.status >= 400)
+            #expect(!answer.body.contains("<script>"))
+            #expect(answer.headers["playgate-sandbox"] == "stand-in")
+        }
+    }
+
+    @Test func `in names of a configuration comes out of pages as text`() async throws {
+        let configuration = RunningSandbox.configuration(
+            replacing: "displayName: Sandbox TV",
+            with: "displayName: \"<script>alert('1')</script> & \\\"Co\\\"\""
+        )
+        try await RunningSandbox.with(configuration) { (sandbox) throws in
+            let device = try sandbox.device()
+            let page = try sandbox.get(sandbox.get(device.session().json["url"] as? String ?? "").location)
+            #expect(
+                page.body.contains("Log in to &lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;Co&quot;")
+            )
+            #expect(!page.body.contains("<script"))
+        }
+    }
+
+    @Test func `in the Host header is not believed`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let answer = try sandbox.send(
+                "GET",
+                "/api/v2/NOBODY/profiles",
+                headers: device.headers,
+                host: "a\"><script>"
+            )
+            #expect(!answer.body.contains("<script>"))
+        }
+    }
+
+    @Test func `is not found`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            for path in ["/nothing", "/api/v3/REF30/profiles", "/sandbox", "/..%2f..%2fetc/passwd", "/sandbox/../etc"] {
+                let answer = try sandbox.get(path)
+                #expect(answer.status == 404, "\(path)")
+                #expect(answer.headers["playgate-sandbox"] == "stand-in")
+            }
+        }
+    }
+
+    @Test func `is not another's session`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let (mine, other) = (try sandbox.device("mine"), try sandbox.device("other"))
+            // A code of one requestor is nothing at another.
+            let code = try mine.session().json["code"] as? String ?? ""
+            #expect(try mine.get("/api/v2/QUIET/sessions/\(code)").code == "invalid_parameter_code")
+            #expect(try sandbox.get("/api/v2/authenticate/QUIET/\(code)").status == 400)
+            // Whoever has not logged in has nothing of the one who has.
+            try mine.logIn("alice")
+            #expect(try other.get("/api/v2/REF30/profiles").json["profiles"] as? [String: String] == [:])
+            #expect(try other.v1("/api/v1/tokens/authn").status == 404)
+            #expect(try mine.get("/api/v2/QUIET/profiles").json["profiles"] as? [String: String] == [:])
+        }
+    }
+}
+
+@Suite struct `A page of login by SAML` {
+    @Test func `takes each form once, and only with its session`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let code = try device.code()
+            let begun = try sandbox.get(
+                "/adobe-services/authenticate/saml?requestor_id=REF30&mso_id=DTV&reg_code=\(code)"
+                    + "&redirect_url=https%3A%2F%2Fevil.example"
+            )
+            #expect(begun.status == 200)
+            #expect(!begun.body.contains("evil.example"))
+            #expect(!begun.body.contains("http-equiv"))
+            let request = try #require(begun.body.hidden("SAMLRequest"))
+            #expect(begun.body.hidden("RelayState") == code)
+            let other = try device.code()
+            #expect(try sandbox.form("/sandbox/saml/idp", ["SAMLRequest": request, "RelayState": other]).status == 400)
+            let form = try sandbox.form("/sandbox/saml/idp", ["SAMLRequest": request, "RelayState": code])
+            let ticket = try #require(form.body.hidden("ticket"))
+            let fields = ["ticket": ticket, "RelayState": code, "username": "alice", "password": "wrong"]
+            let wrong = try sandbox.form("/sandbox/saml/login", fields)
+            #expect(wrong.status == 401)
+            #expect(try sandbox.form("/sandbox/saml/login", fields).status == 400)
+            let again = try #require(wrong.body.hidden("ticket"))
+            let done = try sandbox.form(
+                "/sandbox/saml/login",
+                ["ticket": again, "RelayState": code, "username": "alice", "password": "alice"]
+            )
+            let response = ["SAMLResponse": try #require(done.body.hidden("SAMLResponse")), "RelayState": code]
+            #expect(done.body.contains("/sp/saml/SAMLAssertionConsumer"))
+            let consumer = "/sp/saml/SAMLAssertionConsumer"
+            #expect(try sandbox.form(consumer, ["SAMLResponse": request, "RelayState": code]).status == 400)
+            #expect(try sandbox.form(consumer, response).status == 200)
+            #expect(try sandbox.form(consumer, response).status == 400)
+            #expect(try device.v1("/api/v1/tokens/authn").json["mvpd"] as? String == "DTV")
+        }
+    }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import MediaTokens
+import Sandbox
+import Testing
+
+@Suite struct `A long-lived token` {
+    @Test func `is good for media tokens by itself`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let (authN, authZ) = try device.longLivedTokens()
+            for token in [authN, authZ] {
+                #expect(token.hasPrefix("<signatureInfo>"))
+                #expect(!token.contains("\n"))
+                // It has the same key as media tokens, and must never pass for one.
+                #expect(try sandbox.verify(token, resource: "TNT").status == .invalidTokenFormat)
+            }
+            for name in [
+                "simpleTokenExpires", "simpleTokenMsoID", "simpleTokenAuthenticationGuid", "simpleSamlNameID",
+                "simpleSamlSessionIndex",
+            ] { #expect(authN.contains("<\(name)>") && authN.contains("</\(name)>")) }
+            #expect(authZ.contains("<simpleTokenTTL>2031/01/02 16:04:05 GMT +0000</simpleTokenTTL>"))
+            let answer = try device.legacy("shortAuthorize", ["authz_token": authZ])
+            #expect(answer.status == 200)
+            #expect(try sandbox.verify(answer.body, resource: "TNT").isValid)
+        }
+    }
+
+    /// What a client may show in place of an authorization token, and must not get far with.
+    static let forged: [(name: String, make: @Sendable (TestDevice) throws -> String)] = [
+        ("nothing", { _ in "" }),
+        ("text", { _ in "token" }),
+        ("an authentication token", { try $0.longLivedTokens().authN }),
+        ("a media token", { try $0.legacy("shortAuthorize", ["authz_token": $0.longLivedTokens().authZ]).body }),
+        ("one with another resource", { try $0.longLivedTokens().authZ.replacing(">TNT<", with: ">CNN<") }),
+        ("one with a longer life", { try $0.longLivedTokens().authZ.replacing("2031/01/02", with: "2032/01/02") }),
+        ("one of another key", { _ in try foreign("2031/03/17 14:40:08 GMT +0000") }),
+        ("one that has expired", { _ in try trusted("2031/01/02 10:04:05 GMT +0000") }),
+        ("one without an expiry", { _ in try trusted("never") }),
+        ("one of another requestor", { _ in try trusted("2031/03/17 14:40:08 GMT +0000", requestor: "QUIET") }),
+        ("one wrapped in another", { "<simpleAuthorizationToken>\(try $0.longLivedTokens().authZ)" }),
+        ("one with a document type", { "<!DOCTYPE a>\(try $0.longLivedTokens().authZ)" }),
+        ("a flood", { _ in String(repeating: "<signatureInfo>", count: 10_000) }),
+    ]
+
+    private static func body(_ expires: String, _ requestor: String) -> [UInt8] {
+        [UInt8](
+            """
+            <simpleAuthorizationToken><simpleTokenRequestorID>\(requestor)</simpleTokenRequestorID>\
+            <simpleTokenResourceID>TNT</simpleTokenResourceID><simpleTokenTTL>\(expires)</simpleTokenTTL>\
+            <simpleTokenMsoID>SandboxMVPD</simpleTokenMsoID><simpleTokenDeviceID>\
+            <simpleTokenFingerprint>00</simpleTokenFingerprint></simpleTokenDeviceID></simpleAuthorizationToken>
+            """.utf8
+        )
+    }
+
+    private static func trusted(_ expires: String, requestor: String = "REF30") throws -> String {
+        try GateSample.trusted.get().issuer.sign(body: body(expires, requestor)).raw
+    }
+
+    private static func foreign(_ expires: String) throws -> String {
+        try GateSample.foreign.get().issuer.sign(body: body(expires, "REF30")).raw
+    }
+
+    @Test("is not replaced by something like it", arguments: forged.map(\.name))
+    func hostile(name: String) async throws {
+        let make = try #require(Self.forged.first { $0.name == name }).make
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let token = try make(device)
+            let answer = try device.legacy("shortAuthorize", ["authz_token": token])
+            #expect(answer.status == 403, "\(answer.body)")
+            #expect(!answer.body.contains("authToken"))
+            if name != "an authentication token" {
+                #expect(
+                    try device.legacy("authorize", ["authentication_token": token, "resource_id": "TNT"]).status == 403
+                )
+            }
+        }
+    }
+
+    @Test func `expires, and ends with the login`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let (authN, authZ) = try device.longLivedTokens()
+            let guid = ["authz_token": authZ, "session_guid": "00112233445566778899aabbccddeeff"]
+            #expect(try device.legacy("shortAuthorize", guid).status == 403)
+            #expect(try device.legacy("shortAuthorize", ["authz_token": authZ], requestor: "QUIET").status == 403)
+            _ = try device.get("/api/v2/REF30/logout/SandboxMVPD?redirectUrl=adobepass%3A%2F%2Fios.app")
+            #expect(try device.legacy("shortAuthorize", ["authz_token": authZ]).body.contains("<pendingLogout>"))
+            let authorize = ["authentication_token": authN, "resource_id": "TNT"]
+            #expect(try device.legacy("authorize", authorize).body.contains("<pendingLogout>"))
+            // A login anew does not bring the old session back.
+            try device.logIn("bob")
+            #expect(try device.legacy("authorize", authorize).body.contains("<pendingLogout>"))
+            sandbox.advance(seconds: 6 * 3600)
+            #expect(try device.legacy("shortAuthorize", ["authz_token": authZ]).status == 403)
+        }
+    }
+
+    @Test func `brings a no with status 200 and the provider's words`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let (authN, _) = try device.longLivedTokens(user: "bob")
+            let answer = try device.legacy("authorize", ["authentication_token": authN, "resource_id": "CNN"])
+            #expect(answer.status == 200)
+            #expect(answer.element("details") == "Your package does not include \"CNN\".")
+            let list = try sandbox.send(
+                "POST",
+                "/adobe-services/preauthorize",
+                headers: ["Content-Type": "application/x-www-form-urlencoded"],
+                body: "requestor_id=REF30&authentication_token=\(authN.encoded)&resource_id=TNT&resource_id=CNN"
+            )
+            #expect(list.body.contains("<id>TNT</id><authorized>true</authorized>"))
+            #expect(list.body.contains("<id>CNN</id><authorized>false</authorized>"))
+            try sandbox.control(#"{"faults":[{"on":"authorize","code":"network_received_error","times":1}]}"#)
+            let fault = try device.legacy("authorize", ["authentication_token": authN, "resource_id": "TNT"])
+            #expect(fault.status == 200)
+            #expect(fault.element("code") == "network_received_error")
+            #expect(fault.element("details")?.isEmpty == false)
+        }
+    }
+
+    @Test func `is for the device that has logged in`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let (device, other) = (try sandbox.device(), try sandbox.device("other"))
+            let code = try device.code()
+            _ = try device.submit("alice", sandbox.get(device.authenticateURL(code)).location)
+            #expect(try other.legacy("session", ["reg_code": code], isKnown: true).status == 403)
+            #expect(try device.legacy("session", ["reg_code": code]).status == 401)
+            let session = try device.legacy("session", ["reg_code": code], isKnown: true)
+            let authN = try #require(session.element("authnToken"))
+            let fields = ["authentication_token": authN, "resource_id": "TNT"]
+            #expect(try other.legacy("authorize", fields, isKnown: true).status == 400)
+            #expect(try device.legacy("authorize", fields, isKnown: true).status == 200)
+            #expect(try device.legacy("authorize", fields.merging(["mso_id": "DTV"]) { $1 }).status == 400)
+        }
+    }
+}

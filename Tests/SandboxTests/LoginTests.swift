@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import Sandbox
+import Testing
+
+@Suite struct `A login` {
+    @Test func `inventory C, ADOBEPASS_REDIRECT_URL: goes to the provider's page and back to the application`()
+        async throws
+    {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            #expect(try device.get("/api/v2/REF30/profiles").json["profiles"] as? [String: String] == [:])
+            let session = try device.session()
+            #expect(session.json["actionName"] as? String == "authenticate")
+            #expect(session.json["actionType"] as? String == "interactive")
+            #expect(session.json["reasonType"] as? String == "none")
+            #expect(session.json["notBefore"] as? String == "1925114645000")
+            #expect(session.json["notAfter"] as? String == "1925116445000")
+            let code = try #require(session.json["code"] as? String)
+            #expect(code.count == 7)
+            #expect(session.json["url"] as? String == "/api/v2/authenticate/REF30/\(code)")
+            let begun = try sandbox.get("/api/v2/authenticate/REF30/\(code)")
+            #expect(begun.status == 302)
+            let page = try sandbox.get(begun.location)
+            #expect(page.body.contains("Playgate sandbox: a stand-in, not a TV provider"))
+            #expect(page.body.contains("<label for=\"username\">"))
+            #expect(page.headers["content-security-policy"]?.hasPrefix("default-src 'self'") ?? false)
+            #expect(page.headers["x-content-type-options"] == "nosniff")
+            #expect(page.headers["referrer-policy"] == "no-referrer")
+            #expect(page.headers["cache-control"] == "no-store")
+            let wrong = try device.submit("alice", password: "bob", begun.location)
+            #expect(wrong.status == 401)
+            #expect(wrong.body.contains("role=\"alert\""))
+            let ticket = try #require(wrong.body.hidden("ticket"))
+            let done = try sandbox.form(
+                "/sandbox/idp/login",
+                ["ticket": ticket, "username": "alice", "password": "alice"]
+            )
+            #expect(done.status == 302)
+            #expect(done.location == "adobepass://ios.app")
+            for path in ["profiles", "profiles/SandboxMVPD", "profiles/code/\(code)"] {
+                let profiles = try device.get("/api/v2/REF30/\(path)").json["profiles"] as? [String: [String: Any]]
+                let profile = try #require(profiles?["SandboxMVPD"])
+                #expect(profile["type"] as? String == "regular")
+                #expect(profile["issuer"] as? String == "SandboxMVPD")
+                #expect(profile["notBefore"] as? Int == 1_925_114_645_000)
+            }
+        }
+    }
+
+    @Test func `begins directly where somebody is logged in`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            try device.logIn("alice")
+            let answer = try device.session().json
+            #expect(answer["actionName"] as? String == "authorize")
+            #expect(answer["actionType"] as? String == "direct")
+            #expect(answer["reasonType"] as? String == "authenticated")
+            #expect(answer["url"] as? String == "/api/v2/REF30/decisions/authorize/SandboxMVPD")
+        }
+    }
+
+    @Test(
+        "a second screen gives what the device could not (inventory E)",
+        arguments: ["/api/v2/REF30/sessions/CODE", "/api/v2/sessions/REF30/CODE"]
+    )
+    func resume(path: String) async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let session = try device.session(nil, redirect: nil)
+            #expect(session.json["actionName"] as? String == "resume")
+            #expect(session.json["missingParameters"] as? [String] == ["mvpd", "redirectUrl"])
+            let code = try #require(session.json["code"] as? String)
+            let path = path.replacing("CODE", with: code)
+            let second = try sandbox.device("phone")
+            let shown = try second.get(path).json
+            #expect(shown["missingParameters"] as? [String] == ["mvpd", "redirectUrl"])
+            #expect((shown["existingParameters"] as? [String: String])?["domainName"] == "adobe.com")
+            let resumed = try second.form(path, ["mvpd": "DTV", "redirectUrl": "http://127.0.0.1:9/done"])
+            #expect(resumed.json["actionName"] as? String == "authenticate")
+            let url = try #require(resumed.json["url"] as? String)
+            let done = try second.submit("alice", sandbox.get(url).location)
+            #expect(done.location == "http://127.0.0.1:9/done")
+            // The device is logged in, and the phone is not.
+            #expect(try device.get("/api/v2/REF30/profiles/DTV").body.contains("regular"))
+            #expect(try second.get("/api/v2/REF30/profiles/DTV").json["profiles"] as? [String: String] == [:])
+            #expect(try second.get("/api/v2/REF30/profiles/code/\(code)").body.contains("regular"))
+        }
+    }
+
+    @Test func `that is given up leads back without a profile`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let url = try device.session().json["url"] as? String ?? ""
+            let page = try sandbox.get(sandbox.get(url).location).body
+            let cancel = try #require(page.firstMatch(of: /href="(\/sandbox\/idp\/cancel[^"]+)"/))
+            let answer = try sandbox.get(String(cancel.1))
+            #expect(answer.status == 302)
+            #expect(answer.location == TestDevice.redirect)
+            #expect(try device.get("/api/v2/REF30/profiles").json["profiles"] as? [String: String] == [:])
+            #expect(try sandbox.get(url).status == 400)
+        }
+    }
+
+    @Test func `inventory 15, 18: is for a registration code too`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let code = try device.code()
+            #expect(try device.v1("/api/v1/checkauthn/\(code)").status == 403)
+            let done = try device.submit("alice", sandbox.get(device.authenticateURL(code)).location)
+            #expect(done.status == 302)
+            #expect(done.location == TestDevice.redirect)
+            #expect(try device.v1("/api/v1/checkauthn/\(code)").status == 200)
+            #expect(try device.v1("/api/v1/checkauthn").status == 200)
+            #expect(try device.v1("/api/v1/checkauthn/NOSUCH1").status == 404)
+        }
+    }
+
+    @Test func `can be used once`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let url = try device.session().json["url"] as? String ?? ""
+            let page = try sandbox.get(url).location
+            let ticket = try #require(try sandbox.get(page).body.hidden("ticket"))
+            let fields = ["ticket": ticket, "username": "alice", "password": "alice"]
+            #expect(try sandbox.form("/sandbox/idp/login", fields).status == 302)
+            // Replayed, by its page, and by the code of the session.
+            #expect(try sandbox.form("/sandbox/idp/login", fields).status == 400)
+            #expect(try sandbox.get(page).status == 400)
+            #expect(try sandbox.get(url).status == 400)
+        }
+    }
+
+    @Test func `of two browsers is finished by one`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let url = try device.session().json["url"] as? String ?? ""
+            let (first, second) = (try sandbox.get(url).location, try sandbox.get(url).location)
+            let ticket = try #require(try sandbox.get(second).body.hidden("ticket"))
+            #expect(try device.submit("alice", first).status == 302)
+            // Somebody who was lured to the same session cannot put another viewer on the device.
+            let late = try sandbox.form(
+                "/sandbox/idp/login",
+                ["ticket": ticket, "username": "bob", "password": "bob"]
+            )
+            #expect(late.status == 400)
+            #expect(try device.get("/api/v2/REF30/profiles").body.contains("\"household-1\""))
+        }
+    }
+
+    @Test func `is over after half an hour`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let url = try device.session().json["url"] as? String ?? ""
+            sandbox.advance(seconds: 1800)
+            #expect(try sandbox.get(url).status == 400)
+        }
+    }
+
+    @Test func `cannot be sent elsewhere by a second screen`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let session = try device.session().json
+            let code = session["code"] as? String ?? ""
+            let other = try sandbox.device("other")
+            let moved = try other.form("/api/v2/REF30/sessions/\(code)", ["redirectUrl": "http://127.0.0.1:1/x"])
+            #expect(moved.status == 200)
+            let done = try device.submit("alice", sandbox.get(session["url"] as? String ?? "").location)
+            #expect(done.location == TestDevice.redirect)
+            #expect(try other.form("/api/v2/REF30/sessions/\(code)", ["mvpd": "DTV"]).code == "invalid_parameter_code")
+        }
+    }
+}
+
+@Suite struct `A redirect` {
+    static let refused = [
+        "https://evil.example/", "http://evil.example/", "//evil.example/", "javascript:alert(1)",
+        "javascript://127.0.0.1/%0aalert(1)", "data:text/html,x", "http://127.0.0.1@evil.example/",
+        "http://127.0.0.1.evil.example/", "http://evil.example\\@127.0.0.1/", "http:///evil.example", "adobepass:x",
+        "http://127.0.0.1\t.evil.example/", "\u{1}javascript://x", "/relative", "com.other.app://x",
+    ]
+
+    @Test("elsewhere is refused everywhere", arguments: refused)
+    func elsewhere(url: String) async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let session = try device.session(redirect: url)
+            #expect(session.status == 400)
+            #expect(session.code == "invalid_parameter_redirect_url")
+            let logout = try device.get("/api/v2/REF30/logout/SandboxMVPD?redirectUrl=\(url.encoded)")
+            #expect(logout.code == "invalid_parameter_redirect_url")
+            let code = try device.code()
+            #expect(try sandbox.get(device.authenticateURL(code, redirect: url)).status == 400)
+            #expect(try sandbox.get("/adobe-services/logout?redirect_url=\(url.encoded)").status == 400)
+        }
+    }
+
+    @Test(
+        "to the application or this machine is followed",
+        arguments: [
+            "adobepass://ios.app", "http://127.0.0.1:8071/done?x=1", "http://localhost/", "https://[::1]:1/a",
+        ]
+    )
+    func here(url: String) async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let session = try device.session(redirect: url).json
+            let done = try device.submit("alice", sandbox.get(session["url"] as? String ?? "").location)
+            #expect(done.location == url)
+        }
+    }
+
+    @Test func `to the service itself has no host, whatever a client calls the service`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            func begin(_ url: String) throws -> TestDevice.Response {
+                try sandbox.send(
+                    "POST",
+                    "/api/v2/REF30/sessions",
+                    headers: device.headers.merging(["Content-Type": "application/x-www-form-urlencoded"]) { $1 },
+                    body: RunningSandbox.query(["mvpd": "DTV", "domainName": "adobe.com", "redirectUrl": url]),
+                    host: "evil.example"
+                )
+            }
+            for (url, target) in [("http://evil.example/done?x=1", "/done?x=1"), ("http://evil.example", "/")] {
+                let session = try begin(url).json
+                let done = try device.submit("alice", sandbox.get(session["url"] as? String ?? "").location)
+                #expect(done.status == 302)
+                #expect(done.location == target)
+                _ = try device.v1("/api/v1/logout", method: "DELETE")
+            }
+            for url in ["http://evil.example//other.example", "https://evil.example/", "http://other.example/"] {
+                #expect(try begin(url).code == "invalid_parameter_redirect_url")
+            }
+        }
+    }
+
+    @Test func `to a registered address is followed for the application that registered it`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let url = "com.programmer.tv://done"
+            let bearer = try sandbox.bearer(redirect: url)
+            #expect(try TestDevice(sandbox, "a", bearer).session(redirect: url).status == 200)
+            #expect(try sandbox.device("b").session(redirect: url).code == "invalid_parameter_redirect_url")
+        }
+    }
+}

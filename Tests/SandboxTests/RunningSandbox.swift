@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import ConfigurationReading
+import Foundation
+import GateTestSupport
+import MediaResources
+import MediaTokens
+import Sandbox
+import Synchronization
+
+/// A stand-in that runs in this process while a test talks to it, with a clock that the test sets.
+final class RunningSandbox: Sendable {
+    /// `127.0.0.1:PORT`.
+    let address: String
+    let keys: SandboxKeys
+    private let clock: Mutex<Timestamp>
+
+    static let statement = statement(#"{"sub":"test"}"#)
+
+    /// A software statement with these claims, which nobody has signed.
+    static func statement(_ claims: String) -> String {
+        [#"{"alg":"none"}"#, claims, "signature"].map { part in
+            Data(part.utf8).base64EncodedString().replacing("=", with: "").replacing("+", with: "-")
+                .replacing("/", with: "_")
+        }.joined(separator: ".")
+    }
+
+    static let keys = Result { () throws(any Error) in
+        let keys = try GateSample.trusted.get().keys
+        return try SandboxKeys(certificate: keys.signerCertificate, key: keys.signerKey, at: GateSample.time)
+    }
+
+    private init(_ url: String, keys: SandboxKeys, clock: Timestamp) {
+        address = String(url.dropFirst("http://".count))
+        self.keys = keys
+        self.clock = Mutex(clock)
+    }
+
+    var url: String { "http://\(address)" }
+
+    var now: Timestamp { clock.withLock { $0 } }
+
+    func advance(seconds: Int64) {
+        clock.withLock { $0 = Timestamp(millisecondsSince1970: $0.millisecondsSince1970 + seconds * 1000) }
+    }
+
+    /// Runs a stand-in and, on a thread of its own, `body`.
+    static func with<Value: Sendable>(
+        _ configuration: String? = nil,
+        state: SandboxServer.State = .memory,
+        _ body: @escaping @Sendable (RunningSandbox) throws -> Value
+    ) async throws -> Value {
+        // The server has its clock before there is an address.
+        let holder = Mutex<RunningSandbox?>(nil)
+        let keys = try keys.get()
+        let server = try SandboxServer(
+            configuration.map { try SandboxConfiguration($0, file: ConfigurationFile(path: "test.yaml")) }
+                ?? SandboxConfiguration(),
+            keys: keys,
+            state: state,
+            clock: { holder.withLock { $0?.now } ?? GateSample.time }
+        )
+        return try await server.withServer { url in
+            let sandbox = RunningSandbox(url, keys: keys, clock: GateSample.time)
+            holder.withLock { $0 = sandbox }
+            return try await onThread { try body(sandbox) }
+        }
+    }
+
+    /// The default configuration with something put in another's place.
+    static func configuration(replacing text: String, with other: String) -> String {
+        precondition(SandboxConfiguration.defaultText.contains(text), "not in the default: \(text)")
+        return SandboxConfiguration.defaultText.replacing(text, with: other)
+    }
+
+    // MARK: Requests
+
+    typealias Response = HTTPConnection.Response
+
+    /// Sends a request, and reads the answer.
+    func send(
+        _ method: String,
+        _ path: String,
+        headers: [String: String] = [:],
+        body: String? = nil,
+        host: String? = nil
+    ) throws -> Response {
+        let connection = try HTTPConnection(address)
+        let path = path.hasPrefix(url) ? String(path.dropFirst(url.count)) : path
+        var text = "\(method) \(path) HTTP/1.1\r\nHost: \(host ?? address)\r\n"
+        for (name, value) in headers { text += "\(name): \(value)\r\n" }
+        if let body { text += "Content-Length: \(body.utf8.count)\r\n" }
+        try connection.send(text + "\r\n" + (body ?? ""))
+        return try connection.response(hasBody: method != "HEAD")
+    }
+
+    func get(_ path: String, headers: [String: String] = [:]) throws -> Response {
+        try send("GET", path, headers: headers)
+    }
+
+    func form(_ path: String, _ fields: [String: String], headers: [String: String] = [:]) throws -> Response {
+        var headers = headers
+        headers["Content-Type"] = "application/x-www-form-urlencoded"
+        return try send("POST", path, headers: headers, body: Self.query(fields))
+    }
+
+    func json(_ path: String, _ body: String, headers: [String: String] = [:]) throws -> Response {
+        var headers = headers
+        headers["Content-Type"] = "application/json"
+        return try send("POST", path, headers: headers, body: body)
+    }
+
+    /// Sets switches; returns the answer.
+    @discardableResult func control(_ body: String) throws -> Response { try json("/sandbox/control", body) }
+
+    static func query(_ fields: [String: String]) -> String {
+        fields.sorted { $0.key < $1.key }.map { "\($0.key.encoded)=\($0.value.encoded)" }.joined(separator: "&")
+    }
+
+    // MARK: Registration
+
+    /// Registers an application, and returns its access token.
+    func bearer(statement: String = statement, redirect: String? = nil) throws -> String {
+        var body = ["software_statement": statement]
+        body["redirect_uri"] = redirect
+        let text = String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self)
+        let registration = try json("/o/client/register", text).json
+        let token = try form(
+            "/o/client/token",
+            [
+                "grant_type": "client_credentials", "client_id": registration["client_id"] as? String ?? "",
+                "client_secret": registration["client_secret"] as? String ?? "",
+            ]
+        )
+        return token.json["access_token"] as? String ?? ""
+    }
+
+    /// A device with an application on it.
+    func device(_ name: String = "device-1") throws -> TestDevice { TestDevice(self, name, try bearer()) }
+
+    /// Whether a verifier takes a token for a resource now.
+    func verify(_ token: String, resource: String, requestor: String = "REF30") throws -> Verification {
+        let trust = try TrustStore([.pem(keys.certificate, name: "signer")], at: now)
+        let verifier = Verifier(trust: trust, policy: try VerificationPolicy(requestor: requestor))
+        return verifier.verify(token, for: try MediaResource(resource), at: now)
+    }
+}
+
+extension String {
+    /// This text as it may stand in a query.
+    var encoded: String {
+        addingPercentEncoding(withAllowedCharacters: .alphanumerics.intersection(.init(charactersIn: "!"..."~"))) ?? ""
+    }
+
+    /// The value of the hidden field of that name in this page.
+    func hidden(_ name: String) -> String? { between("name=\"\(name)\" value=\"", "\"") }
+
+    /// What is between these two texts, where they are there.
+    func between(_ start: String, _ end: String) -> String? {
+        guard let first = range(of: start), let last = self[first.upperBound...].range(of: end) else { return nil }
+        return String(self[first.upperBound..<last.lowerBound])
+    }
+}
+
+extension HTTPConnection.Response {
+    /// The objects in a list of the body.
+    func list(_ name: String) -> [[String: Any]] { json[name] as? [[String: Any]] ?? [] }
+
+    /// The code of an error, at the top, beside a decision or beside no resources; of XML too.
+    var anyCode: String? {
+        if let code { return code }
+        for name in ["decisions", "resources"] {
+            if let error = list(name).first?["error"] as? [String: Any] { return error["code"] as? String }
+        }
+        if let status = json["status"] as? [String: Any] { return status["code"] as? String }
+        if let error = json["error"] as? String { return error }
+        return body.firstMatch(of: /<code>([^<]+)<\/code>/).map { String($0.1) }
+    }
+
+    var location: String { headers["location"] ?? "" }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import Sandbox
+import Synchronization
+import Testing
+
+@Suite struct `The state` {
+    @Test func `in a file outlives the service, and is for its owner alone`() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("state.sqlite")
+        let bearer = try await RunningSandbox.with(state: .file(file)) { (sandbox) throws in
+            let device = try sandbox.device()
+            try device.logIn("alice")
+            _ = try device.authorize("TNT")
+            _ = try device.token("ESPN", "TempPass")
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+                let mode = try FileManager.default.attributesOfItem(atPath: folder.file(name))[.posixPermissions]
+                #expect(mode as? Int == 0o600, "\(name)")
+            }
+            return device.bearer
+        }
+        try await RunningSandbox.with(state: .file(file)) { (sandbox) throws in
+            let device = TestDevice(sandbox, "device-1", bearer)
+            #expect(try device.token("TNT") != nil)
+            #expect(try device.v1("/api/v1/tokens/authz", ["resource": "TNT"]).status == 200)
+            sandbox.advance(seconds: 600)
+            #expect(try device.authorize("TNT", "TempPass").anyCode == "temporary_access_duration_limit_exceeded")
+        }
+        // Another configuration does not know the user any more.
+        let other = RunningSandbox.configuration(replacing: "name: alice", with: "name: alicia")
+        try await RunningSandbox.with(other, state: .file(file)) { (sandbox) throws in
+            let device = TestDevice(sandbox, "device-1", bearer)
+            #expect(try device.authorize("TNT").anyCode == "identity_not_recognized_by_mvpd")
+            #expect(try device.v1("/api/v1/authorize", ["resource": "TNT"]).code == "identity_not_recognized_by_mvpd")
+            let list = try device.v1("/api/v1/preauthorize", ["resource": "TNT"])
+            #expect(list.anyCode == "identity_not_recognized_by_mvpd")
+        }
+    }
+
+    @Test func `has no secret in it`() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("state.sqlite")
+        let secrets = try await RunningSandbox.with(state: .file(file)) { (sandbox) throws in
+            let device = try sandbox.device("a-device-of-its-own")
+            let page = try sandbox.get(device.session().json["url"] as? String ?? "").location
+            let ticket = try sandbox.get(page).body.hidden("ticket") ?? ""
+            try device.logIn("alice")
+            return [device.bearer, ticket, device.name]
+        }
+        var bytes = Data()
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+            bytes += try Data(contentsOf: URL(fileURLWithPath: folder.file(name)))
+        }
+        #expect(bytes.range(of: Data("SandboxMVPD".utf8)) != nil)
+        for secret in secrets { #expect(bytes.range(of: Data(secret.utf8)) == nil) }
+    }
+
+    @Test func `that cannot be opened is told`() async throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("state.sqlite", String(repeating: "no database ", count: 1000))
+        await #expect(throws: SandboxError.self) {
+            try await RunningSandbox.with(state: .file(file)) { (_) throws in }
+        }
+    }
+
+    @Test func `keeps two users apart who come at once`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let failures = try Self.atOnce(["alice", "bob"]) { user, round in
+                let device = try sandbox.device("\(user)-\(round)")
+                try device.logIn(user)
+                let answer = try device.authorize("CNN")
+                let isRight = answer.anyCode == (user == "alice" ? nil : "authorization_denied_by_mvpd")
+                let household = user == "alice" ? "household-1" : "household-2"
+                let profiles = try device.get("/api/v2/REF30/profiles").body
+                return isRight && profiles.contains(household) ? nil : "\(user): \(answer.body) \(profiles)"
+            }
+            #expect(failures.isEmpty, "\(failures)")
+        }
+    }
+
+    /// Runs `body` for each name on a thread of its own, ten times, and returns what went wrong.
+    private static func atOnce(
+        _ names: [String],
+        _ body: @escaping @Sendable (String, Int) throws -> String?
+    ) throws -> [String] {
+        let outcomes = Outcomes()
+        DispatchQueue.concurrentPerform(iterations: names.count) { index in
+            for round in 0..<10 {
+                do { if let failure = try body(names[index], round) { outcomes.add(failure) } } catch {
+                    outcomes.add("\(names[index]): \(error)")
+                }
+            }
+        }
+        return outcomes.all
+    }
+}
+
+/// What went wrong, from several threads.
+private final class Outcomes: Sendable {
+    private let texts = Mutex<[String]>([])
+
+    var all: [String] { texts.withLock { $0 } }
+
+    func add(_ text: String) { texts.withLock { $0.append(text) } }
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import MediaTokens
+
+/// A device with an application that has registered.
+struct TestDevice: Sendable {
+    let sandbox: RunningSandbox
+    let name: String
+    let bearer: String
+
+    typealias Response = HTTPConnection.Response
+
+    init(_ sandbox: RunningSandbox, _ name: String, _ bearer: String) {
+        self.sandbox = sandbox
+        self.name = name
+        self.bearer = bearer
+    }
+
+    // MARK: REST API v2
+
+    var headers: [String: String] {
+        [
+            "Authorization": "Bearer \(bearer)",
+            "AP-Device-Identifier": "fingerprint \(Data(name.utf8).base64EncodedString())",
+        ]
+    }
+
+    func get(_ path: String, _ more: [String: String] = [:]) throws -> Response {
+        try sandbox.get(path, headers: headers.merging(more) { $1 })
+    }
+
+    func form(_ path: String, _ fields: [String: String], _ more: [String: String] = [:]) throws -> Response {
+        try sandbox.form(path, fields, headers: headers.merging(more) { $1 })
+    }
+
+    static let redirect = "adobepass://ios.app"
+
+    /// Begins a login.
+    func session(
+        _ mvpd: String? = "SandboxMVPD",
+        redirect: String? = redirect,
+        requestor: String = "REF30"
+    ) throws -> Response {
+        var fields = ["domainName": "adobe.com"]
+        fields["mvpd"] = mvpd
+        fields["redirectUrl"] = redirect
+        return try form("/api/v2/\(requestor)/sessions", fields)
+    }
+
+    /// Logs somebody in, as with a browser.
+    @discardableResult func logIn(
+        _ user: String,
+        _ mvpd: String = "SandboxMVPD",
+        requestor: String = "REF30"
+    ) throws -> Response {
+        let session = try session(mvpd, requestor: requestor).json
+        return try submit(user, sandbox.get(session["url"] as? String ?? "").location)
+    }
+
+    /// Sends the form of a login page.
+    func submit(_ user: String, password: String? = nil, _ page: String) throws -> Response {
+        let ticket = try sandbox.get(page).body.hidden("ticket") ?? ""
+        return try sandbox.form(
+            "/sandbox/idp/login",
+            ["ticket": ticket, "username": user, "password": password ?? user]
+        )
+    }
+
+    func decide(
+        _ kind: String,
+        _ resources: [String],
+        _ mvpd: String = "SandboxMVPD",
+        requestor: String = "REF30",
+        _ more: [String: String] = [:]
+    ) throws -> Response {
+        let body = String(decoding: try JSONSerialization.data(withJSONObject: ["resources": resources]), as: UTF8.self)
+        return try sandbox.json(
+            "/api/v2/\(requestor)/decisions/\(kind)/\(mvpd)",
+            body,
+            headers: headers.merging(more) { $1 }
+        )
+    }
+
+    func authorize(
+        _ resource: String,
+        _ mvpd: String = "SandboxMVPD",
+        _ more: [String: String] = [:]
+    ) throws -> Response {
+        try decide("authorize", [resource], mvpd, more)
+    }
+
+    /// The media token for a resource; nil where there is none.
+    func token(_ resource: String, _ mvpd: String = "SandboxMVPD", _ more: [String: String] = [:]) throws -> String? {
+        let decision = try authorize(resource, mvpd, more).list("decisions").first
+        return (decision?["token"] as? [String: Any])?["serializedToken"] as? String
+    }
+
+    // MARK: REST API v1
+
+    /// Calls REST API v1 with the parameters that all of it has.
+    func v1(
+        _ path: String,
+        _ parameters: [String: String] = [:],
+        method: String = "GET",
+        accept: String = "application/json",
+        without missing: String? = nil
+    ) throws -> Response {
+        var fields = ["requestor": "REF30", "deviceId": name].merging(parameters) { $1 }
+        if let missing { fields[missing] = nil }
+        return try sandbox.send(
+            method,
+            // The commas of a list stay: one that is encoded is a part of a resource.
+            "\(path)?\(RunningSandbox.query(fields).replacing("%2C", with: ","))",
+            headers: ["Authorization": "Bearer \(bearer)", "Accept": accept]
+        )
+    }
+
+    /// A registration code.
+    func code(_ fields: [String: String] = [:], requestor: String = "REF30") throws -> String {
+        let answer = try sandbox.form(
+            "/reggie/v1/\(requestor)/regcode",
+            ["deviceId": name, "format": "json"].merging(fields) { $1 },
+            headers: ["Authorization": "Bearer \(bearer)"]
+        )
+        return answer.json["code"] as? String ?? ""
+    }
+
+    /// Where a browser begins to log in with a registration code.
+    func authenticateURL(_ code: String, mvpd: String = "SandboxMVPD", redirect: String = redirect) -> String {
+        "/api/v1/authenticate?reg_code=\(code)&requestor_id=REF30&mso_id=\(mvpd)&domain_name=adobe.com"
+            + "&noflash=true&no_iframe=true&redirect_url=\(redirect.encoded)"
+    }
+
+    /// Logs somebody in over a registration code.
+    @discardableResult func logInByCode(_ user: String, _ mvpd: String = "SandboxMVPD") throws -> Response {
+        try submit(user, sandbox.get(authenticateURL(try code(), mvpd: mvpd)).location)
+    }
+
+    // MARK: As the native SDKs
+
+    /// The tokens that those clients keep.
+    func longLivedTokens(_ resource: String = "TNT", user: String = "alice") throws -> (authN: String, authZ: String) {
+        let code = try code()
+        _ = try submit(user, sandbox.get(authenticateURL(code)).location)
+        let session = try legacy("session", ["reg_code": code], isKnown: true)
+        let authN = session.element("authnToken") ?? ""
+        let authorize = try legacy("authorize", ["resource_id": resource, "authentication_token": authN])
+        return (authN, authorize.element("authzToken") ?? "")
+    }
+
+    func legacy(
+        _ path: String,
+        _ fields: [String: String],
+        requestor: String = "REF30",
+        isKnown: Bool = false
+    ) throws -> Response {
+        try sandbox.form(
+            "/adobe-services/\(path)",
+            ["requestor_id": requestor].merging(fields) { $1 },
+            headers: isKnown ? ["Authorization": "Bearer \(bearer)", "Ap_21": name] : [:]
+        )
+    }
+}
+
+extension HTTPConnection.Response {
+    /// The text of an element of the body, as those clients find it: in one line, and without attributes.
+    func element(_ name: String) -> String? {
+        guard let text = body.between("<\(name)>", "</\(name)>"), !text.isEmpty, !text.contains("\n") else {
+            return nil
+        }
+        return text.replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&#13;", with: "\r")
+            .replacing("&amp;", with: "&")
+    }
+}

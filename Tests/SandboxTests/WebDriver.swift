@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+
+/// A browser without a window that a test drives, by the WebDriver protocol of the W3C.
+///
+/// Whatever it is asked for waits until it is there: nothing here sleeps.
+final class WebDriver {
+    /// How the browser shows pages.
+    enum Screen {
+        case desktop
+        /// A phone that is 390 points wide.
+        case phone
+    }
+
+    struct Failure: Error, CustomStringConvertible { let description: String }
+
+    private let folder: TemporaryFolder
+    private let driver: Program
+    private let address: String
+    private var session = ""
+
+    /// What must be installed. Where something is missing, tests say so and do nothing else; in continuous integration
+    /// they fail.
+    static var isInstalled: Bool {
+        let missing = ["chromium", "chromedriver", "nginx", "ffmpeg"].filter { Program.installed($0) == nil }
+        if missing.isEmpty || ProcessInfo.processInfo.environment["CI"] != nil { return true }
+        let text = "SKIPPED: \(missing.joined(separator: ", ")) not installed; run scripts/setup test\n"
+        FileHandle.standardError.write(Data(text.utf8))
+        return false
+    }
+
+    init(_ screen: Screen) throws {
+        guard let executable = Program.installed("chromedriver"), let chromium = Program.installed("chromium") else {
+            throw Failure(description: "chromium and chromedriver are not installed: run scripts/setup test")
+        }
+        folder = try TemporaryFolder()
+        let driver = try Program(executable, ["--port=0"], log: folder.file("chromedriver.log"))
+        self.driver = driver
+        let listening = /was started successfully on port ([0-9]+)\./
+        guard eventually(within: 60, { driver.output.firstMatch(of: listening) != nil || !driver.isRunning }),
+            let port = driver.output.firstMatch(of: listening)?.1
+        else { throw Failure(description: "chromedriver: \(driver.output)") }
+        address = "127.0.0.1:\(port)"
+        var options: [String: Any] = [
+            "binary": chromium,
+            "args": [
+                "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+                "--autoplay-policy=no-user-gesture-required", "--window-size=1200,900",
+                "--user-data-dir=\(folder.file("profile"))",
+            ],
+        ]
+        if screen == .phone {
+            let metrics: [String: Any] = ["width": 390, "height": 844, "pixelRatio": 2, "touch": true, "mobile": true]
+            options["mobileEmulation"] = ["deviceMetrics": metrics]
+        }
+        let capabilities: [String: Any] = [
+            "goog:chromeOptions": options, "goog:loggingPrefs": ["browser": "ALL"], "timeouts": ["script": 60_000],
+        ]
+        let answer = try post("/session", ["capabilities": ["alwaysMatch": capabilities]])
+        guard let id = (answer as? [String: Any])?["sessionId"] as? String else {
+            throw Failure(description: "no session in \(answer)")
+        }
+        session = "/session/\(id)"
+    }
+
+    /// Ends the browser: it would outlive its driver.
+    deinit {
+        if !session.isEmpty { _ = try? ask("DELETE", session) }
+        driver.signal(SIGTERM)
+        _ = driver.waitUntilExit()
+    }
+
+    // Pages
+
+    func open(_ url: String) throws { try post("\(session)/url", ["url": url]) }
+
+    /// Whether pages are to be dark.
+    func setDark(_ isDark: Bool) throws {
+        let feature = ["name": "prefers-color-scheme", "value": isDark ? "dark" : "light"]
+        let command: [String: Any] = ["cmd": "Emulation.setEmulatedMedia", "params": ["features": [feature]]]
+        try post("\(session)/goog/cdp/execute", command)
+    }
+
+    /// What an expression in JavaScript comes to.
+    @discardableResult
+    func value(_ expression: String) throws -> Any {
+        try post("\(session)/execute/sync", ["script": "return (\(expression));", "args": [Any]()])
+    }
+
+    func text(_ expression: String) throws -> String { try value(expression) as? String ?? "" }
+
+    func number(_ expression: String) throws -> Double { (try value(expression) as? NSNumber)?.doubleValue ?? .nan }
+
+    /// Waits until an expression in JavaScript is true.
+    func wait(until expression: String) throws {
+        let holds = eventually(within: 60) { (try? value("Boolean(\(expression))")) as? Bool == true }
+        guard !holds else { return }
+        let page = (try? text("document.body.innerText")) ?? ""
+        throw Failure(description: "never: \(expression)\n\(page)\n\(try browserLog().joined(separator: "\n"))")
+    }
+
+    /// What the browser's console has got since this was asked last.
+    func browserLog() throws -> [String] {
+        let lines = try post("\(session)/se/log", ["type": "browser"]) as? [[String: Any]] ?? []
+        return lines.compactMap { $0["message"] as? String }
+    }
+
+    /// Keeps a picture of the page as build output, for people to look at.
+    func screenshot(_ name: String) throws {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent(".build/screenshots")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        guard let text = try ask("GET", "\(session)/screenshot") as? String, let data = Data(base64Encoded: text) else {
+            throw Failure(description: "no screenshot")
+        }
+        try data.write(to: folder.appendingPathComponent("\(name).png"))
+    }
+
+    // Mouse and keyboard
+
+    /// Waits for an element, and clicks it as a viewer would: not where something covers it.
+    func click(_ selector: String) throws { try post("\(session)/element/\(try element(selector))/click", [:]) }
+
+    /// Waits for a field, and types into it.
+    func type(_ text: String, into selector: String) throws {
+        try post("\(session)/element/\(try element(selector))/value", ["text": text])
+    }
+
+    enum Key: String {
+        case tab = "\u{E004}"
+        case enter = "\u{E007}"
+        case escape = "\u{E00C}"
+    }
+
+    func press(_ key: Key) throws { try press(key.rawValue) }
+
+    /// Presses a key for each character.
+    func press(_ text: String) throws {
+        let strokes = text.flatMap { [["type": "keyDown", "value": "\($0)"], ["type": "keyUp", "value": "\($0)"]] }
+        let keyboard: [String: Any] = ["type": "key", "id": "keyboard", "actions": strokes]
+        try post("\(session)/actions", ["actions": [keyboard]])
+    }
+
+    /// Goes forward with the tabulator until an element has the focus, which must then be seen.
+    func tab(to selector: String) throws {
+        _ = try element(selector)
+        for _ in 0..<40 {
+            try press(.tab)
+            if try value("document.activeElement.matches('\(selector)')") as? Bool == true { return }
+        }
+        throw Failure(description: "the keyboard does not reach \(selector)")
+    }
+
+    private func element(_ selector: String) throws -> String {
+        try wait(until: "document.querySelector('\(selector)')?.checkVisibility()")
+        let answer = try post("\(session)/element", ["using": "css selector", "value": selector])
+        guard let id = (answer as? [String: String])?.values.first else {
+            throw Failure(description: "no element in \(answer)")
+        }
+        return id
+    }
+
+    // The protocol
+
+    @discardableResult
+    private func post(_ path: String, _ body: [String: Any]) throws -> Any {
+        try ask("POST", path, String(decoding: JSONSerialization.data(withJSONObject: body), as: UTF8.self))
+    }
+
+    private func ask(_ method: String, _ path: String, _ body: String = "") throws -> Any {
+        let connection = try HTTPConnection(address)
+        // The driver answers nobody who calls it by a name that is not this machine's.
+        try connection.send(
+            """
+            \(method) \(path) HTTP/1.1\r
+            Host: localhost\r
+            Content-Type: application/json\r
+            Content-Length: \(body.utf8.count)\r
+            \r
+            \(body)
+            """
+        )
+        let response = try Self.response(connection)
+        let value = response.json["value"] ?? ""
+        guard response.status == 200 else {
+            throw Failure(description: "\(method) \(path) \(body): \(response.status) \(value)")
+        }
+        return value
+    }
+
+    /// The answer: a browser may take long to start while other tests have the processors.
+    private static func response(_ connection: HTTPConnection) throws -> HTTPConnection.Response {
+        for _ in 0..<3 {
+            do { return try connection.response() } catch let failure as HTTPConnection.Failure where failure.isTimeout
+            {}
+        }
+        return try connection.response()
+    }
+}

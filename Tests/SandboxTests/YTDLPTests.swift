@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import MediaResources
+import MediaTokens
+import PlaybackGate
+import Sandbox
+import Testing
+
+/// A client that others wrote, as it is: yt-dlp of PyPI, in the environment that `scripts/setup test` makes.
+@Suite struct `yt-dlp` {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path
+    private static let python = root + "/.build-ytdlp/bin/python"
+
+    /// Whether it is installed. Where it must be, and is not, that is a failure.
+    private static var isInstalled: Bool {
+        if FileManager.default.isExecutableFile(atPath: python) { return true }
+        if ProcessInfo.processInfo.environment["CI"] != nil {
+            Issue.record("yt-dlp is missing: run scripts/setup test")
+        } else {
+            print("yt-dlp is missing, and is not tested: run scripts/setup test")
+        }
+        return false
+    }
+
+    private struct Outcome {
+        let token: String
+        let asked: [[String: Any]]
+
+        var paths: [String] { asked.compactMap { $0["path"] as? String } }
+    }
+
+    private static func run(
+        _ sandbox: RunningSandbox,
+        _ folder: TemporaryFolder,
+        user: String,
+        resource: String
+    ) throws -> (Outcome?, String) {
+        let program = try Program(
+            python,
+            [
+                root + "/Tests/SandboxTests/YTDLP/media_token.py", sandbox.url, folder.file("cache"), "DTV", user, user,
+                RunningSandbox.statement, resource,
+            ],
+            log: folder.file(UUID().uuidString)
+        )
+        let status = program.waitUntilExit()
+        let output = program.output
+        guard status == 0, let line = output.split(separator: "\n").last,
+            let answer = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
+            let token = answer["token"] as? String, let asked = answer["asked"] as? [[String: Any]]
+        else { return (nil, output) }
+        return (Outcome(token: token, asked: asked), output)
+    }
+
+    /// Whether `playgate verify` takes a token.
+    private static func isVerified(
+        _ token: String,
+        _ sandbox: RunningSandbox,
+        _ folder: TemporaryFolder,
+        resource: String
+    ) throws -> Bool {
+        let program = try Program(
+            Program.built("playgate"),
+            [
+                "verify", "--trust", try folder.write("keys.pem", try sandbox.get("/sandbox/keys").body), "--requestor",
+                "REF30", "--resource", resource, "--at", sandbox.now.iso8601, "--token-file",
+                try folder.write("token", token),
+            ],
+            log: folder.file(UUID().uuidString)
+        )
+        let isTaken = program.waitUntilExit() == 0 && program.output.contains("VALID_TOKEN")
+        #expect(isTaken, "\(program.output)")
+        return isTaken
+    }
+
+    @Test(
+        "gets a media token on a first run and from its cache, and each opens the gate once",
+        arguments: ["TNT", Fragment.rated("TV-PG")]
+    )
+    func runs(resource: String) async throws {
+        guard Self.isInstalled else { return }
+        let (certificate, tokens, now) = try await RunningSandbox.with { (sandbox) throws in
+            let folder = try TemporaryFolder()
+            let (first, log) = try Self.run(sandbox, folder, user: "bob", resource: resource)
+            let fresh = try #require(first, "\(log)")
+            #expect(
+                fresh.paths == [
+                    "/indiv/devices", "/o/client/register", "/o/client/token", "/reggie/v1/REF30/regcode",
+                    "/adobe-services/authenticate/saml", "/sandbox/saml/idp", "/sandbox/saml/login",
+                    "/sp/saml/SAMLAssertionConsumer", "/adobe-services/session", "/adobe-services/authorize",
+                    "/adobe-services/shortAuthorize",
+                ]
+            )
+            #expect(try sandbox.verify(fresh.token, resource: resource).status == .validToken)
+            #expect(try Self.isVerified(fresh.token, sandbox, folder, resource: resource))
+            sandbox.advance(seconds: 60)
+            let (second, again) = try Self.run(sandbox, folder, user: "bob", resource: resource)
+            let cached = try #require(second, "\(again)")
+            #expect(cached.paths == ["/adobe-services/shortAuthorize"])
+            #expect(cached.asked.first?["bearer"] as? Bool == false)
+            #expect(cached.asked.first?["device"] as? Bool == false)
+            #expect(cached.token != fresh.token)
+            #expect(try sandbox.verify(cached.token, resource: resource).status == .validToken)
+            #expect(try Self.isVerified(cached.token, sandbox, folder, resource: resource))
+            return (sandbox.keys.certificate, [fresh.token, cached.token], sandbox.now)
+        }
+        let gate = try Self.gate(trusting: certificate, resource: resource, at: now)
+        for token in tokens {
+            #expect(await gate.decide(PlaybackRequest(.media("programme"), token: token), at: now).code == nil)
+            #expect(
+                await gate.decide(PlaybackRequest(.media("programme"), token: token), at: now).code == .tokenAlreadyUsed
+            )
+        }
+    }
+
+    /// A gate that protects one programme.
+    private static func gate(trusting certificate: String, resource: String, at now: Timestamp) throws -> Gate {
+        var catalogue = Catalogue()
+        try catalogue.add(
+            Catalogue.Entry(
+                key: .media("programme"),
+                protection: .resource(try MediaResource(resource), requestor: "REF30")
+            )
+        )
+        let trust = try TrustStore([.pem(certificate, name: "signer")], at: now)
+        return Gate(
+            catalogue: catalogue,
+            verifier: Verifier(trust: trust, policy: try VerificationPolicy(requestor: "REF30")),
+            store: MemoryUseStore(capacity: 10)
+        )
+    }
+
+    @Test func `is told no in the provider's words, and begins again where its login has ended`() async throws {
+        guard Self.isInstalled else { return }
+        try await RunningSandbox.with { (sandbox) throws in
+            let folder = try TemporaryFolder()
+            let (denied, log) = try Self.run(sandbox, folder, user: "bob", resource: "CNN")
+            #expect(denied == nil)
+            #expect(log.contains("Your package does not include \"CNN\"."))
+            #expect(try Self.run(sandbox, folder, user: "bob", resource: "TNT").0 != nil)
+            try sandbox.control(#"{"expireAuthentication":true}"#)
+            let (anew, text) = try Self.run(sandbox, folder, user: "bob", resource: "TBS")
+            let outcome = try #require(anew, "\(text)")
+            #expect(outcome.paths.contains("/sandbox/saml/login"))
+            #expect(try sandbox.verify(outcome.token, resource: "TBS").isValid)
+        }
+    }
+}
