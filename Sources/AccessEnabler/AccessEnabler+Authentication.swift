@@ -110,7 +110,7 @@ extension AccessEnabler {
 
     // MARK: The steps of a login
 
-    private func showPicker(_ requestor: ConfiguredRequestor) {
+    func showPicker(_ requestor: ConfiguredRequestor) {
         let mvpds = requestor.mvpds
         callbacks.call { await $0.displayProviderDialog(mvpds) }
     }
@@ -129,7 +129,8 @@ extension AccessEnabler {
         )
         let outcome: Result<LoginStep, ServiceFailure>
         do throws(ServiceFailure) {
-            outcome = .success(try await interface(service, requestor: requestor.id).beginLogin(request))
+            let interface = interface(service, requestor: requestor.id, identity: request.data.base64JSON)
+            outcome = .success(try await interface.beginLogin(request))
         } catch { outcome = .failure(error) }
         guard isAsking(attempt) else { return }
         switch outcome {
@@ -149,13 +150,13 @@ extension AccessEnabler {
         }
     }
 
-    private func isAsking(_ attempt: UInt64) -> Bool {
+    func isAsking(_ attempt: UInt64) -> Bool {
         if case .asking(attempt) = login?.stage { return true }
         return false
     }
 
     /// Asks the service who is authenticated now.
-    private func finishLogin(_ mvpd: MVPD, code: String?, _ requestor: ConfiguredRequestor) async {
+    func finishLogin(_ mvpd: MVPD, code: String?, _ requestor: ConfiguredRequestor) async {
         guard let service = requestor.services[mvpd.id] else { return }
         let attempt = nextNumber()
         login?.stage = .asking(attempt)
@@ -163,7 +164,8 @@ extension AccessEnabler {
         do throws(ServiceFailure) {
             // By v1, a code is for the device that showed it to a viewer; a browser here is this device.
             let code = service.interface == .v1 && options.login == .browser ? nil : code
-            outcome = .success(try await interface(service, requestor: requestor.id).viewer(mvpd.id, code: code))
+            let interface = interface(service, requestor: requestor.id, identity: login?.data.base64JSON)
+            outcome = .success(try await interface.viewer(mvpd.id, code: code))
         } catch { outcome = .failure(error) }
         guard isAsking(attempt) else { return }
         switch outcome {
@@ -193,6 +195,7 @@ extension AccessEnabler {
         while isWaiting(), clock() < end {
             do { try await settings.sleep(interval) } catch { break }
             guard isWaiting() else { return }
+            guard clock() < end else { break }
             do throws(ServiceFailure) {
                 let viewer = try await interface(service, requestor: requestor.id).viewer(mvpd.id, code: code)
                 guard isWaiting() else { return }
@@ -214,65 +217,6 @@ extension AccessEnabler {
         endLogin(.notAuthenticated(.genericAuthentication, nil))
     }
 
-    /// The sign-on of the platform, from its picker on.
-    private func signOn(
-        _ platform: any PlatformSignOn,
-        _ mvpds: [MVPD],
-        featured: [MVPD],
-        _ requestor: ConfiguredRequestor,
-        _ number: UInt64
-    ) async {
-        func isCurrent() -> Bool { login?.number == number }
-        guard isCurrent() else { return }
-        callbacks.call { await $0.presentTvProviderDialog() }
-        let outcome = await platform.present(mvpds, featured: featured)
-        callbacks.call { await $0.dismissTvProviderDialog() }
-        guard isCurrent() else { return }
-        switch outcome {
-        case .cancelled:
-            callbacks.status(.pickerCancelled)
-            endLogin(.notAuthenticated(.providerNotSelected, nil))
-        case .otherProvider:
-            callbacks.status(.otherProvider)
-            showPicker(requestor)
-        case .notPermitted:
-            callbacks.status(.vsa404)
-            showPicker(requestor)
-        case .unavailable:
-            callbacks.status(.vsa503)
-            showPicker(requestor)
-        case .unsupported(let id):
-            callbacks.status(.providerUnsupported)
-            if let mvpd = requestor.mvpd(id) { await beginLogin(mvpd, requestor) } else { showPicker(requestor) }
-        case .signedOn(let id):
-            guard let mvpd = requestor.mvpd(id), let service = requestor.services[id] else {
-                callbacks.status(.providerUnsupported)
-                showPicker(requestor)
-                return
-            }
-            let attempt = nextNumber()
-            login?.stage = .asking(attempt)
-            let interface = interface(service, requestor: requestor.id)
-            do throws(ServiceFailure) {
-                let request = try await interface.platformRequest(mvpd.id)
-                guard let assertion = await platform.assertion(mvpd, request: request) else {
-                    guard isAsking(attempt) else { return }
-                    callbacks.status(.vsa503)
-                    login?.stage = .picking
-                    showPicker(requestor)
-                    return
-                }
-                guard isAsking(attempt) else { return }
-                try await interface.exchange(assertion, mvpd: mvpd.id)
-            } catch {
-                if isAsking(attempt) { fail(error) }
-                return
-            }
-            guard isAsking(attempt) else { return }
-            await finishLogin(mvpd, code: nil, requestor)
-        }
-    }
-
     private func succeed(_ known: KnownViewer, _ requestor: ConfiguredRequestor, _ service: ServiceProvider) async {
         remember(known, requestor, service)
         if known.kind == .temporary { callbacks.status(.authenticatedByTempPass) }
@@ -290,18 +234,20 @@ extension AccessEnabler {
 
     /// Keeps who is authenticated. What was granted before is not of this login.
     func remember(_ viewer: KnownViewer, _ requestor: ConfiguredRequestor, _ service: ServiceProvider) {
+        let identity = login.map(\.data.base64JSON) ?? identity(requestor, viewer.mvpd)
         records.forgetViewer(requestor.id, viewer.mvpd)
         records.requestors[requestor.id, default: .init()].provider = viewer.mvpd
         records.requestors[requestor.id]?.viewers[viewer.mvpd] = TokenRecords.Viewer(
             userID: viewer.userID,
             expires: viewer.expires.millisecondsSince1970,
             kind: viewer.kind.rawValue,
-            service: service.url
+            service: service.url,
+            identity: identity
         )
         preauthorizations.removeAll()
     }
 
-    private func fail(_ failure: ServiceFailure) {
+    func fail(_ failure: ServiceFailure) {
         switch failure.kind {
         case .noAccess(isStatement: true): callbacks.status(.invalidSoftwareStatement, failure.status.message)
         case .noAccess: callbacks.status(.noAccessToken, failure.status.message)
@@ -341,7 +287,7 @@ extension AccessEnabler {
     }
 
     /// Ends a login, where there is one; tells the delegate once, and all who wait.
-    private func endLogin(_ status: AuthenticationStatus) {
+    func endLogin(_ status: AuthenticationStatus) {
         let waiters = login?.waiters ?? [:]
         login = nil
         tell(status)
@@ -356,6 +302,11 @@ extension AccessEnabler {
     var notConfigured: AuthenticationStatus {
         if case .failed(let status) = configuration { return .notAuthenticated(.genericAuthentication, status) }
         return .notAuthenticated(.genericAuthentication, Status(.requestorNotConfigured, by: .client))
+    }
+
+    /// The application's own words of the login with a provider.
+    func identity(_ requestor: ConfiguredRequestor, _ mvpd: String) -> String? {
+        records.requestors[requestor.id]?.viewers[mvpd]?.identity
     }
 
     /// Who is authenticated with the provider that is chosen, as far as is known here.

@@ -44,7 +44,11 @@ extension AccessEnabler {
         _ requestor: ConfiguredRequestor
     ) async -> AuthorizationStatus {
         guard let service = requestor.services[viewer.mvpd] else { return notConfigured(resource) }
-        let interface = interface(service, requestor: requestor.id)
+        let interface = interface(
+            service,
+            requestor: requestor.id,
+            identity: data.base64JSON ?? identity(requestor, viewer.mvpd)
+        )
         let question = AuthorizeQuestion(mvpd: viewer.mvpd, resource: resource, data: data)
         let isKnown = records.grant(requestor.id, viewer.mvpd, resource, at: clock()) != nil
         do throws(ServiceFailure) {

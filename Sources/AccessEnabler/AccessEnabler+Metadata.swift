@@ -27,7 +27,8 @@ extension AccessEnabler {
             }
         case .userMetadata(let key):
             if let requestor, let viewer, let service = requestor.services[viewer.mvpd] {
-                let interface = interface(service, requestor: requestor.id)
+                let identity = identity(requestor, viewer.mvpd)
+                let interface = interface(service, requestor: requestor.id, identity: identity)
                 if let metadata = try? await interface.userMetadata(viewer.mvpd) {
                     answer = read(metadata, key, request)
                 }

@@ -36,7 +36,7 @@ extension AccessEnabler {
                         resources: unknown,
                         usesRemoteCache: !request.disabledFeatures.contains(.remoteCache)
                     ),
-                    interface(service, requestor: requestor.id)
+                    interface(service, requestor: requestor.id, identity: identity(requestor, viewer.mvpd))
                 )
                 for decision in found { decisions[ResourceName(decision.id)] = decision }
                 // Of a viewer who has left meanwhile, nothing is remembered.

@@ -59,7 +59,8 @@ extension AccessEnabler {
         )
     }
 
-    private typealias Answer = (ServiceProvider, Result<ServiceConfiguration, ServiceFailure>)
+    /// What a service says, and which.
+    typealias Answer = (ServiceProvider, Result<ServiceConfiguration, ServiceFailure>)
 
     /// Asks all services at once. The answers are in the order in which they came.
     private func ask(_ providers: [ServiceProvider], requestor id: String) async -> [Answer] {
@@ -82,7 +83,8 @@ extension AccessEnabler {
         }
     }
 
-    private static func merge(
+    /// The providers of all services; the answers are in the order in which they came.
+    static func merge(
         _ answers: [Answer],
         requestor id: String
     ) -> (ConfiguredRequestor?, failures: [ServiceFailure]) {
@@ -112,7 +114,9 @@ extension AccessEnabler {
         let services = chosen.flatMap { requestor.services[$0] }.map { [$0] } ?? Array(Set(requestor.services.values))
         for service in services {
             do throws(ServiceFailure) {
-                let found = try await interface(service, requestor: requestor.id).viewer(chosen, code: nil)
+                let words = chosen.flatMap { identity(requestor, $0) }
+                let interface = interface(service, requestor: requestor.id, identity: words)
+                let found = try await interface.viewer(chosen, code: nil)
                 if let found, requestor.services[found.mvpd] == service, clock() < found.expires {
                     remember(found, requestor, service)
                 } else if found == nil, let chosen {

@@ -37,7 +37,8 @@ public actor AccessEnabler {
     /// The number of the last call that has set the requestor.
     var latestRequestor: UInt64 = 0
     private var lastNumber: UInt64 = 0
-    private var configurationWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    /// Who waits for a configuration.
+    var configurationWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
     private var tokens: [String: AccessTokens] = [:]
     private var isLoaded = false
     private var isSaving = false
@@ -176,10 +177,18 @@ public actor AccessEnabler {
     }
 
     /// How to ask a service.
-    func interface(_ provider: ServiceProvider, requestor: String) -> any EntitlementInterface {
+    ///
+    /// - Parameter identity: The application's own words of the login, in Base64: temporary access that is promotional knows
+    ///   a viewer by them, in every call.
+    func interface(
+        _ provider: ServiceProvider,
+        requestor: String,
+        identity: String? = nil
+    ) -> any EntitlementInterface {
         let device = records.device ?? ""
         var headers = [("X-Device-Info", options.deviceInformation.base64JSON ?? "")].filter { !$0.1.isEmpty }
         headers.append(("AP-Device-Identifier", "fingerprint \(Base64.encode([UInt8](device.utf8)))"))
+        if let identity { headers.append(("AP-TempPass-Identity", identity)) }
         // Header fields are lines: what would end one is not sent.
         if let visitor = options.visitorID?.fieldValue { headers.append(("AP-Visitor-Identifier", visitor)) }
         if let profile = options.applicationProfile?.fieldValue {

@@ -19,7 +19,7 @@ struct Playgate: AsyncParsableCommand {
         version: "playgate \(GateVersion.current)",
         subcommands: [
             VerifyCommand.self, InspectCommand.self, MintCommand.self, KeysCommand.self, ResourceCommand.self,
-            CatalogueCommand.self, ServeCommand.self, CheckCommand.self,
+            CatalogueCommand.self, ServeCommand.self, CheckCommand.self, ViewCommand.self,
         ]
     )
 

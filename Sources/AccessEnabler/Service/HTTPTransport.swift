@@ -14,6 +14,8 @@ struct HTTPTransport: Sendable {
         // A service that sends the client elsewhere with its access token has no reason to.
         configuration.redirectConfiguration = .disallow
         configuration.timeout = .init(connect: .seconds(5))
+        // When to ask again is the client's to say.
+        configuration.connectionPool.retryConnectionEstablishment = false
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()

@@ -108,8 +108,7 @@ struct RESTv1: EntitlementInterface {
 
     func preauthorize(_ question: PreauthorizeQuestion) async throws(ServiceFailure) -> PreauthorizeResponse {
         var request = request("preauthorize")
-        // Resources may have commas in them: each is encoded before they are joined.
-        request.query.append(("resource", question.resources.map(\.percentEncoded).joined(separator: ",")))
+        request.lists = [("resource", question.resources)]
         if !question.usesRemoteCache { request.query.append(("remoteCache", "false")) }
         return try await connection.value(PreauthorizeResponse.self, request)
     }

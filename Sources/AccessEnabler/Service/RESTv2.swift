@@ -23,7 +23,6 @@ struct RESTv2: EntitlementInterface {
         request.method = .POST
         request.isRepeatable = false
         request.form = [("mvpd", login.mvpd.id), ("domainName", login.domain), ("redirectUrl", login.redirectURL)]
-        if let identity = login.data.base64JSON { request.headers.append(("AP-TempPass-Identity", identity)) }
         let session = try await connection.value(AuthenticationSession.self, request)
         if session.action == .authorize { return .done }
         guard session.action == .authenticate, let url = session.url, let code = session.code, !code.isEmpty else {
@@ -78,7 +77,6 @@ struct RESTv2: EntitlementInterface {
         var request = request("decisions", "authorize", question.mvpd)
         request.method = .POST
         request.json = try Self.body([question.resource])
-        if let identity = question.data.base64JSON { request.headers.append(("AP-TempPass-Identity", identity)) }
         let decisions = try await connection.value(AuthorizationDecisions.self, request).decisions
         guard decisions.count == 1, let decision = decisions.first,
             decision.resource.utf8.elementsEqual(question.resource.utf8), decision.mvpd == question.mvpd

@@ -9,6 +9,9 @@ struct ServiceRequest {
     /// Segments of the path, as they are: they are encoded where they are sent.
     var path: [String]
     var query: [(String, String)] = []
+    /// Parameters of several values with commas between them; one in a value is encoded, and those between them are not. A
+    /// value that is alone, and has a comma, gets one behind it: a comma that stands as it is tells that the others are its own.
+    var lists: [(String, [String])] = []
     var headers: [(String, String)] = []
     /// Members of a form, in the body.
     var form: [(String, String)]?
@@ -23,7 +26,12 @@ struct ServiceRequest {
     /// The path with the query, for behind the service's URL.
     var target: String {
         let path = path.map { "/" + $0.percentEncoded }.joined()
-        return query.isEmpty ? path : "\(path)?\(query.formEncoded)"
+        let lists = lists.map { name, values in
+            let end = values.count == 1 && values[0].contains(",") ? "," : ""
+            return "\(name.percentEncoded)=\(values.map(\.percentEncoded).joined(separator: ","))\(end)"
+        }
+        let query = ([query.formEncoded] + lists).filter { !$0.isEmpty }.joined(separator: "&")
+        return query.isEmpty ? path : "\(path)?\(query)"
     }
 }
 

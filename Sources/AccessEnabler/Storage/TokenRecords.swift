@@ -39,6 +39,8 @@ public struct TokenRecords: Hashable, Sendable, Codable {
         var kind: String
         /// The URL of the service that authenticated the viewer.
         var service: String
+        /// The application's own words of the login, in Base64, where there were any.
+        var identity: String?
     }
 
     /// That the viewer may have media tokens for a resource; it is none itself.

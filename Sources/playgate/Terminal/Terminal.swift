@@ -15,6 +15,8 @@ import SystemPackage
 struct Terminal: Sendable {
     private let descriptor: FileDescriptor
 
+    /// Standard input: only for whether a person is there.
+    static let input = Terminal(descriptor: .standardInput)
     static let output = Terminal(descriptor: .standardOutput)
     static let error = Terminal(descriptor: .standardError)
 

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Entitlements
+internal import NIOHTTP1
+
+/// A browser as far as a login by a plain form needs one: it follows redirects, fills in a user and a password, and stops
+/// where it is sent to the redirect URL. For terminals and tests, **against a stand-in service alone**: a person's password
+/// belongs in a person's browser.
+package struct FormBrowser: Sendable {
+    private let redirectURL: String
+    private let http = HTTPTransport()
+
+    /// - Parameter redirectURL: Where a login or logout ends.
+    package init(redirectURL: String) { self.redirectURL = redirectURL }
+
+    /// Why a browser did not come to the redirect URL.
+    package struct Fault: Error, Hashable, CustomStringConvertible {
+        /// What happened, and where.
+        package let description: String
+
+        package init(description: String) { self.description = description }
+    }
+
+    /// Goes to `url` and on from there.
+    ///
+    /// - Returns: Where it was sent in the end: the redirect URL, with what the service put behind it.
+    package func visit(_ url: String, user: String? = nil, password: String? = nil) async throws(Fault) -> String {
+        var page = WebPage.Target(url: url, form: nil)
+        var hasLoggedIn = false
+        for _ in 0..<20 {
+            if page.url.hasPrefix(redirectURL) { return page.url }
+            let answer = try await fetch(page)
+            if 300..<400 ~= answer.status, let location = answer.headers.first(name: "location") {
+                page = WebPage.Target(url: Self.resolve(location, at: page.url), form: nil)
+                continue
+            }
+            guard let form = WebPage.form(String(decoding: answer.body, as: UTF8.self)) else {
+                throw Fault(description: "\(Self.place(page.url)): HTTP \(answer.status), and no form to go on by")
+            }
+            var fields = form.fields
+            if form.asksForPassword {
+                guard let user, let password else {
+                    throw Fault(description: "a login is asked for, and none was given")
+                }
+                guard !hasLoggedIn else {
+                    throw Fault(description: "the provider does not take this user and password")
+                }
+                hasLoggedIn = true
+                fields = fields.map { name, value in
+                    name == "username" ? (name, user) : name == "password" ? (name, password) : (name, value)
+                }
+            }
+            page = WebPage.Target(url: Self.resolve(form.action, at: page.url), form: fields)
+        }
+        throw Fault(description: "too many redirects and forms")
+    }
+
+    private func fetch(_ page: WebPage.Target) async throws(Fault) -> ServiceAnswer {
+        var request = ServiceRequest(method: page.form == nil ? .GET : .POST, path: [], isAuthorized: false)
+        request.form = page.form
+        request.accept = "text/html"
+        do throws(ServiceFailure) { return try await http.answer(request, at: page.url, within: .seconds(20)) } catch {
+            throw Fault(description: "\(Self.place(page.url)): \(error.status.message ?? "no answer")")
+        }
+    }
+
+    /// The URL without what may be secret in it.
+    private static func place(_ url: String) -> Substring { url.prefix { $0 != "?" } }
+
+    /// The URL of a link on a page (RFC 3986 §5.2, as far as services go).
+    private static func resolve(_ link: String, at page: String) -> String {
+        if link.isEmpty { return page }
+        if let scheme = link.firstIndex(of: ":"),
+            link[..<scheme].allSatisfy({ $0.isLetter || $0.isNumber || $0 == "." || $0 == "+" || $0 == "-" })
+        {
+            return link
+        }
+        let origin = page.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).prefix(3)
+            .joined(separator: "/")
+        if link.hasPrefix("/") { return origin + link }
+        let path = place(page)
+        return path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex) + link
+    }
+}
+
+/// The first form of a page, found without reading the page as a whole.
+enum WebPage {
+    struct Target {
+        let url: String
+        let form: [(String, String)]?
+    }
+
+    struct Form {
+        let action: String
+        let fields: [(String, String)]
+        let asksForPassword: Bool
+    }
+
+    static func form(_ page: String) -> Form? {
+        var action: String?
+        var fields: [(String, String)] = []
+        var asksForPassword = false
+        for tag in page.split(separator: "<").dropFirst().map({ $0.prefix { $0 != ">" } }) {
+            let name = tag.prefix { $0.isLetter || $0 == "/" }.lowercased()
+            let attributes = attributes(tag.dropFirst(name.count))
+            switch name {
+            case "form" where action == nil: action = attributes["action"] ?? ""
+            case "/form" where action != nil:
+                return Form(action: action ?? "", fields: fields, asksForPassword: asksForPassword)
+            case "input" where action != nil:
+                if attributes["type"] == "password" { asksForPassword = true }
+                guard let field = attributes["name"], attributes["type"] != "submit" else { continue }
+                fields.append((field, attributes["value"] ?? ""))
+            default: break
+            }
+        }
+        return nil
+    }
+
+    /// The attributes of a tag, with their values in quotes.
+    private static func attributes(_ text: Substring) -> [String: String] {
+        var attributes: [String: String] = [:]
+        var rest = text
+        while let equals = rest.firstIndex(of: "=") {
+            let name = rest[..<equals].split(whereSeparator: \.isWhitespace).last.map(String.init) ?? ""
+            rest = rest[rest.index(after: equals)...]
+            guard let quote = rest.first, quote == "\"" || quote == "'" else { continue }
+            rest = rest.dropFirst()
+            let value = rest.prefix { $0 != quote }
+            rest = rest[value.endIndex...].dropFirst()
+            attributes[name.lowercased()] = String(value).withoutReferences
+        }
+        return attributes
+    }
+}
+
+extension String {
+    /// With the predefined references of XML, and those of numbers, replaced by what they stand for.
+    fileprivate var withoutReferences: String {
+        var result = ""
+        var rest = self[...]
+        while let start = rest.firstIndex(of: "&") {
+            result += rest[..<start]
+            rest = rest[start...]
+            guard let end = rest.prefix(12).firstIndex(of: ";") else {
+                result += "&"
+                rest = rest.dropFirst()
+                continue
+            }
+            let name = rest[rest.index(after: start)..<end]
+            if let text = Self.referenced(name) { result += text } else { result += rest[...end] }
+            rest = rest[rest.index(after: end)...]
+        }
+        return result + rest
+    }
+
+    private static func referenced(_ name: Substring) -> String? {
+        switch name {
+        case "amp": return "&"
+        case "lt": return "<"
+        case "gt": return ">"
+        case "quot": return "\""
+        case "apos": return "'"
+        default:
+            guard name.hasPrefix("#") else { return nil }
+            let digits = name.dropFirst()
+            let number = digits.first == "x" ? UInt32(digits.dropFirst(), radix: 16) : UInt32(digits)
+            return number.flatMap(Unicode.Scalar.init).map { String($0) }
+        }
+    }
+}

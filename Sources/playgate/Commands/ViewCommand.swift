@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import AccessEnabler
+import ArgumentParser
+import Entitlements
+import StrictJSON
+
+struct ViewCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "view",
+        abstract: "Go the way of a viewer: provider, login, locks, media token, gate.",
+        discussion: """
+            Asks an entitlement service as an application does, and tells the outcome of every step. Against the stand-in:
+
+                playgate-sandbox serve
+                playgate view --user alice --password alice --provider SandboxMVPD --resource TNT
+
+            Without --user, prints the URL of the login, which you open in a browser, and goes on when you press Return. \
+            With --gate, shows the token to a gate, which uses it up. Exit codes: 0 every step went well, 1 the viewer may \
+            not, 2 a step could not be done.
+            """
+    )
+
+    @Option(help: ArgumentHelp("The entitlement service.", valueName: "url"))
+    var service = "http://127.0.0.1:8070"
+
+    @Option(help: ArgumentHelp("By which of its interfaces: v1 or v2.", valueName: "version"))
+    var interface = InterfaceArgument.v2
+
+    @Option(help: ArgumentHelp("The programmer.", valueName: "id"))
+    var requestor = "REF30"
+
+    @Option(
+        help: ArgumentHelp(
+            "The software statement: @FILE, or - for standard input. Without it, one that only the stand-in takes.",
+            valueName: "statement"
+        )
+    )
+    var statement: String?
+
+    @Option(help: ArgumentHelp("The TV provider; asked for on a terminal.", valueName: "id"))
+    var provider: String?
+
+    @Option(help: ArgumentHelp("Log in by the form of the stand-in.", valueName: "name"))
+    var user: String?
+
+    @Option(help: ArgumentHelp("With --user: the password, @FILE, or - for standard input.", valueName: "password"))
+    var password: String?
+
+    @Option(
+        name: .customLong("show"),
+        help: ArgumentHelp("A resource to ask a lock for; may be there several times.", valueName: "resource")
+    )
+    var shown: [String] = []
+
+    @Option(help: ArgumentHelp("The resource to play: an identifier, a fragment, or @FILE.", valueName: "resource"))
+    var resource: String?
+
+    @Option(help: ArgumentHelp("The gate's API; the token is shown to it.", valueName: "url"))
+    var gate: String?
+
+    @Option(help: ArgumentHelp("What the gate calls it; the resource, where it is not given.", valueName: "id"))
+    var media: String?
+
+    @Option(help: ArgumentHelp("The caller's key at the gate: @FILE, or - for standard input.", valueName: "key"))
+    var gateKey: String?
+
+    @Option(help: ArgumentHelp("Where logins are kept; without it they end with the command.", valueName: "file"))
+    var storage: String?
+
+    @Option(help: ArgumentHelp("Where the service sends browsers at the end of a login.", valueName: "url"))
+    var redirectURL = AccessEnablerOptions.documentedRedirectURL
+
+    @Flag(help: "Log out at the end.")
+    var logout = false
+
+    @Flag(help: "Print the media token too. It opens the gate for whoever reads it.")
+    var printToken = false
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func validate() throws {
+        if (user == nil) != (password == nil) { throw ValidationError("--user and --password go together") }
+        if gate != nil, resource == nil { throw ValidationError("--gate needs a --resource to play") }
+        if json, user == nil, storage == nil {
+            throw ValidationError(
+                "--json cannot ask anybody: give --user and --password, or a --storage with a login in it"
+            )
+        }
+        guard service.hasPrefix("http://") || service.hasPrefix("https://") else {
+            throw ValidationError("--service takes a URL that begins with http:// or https://")
+        }
+    }
+
+    func run() async throws {
+        let report = ViewReport(isJSON: json)
+        let journey = ViewJourney(
+            report: report,
+            delegate: ViewDelegate(
+                provider: provider,
+                login: try user.map { user in (user, try InputFile.argument(password ?? "")) },
+                redirectURL: redirectURL
+            ),
+            requestor: requestor,
+            service: ServiceProvider(url: service.withoutSlashAtEnd, interface: interface.value),
+            statement: try statement.map { try InputFile.argument($0) } ?? ViewJourney.standInStatement,
+            storage: storage.map { FileTokenStorage(path: $0) } ?? MemoryTokenStorage(),
+            options: AccessEnablerOptions(redirectURL: redirectURL),
+            printsToken: printToken
+        )
+        let outcome = await journey.run(
+            shown: try shown.map { try InputFile.argument($0) },
+            resource: try resource.map { try InputFile.argument($0) },
+            gate: try gate.map { gate in
+                (
+                    PlaybackClient(url: gate.withoutSlashAtEnd, key: try gateKey.map { try InputFile.argument($0) }),
+                    media
+                )
+            },
+            logsOut: logout
+        )
+        report.finish()
+        switch outcome {
+        case .done: break
+        case .refused: throw ExitCode.refused
+        case .failed: throw ExitCode(2)
+        }
+    }
+}
+
+/// An interface of a service, as an argument.
+enum InterfaceArgument: String, ExpressibleByArgument, CaseIterable {
+    case v1, v2
+
+    var value: ServiceProvider.Interface { self == .v1 ? .v1 : .v2 }
+}
+
+extension String {
+    fileprivate var withoutSlashAtEnd: String { hasSuffix("/") ? String(dropLast()) : self }
+}

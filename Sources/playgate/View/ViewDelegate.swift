@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import AccessEnabler
+import Entitlements
+import Synchronization
+
+/// The application of `playgate view`: it chooses the provider, and is the browser where it can be.
+final class ViewDelegate: EntitlementDelegate {
+    private let provider: String?
+    private let login: (user: String, password: String)?
+    private let redirectURL: String
+    private let state = Mutex(State())
+
+    private struct State {
+        weak var enabler: AccessEnabler?
+        var choice: String?
+        var fault: String?
+        var isLoggingIn = false
+    }
+
+    init(provider: String?, login: (user: String, password: String)?, redirectURL: String) {
+        self.provider = provider
+        self.login = login
+        self.redirectURL = redirectURL
+    }
+
+    func use(_ enabler: AccessEnabler) { state.withLock { $0.enabler = enabler } }
+
+    /// The provider that was chosen.
+    var choice: String? { state.withLock { $0.choice } }
+
+    /// Why the login could not go on, where it was this that gave up.
+    var fault: String? { state.withLock { $0.fault } }
+
+    func displayProviderDialog(_ mvpds: [MVPD]) async {
+        state.withLock { $0.isLoggingIn = true }
+        let choice = provider ?? Self.ask(mvpds)
+        let names = mvpds.map(\.id).joined(separator: ", ")
+        if let choice, mvpds.contains(where: { $0.id == choice }) {
+            state.withLock { $0.choice = choice }
+        } else {
+            state.withLock {
+                $0.fault =
+                    choice.map { "there is no provider \($0); there are: \(names)" }
+                    ?? "no provider was chosen; name one with --provider: \(names)"
+            }
+        }
+        await state.withLock { $0.enabler }?.setSelectedProvider(choice)
+    }
+
+    func setAuthenticationStatus(_ status: AccessEnablerStatus, errorCode: EntitlementErrorCode) async {
+        state.withLock { $0.isLoggingIn = false }
+    }
+
+    func navigateToURL(_ url: String, useSVC: Bool) async {
+        let (enabler, isLoggingIn) = state.withLock { ($0.enabler, $0.isLoggingIn) }
+        do throws(FormBrowser.Fault) {
+            await enabler?.handleExternalURL(try await reach(url))
+        } catch {
+            state.withLock { $0.fault = error.description }
+            // A login is given up; a logout has come as far as it can.
+            if isLoggingIn {
+                await enabler?.setSelectedProvider(nil)
+            } else {
+                await enabler?.handleExternalURL(redirectURL)
+            }
+        }
+    }
+
+    /// Brings a browser to the redirect URL.
+    private func reach(_ url: String) async throws(FormBrowser.Fault) -> String {
+        if let login {
+            return try await FormBrowser(redirectURL: redirectURL).visit(
+                url,
+                user: login.user,
+                password: login.password
+            )
+        }
+        Terminal.error.write("Open this in a browser, and press Return when you are through:\n\n    \(url)\n\n")
+        guard readLine() != nil else { throw FormBrowser.Fault(description: "nobody is there to log in; give --user") }
+        return redirectURL
+    }
+
+    /// Asks on the terminal; nil where nobody is there, or chooses none.
+    private static func ask(_ mvpds: [MVPD]) -> String? {
+        guard Terminal.input.isInteractive else { return nil }
+        for (number, mvpd) in mvpds.enumerated() {
+            Terminal.error.write("  \(number + 1)  \(mvpd.displayName) (\(mvpd.id))\n")
+        }
+        Terminal.error.write("Your TV provider, by its number: ")
+        guard let number = readLine().flatMap({ Int($0) }), mvpds.indices.contains(number - 1) else { return nil }
+        return mvpds[number - 1].id
+    }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Entitlements
+import MediaResources
+import MediaTokens
+import Testing
+
+@testable import AccessEnabler
+
+@Suite struct `Requestor and configuration` {
+    @Test("inventory 1, 4, 8: a requestor is set, by each interface", arguments: ServiceProvider.Interface.allCases)
+    func setRequestor(interface: ServiceProvider.Interface) async throws {
+        try await ServedSandbox.with { sandbox in
+            let application = Application()
+            let enabler = await sandbox.client(application, requestor: nil)
+            let status = await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider(interface)])
+            #expect(status.status == .success)
+            #expect(status.mvpds.map(\.id).prefix(2) == ["SandboxMVPD", "Cablevision"])
+            #expect(status.failures.isEmpty)
+            await enabler.finishCallbacks()
+            #expect(application.events == ["setRequestorComplete 1"])
+        }
+    }
+
+    /// What the service does, and the status that tells of it.
+    static let faults: [(name: String, control: String, status: String)] = [
+        ("an unknown requestor", #"{}"#, "CFG400"),
+        ("no service", #"{"faults":[{"on":"configuration","close":true}]}"#, "CFG404"),
+        ("not found", #"{"faults":[{"on":"configuration","status":404}]}"#, "CFG404"),
+        ("gone", #"{"faults":[{"on":"configuration","status":410}]}"#, "CFG410"),
+        ("too many calls", #"{"faults":[{"on":"configuration","status":429}]}"#, "CFG429"),
+        ("a fault of the service", #"{"faults":[{"on":"configuration","status":503}]}"#, "CFG5xx"),
+        ("garbage", #"{"faults":[{"on":"configuration","body":"<!doctype html>"}]}"#, "CFG5xx"),
+        ("not allowed", #"{"faults":[{"on":"configuration","status":403}]}"#, "SEC403"),
+        ("a statement that is refused", #"{"faults":[{"on":"register","status":400}]}"#, "R400"),
+        ("no access token", #"{"faults":[{"on":"token","status":400}]}"#, "R401"),
+    ]
+
+    @Test("inventory 4, 8: why there is no configuration", arguments: faults.indices)
+    func noConfiguration(index: Int) async throws {
+        let fault = Self.faults[index]
+        try await ServedSandbox.with { sandbox in
+            try await sandbox.control(fault.control)
+            let application = Application()
+            let enabler = await sandbox.client(application, requestor: index == 0 ? "NOBODY" : "REF30")
+            await enabler.finishCallbacks()
+            #expect(application.events == ["status \(fault.status) error", "setRequestorComplete 0"], "\(fault.name)")
+            // What waits for a configuration that will not come is answered.
+            #expect(await enabler.checkAuthentication().errorCode == .genericAuthentication)
+            #expect(await enabler.checkAuthorization("TNT").failure?.errorCode == .genericAuthorization)
+        }
+    }
+
+    @Test("inventory 5: of several services, the first to name a provider keeps it")
+    func severalServices() throws {
+        func configuration(_ ids: String...) -> Result<ServiceConfiguration, ServiceFailure> {
+            .success(
+                ServiceConfiguration(
+                    id: "REF30",
+                    name: "Reference",
+                    domains: [.init(name: "\(ids[0]).example")],
+                    mvpds: ids.map { MVPD(id: $0, displayName: $0) }
+                )
+            )
+        }
+        let (late, early) = (ServiceProvider(url: "http://late"), ServiceProvider(url: "http://early"))
+        let answers = [(early, configuration("B", "C")), (late, configuration("A", "B"))]
+        let (requestor, failures) = AccessEnabler.merge(answers, requestor: "REF30")
+        let found = try #require(requestor)
+        #expect(failures.isEmpty)
+        #expect(found.mvpds.map(\.id) == ["B", "C", "A"])
+        #expect(found.services == ["A": late, "B": early, "C": early])
+        #expect(found.domains == [early: "B.example", late: "A.example"])
+    }
+
+    @Test("inventory 5: all that concerns a provider is asked at the service that named it")
+    func boundService() async throws {
+        try await ServedSandbox.with { first in
+            try await ServedSandbox.with(Self.otherService) { second in
+                let application = Application(.provider("OnlyHere"), user: "alice")
+                let enabler = await first.client(application, requestor: nil)
+                let status = await enabler.setRequestor(
+                    "REF30",
+                    serviceProviders: [first.provider(), second.provider()]
+                )
+                #expect(Set(status.mvpds.map(\.id)).isSuperset(of: ["SandboxMVPD", "Cablevision", "OnlyHere"]))
+                #expect(status.mvpds.filter { $0.id == "SandboxMVPD" }.count == 1)
+                #expect(await enabler.getAuthentication().viewer?.mvpd == "OnlyHere")
+                let token = try #require(await enabler.checkAuthorization("TNT").token)
+                #expect(application.urls.allSatisfy { $0.hasPrefix(second.url) })
+                let resource = try MediaResource("TNT")
+                let answer = try second.verifier().verify(token.token, for: resource, at: second.clock.now)
+                #expect(answer.reason == nil)
+            }
+        }
+    }
+
+    static let otherService = """
+        requestors: [{ id: REF30, name: Other, domains: [other.example] }]
+        mvpds:
+          - { id: SandboxMVPD, displayName: The same }
+          - { id: OnlyHere, displayName: Only here }
+        packages: [{ id: all, channels: [TNT] }]
+        households: [{ id: h, packages: [all], users: [{ name: alice, password: alice, userID: h }] }]
+        """
+
+    @Test("inventory 5: one service that is out of order does not hold up the others")
+    func oneOfTwo() async throws {
+        try await ServedSandbox.with { sandbox in
+            let enabler = await sandbox.client(requestor: nil)
+            let status = await enabler.setRequestor(
+                "REF30",
+                serviceProviders: [ServiceProvider(url: "http://127.0.0.1:9"), sandbox.provider()]
+            )
+            #expect(status.status == .success)
+            #expect(status.failures.map(\.knownCode) == [.networkError])
+        }
+    }
+
+    @Test("inventory 8: calls before the configuration wait for it, and are answered in order")
+    func queue() async throws {
+        try await ServedSandbox.with { sandbox in
+            let application = Application()
+            let enabler = await sandbox.client(application, requestor: nil)
+            async let authentication = enabler.checkAuthentication()
+            async let authorization = enabler.checkAuthorization("TNT")
+            async let resources = enabler.checkPreauthorizedResources(["TNT"])
+            async let metadata = enabler.getMetadata(.authentication)
+            async let provider = enabler.getSelectedProvider()
+            async let logout = enabler.logout()
+            while await enabler.waiting < 6 { await Task.yield() }
+            #expect(application.events.isEmpty)
+            await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider()])
+            #expect(await authentication.errorCode == .userNotAuthenticated)
+            #expect(await authorization.failure?.errorCode == .userNotAuthenticated)
+            #expect(await resources.isEmpty)
+            #expect(await metadata.value == nil)
+            #expect(await provider == nil)
+            #expect(await logout == .complete)
+            await enabler.finishCallbacks()
+            #expect(application.events.first == "setRequestorComplete 1")
+            for name in ["preauthorizedResources", "setMetadataStatus", "selectedProvider", "logoutComplete"] {
+                #expect(application.events(name).count == 1)
+            }
+        }
+    }
+
+    @Test("a call that waits for a configuration can be given up")
+    func cancelled() async throws {
+        let enabler = AccessEnabler(softwareStatement: ServedSandbox.statement)
+        let call = Task { await enabler.checkAuthentication() }
+        while await enabler.waiting < 1 { await Task.yield() }
+        call.cancel()
+        #expect(await call.value.errorCode == .genericAuthentication)
+        #expect(await Task { await enabler.checkAuthorization("TNT") }.cancelledValue.failure != nil)
+    }
+
+    @Test("the last requestor that is set counts; each call is called back once")
+    func setTwice() async throws {
+        try await ServedSandbox.with { sandbox in
+            let application = Application()
+            let enabler = await sandbox.client(application, requestor: nil)
+            try await sandbox.control(#"{"faults":[{"on":"configuration","code":"network_received_error","times":1}]}"#)
+            async let first = enabler.setRequestor("QUIET", serviceProviders: [sandbox.provider()])
+            async let second = enabler.setRequestor("REF30", serviceProviders: [sandbox.provider()])
+            let all = await [first, second]
+            #expect(all.contains { $0.status == .success })
+            await enabler.finishCallbacks()
+            #expect(application.events("setRequestorComplete").count == 2)
+        }
+    }
+
+    @Test("inventory 3, 17: options go along with every call, and none can end a line of a header")
+    func options() async throws {
+        try await ServedSandbox.with { sandbox in
+            let options = AccessEnablerOptions(applicationProfile: "tv", visitorID: "v\r\nX-Evil: 1", handleSVC: true)
+            let application = Application(.provider("SandboxMVPD"), user: "alice")
+            let enabler = await sandbox.client(application, options: options)
+            await enabler.setOptions(options)
+            #expect(await enabler.getAuthentication().viewer?.mvpd == "SandboxMVPD")
+            await enabler.finishCallbacks()
+            #expect(application.events("navigateToURL") == ["navigateToURL SVC"])
+        }
+    }
+}
+
+extension AccessEnabler {
+    /// How many calls wait for a configuration.
+    var waiting: Int { configurationWaiters.count }
+}
+
+extension Task where Failure == Never {
+    /// What it says when it is cancelled at once.
+    var cancelledValue: Success {
+        get async {
+            cancel()
+            return await value
+        }
+    }
+}

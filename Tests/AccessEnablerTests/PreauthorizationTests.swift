@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Entitlements
+import MediaTokens
+import Synchronization
+import Testing
+
+@testable import AccessEnabler
+
+@Suite struct `Preauthorization` {
+    private static let interfaces = ServiceProvider.Interface.allCases
+
+    @Test("inventory 27, 29: those that the viewer may see, in the order of the question", arguments: interfaces)
+    func allowed(interface: ServiceProvider.Interface) async throws {
+        try await ServedSandbox.with { sandbox in
+            let (enabler, application) = try await sandbox.viewer("bob", interface: interface)
+            #expect(await enabler.checkPreauthorizedResources(["CNN", "TBS", "TNT"]) == ["TBS", "TNT"])
+            await enabler.finishCallbacks()
+            #expect(application.events == ["preauthorizedResources TBS TNT"])
+        }
+    }
+
+    @Test("inventory 27: too many resources at once", arguments: interfaces)
+    func tooMany(interface: ServiceProvider.Interface) async throws {
+        try await ServedSandbox.with { sandbox in
+            let (enabler, application) = try await sandbox.viewer("alice", interface: interface)
+            let names = (1...6).map { "CHANNEL\($0)" }
+            #expect(await enabler.checkPreauthorizedResources(names).isEmpty)
+            let answer = await enabler.preauthorize(PreauthorizeRequest(resources: names))
+            guard case .response(let response) = answer else {
+                Issue.record("the service has answered")
+                return
+            }
+            #expect(response.status?.knownCode == .tooManyResources)
+            #expect(response.status?.action == .configuration)
+            await enabler.finishCallbacks()
+            #expect(application.events.prefix(2) == ["status P100 error", "preauthorizedResources "])
+        }
+    }
+
+    @Test(
+        "inventory 28, 32: answers are given again from memory, unless the request says not to",
+        arguments: interfaces
+    )
+    func cache(interface: ServiceProvider.Interface) async throws {
+        try await ServedSandbox.with { sandbox in
+            let (enabler, _) = try await sandbox.viewer("bob", interface: interface)
+            #expect(await enabler.checkPreauthorizedResources(["TNT", "CNN"]) == ["TNT"])
+            try await sandbox.control(#"{"denied":["TNT"]}"#)
+            #expect(await enabler.checkPreauthorizedResources(["TNT", "CNN"]) == ["TNT"])
+            #expect(await enabler.checkPreauthorizedResources(["TNT", "CNN"], cache: false).isEmpty)
+            // What was learned by that is remembered in turn.
+            #expect(await enabler.checkPreauthorizedResources(["TNT", "CNN"]).isEmpty)
+            try await sandbox.control(#"{"denied":[]}"#)
+            sandbox.clock.advance(seconds: 301)
+            #expect(await enabler.checkPreauthorizedResources(["TNT", "CNN"]) == ["TNT"])
+        }
+    }
+
+    @Test("inventory 30, 33, 34: the callback is called once, for a response and for a failure")
+    func callback() async throws {
+        try await ServedSandbox.with { sandbox in
+            let (enabler, _) = try await sandbox.viewer("alice")
+            let request = PreauthorizeRequest.Builder().setResources(["TNT"]).disableFeatures([.localCache]).build()
+            for (fault, wanted) in [("{}", "response"), (#"{"faults":[{"on":"preauthorize","body":"["}]}"#, "failure")]
+            {
+                try await sandbox.control(fault)
+                let called = await withCheckedContinuation { (continuation: CheckedContinuation<String, Never>) in
+                    enabler.preauthorize(
+                        request,
+                        didCompleteWith: AccessEnablerCallback(
+                            onResponse: { _ in continuation.resume(returning: "response") },
+                            onFailure: { _ in continuation.resume(returning: "failure") }
+                        )
+                    )
+                }
+                #expect(called == wanted)
+            }
+        }
+    }
+
+    @Test("inventory 35, 36, 37, 38, 39: decisions with and without an error of their own")
+    func decisions() async throws {
+        try await ServedSandbox.with { sandbox in
+            let asked = PreauthorizeRequest(resources: ["TNT", "CNN"])
+            for (requestor, hasErrors) in [("REF30", true), ("QUIET", false)] {
+                let application = Application(.provider("SandboxMVPD"), user: "bob")
+                let enabler = await sandbox.client(application, interface: .v1, requestor: requestor)
+                _ = await enabler.getAuthentication()
+                let response = await enabler.preauthorize(asked).value
+                #expect(response.status == nil)
+                #expect(response.decisions.map(\.id) == ["TNT", "CNN"])
+                #expect(response.decisions.map(\.isAuthorized) == [true, false])
+                #expect(response.decisions[0].error == nil)
+                #expect((response.decisions[1].error != nil) == hasErrors)
+                guard let error = response.decisions[1].error else { continue }
+                #expect(error.status == 403)
+                #expect(error.knownCode == .authorizationDeniedByMVPD)
+                #expect(error.action == .noAction)
+            }
+        }
+    }
+
+    /// Where the client says itself that there is no answer, and how it got there.
+    private static let failures: [(code: StatusCode, action: StatusAction)] = [
+        (.requestorNotConfigured, .retry), (.authenticationSessionMissing, .authentication),
+        (.authenticationSessionExpired, .authentication), (.accessTokenUnavailable, .noAction),
+        (.serverResponseFormatUnknown, .noAction), (.networkError, .noAction),
+    ]
+
+    @Test("inventory 41: failures of the client, with the status 0", arguments: failures.indices)
+    func clientFailure(index: Int) async throws {
+        let (code, action) = Self.failures[index]
+        try await ServedSandbox.with { sandbox in
+            let enabler: AccessEnabler
+            switch code {
+            case .requestorNotConfigured: enabler = await sandbox.client(requestor: nil)
+            case .authenticationSessionMissing: enabler = await sandbox.client()
+            default: enabler = try await sandbox.viewer("alice").enabler
+            }
+            switch code {
+            case .authenticationSessionExpired: sandbox.clock.advance(seconds: 40 * 86_400)
+            case .accessTokenUnavailable:
+                // The token that it has is refused, and it gets no other.
+                try await sandbox.control(
+                    """
+                    {"faults":[{"on":"preauthorize","code":"invalid_access_token_client_application"},\
+                    {"on":"token","status":400},{"on":"register","status":400}]}
+                    """
+                )
+            case .serverResponseFormatUnknown:
+                try await sandbox.control(#"{"faults":[{"on":"preauthorize","body":"<html></html>"}]}"#)
+            case .networkError: try await sandbox.control(#"{"faults":[{"on":"preauthorize","close":true}]}"#)
+            default: break
+            }
+            guard case .failure(let answer) = await enabler.preauthorize(PreauthorizeRequest(resources: ["TNT"])) else {
+                Issue.record("\(code): not a failure")
+                return
+            }
+            #expect(answer.decisions.isEmpty)
+            let status = try #require(answer.status)
+            #expect(status.knownCode == code)
+            #expect(status.status == 0)
+            #expect(status.action == action)
+            // The fifth of the documented shapes.
+            let json = String(decoding: try EntitlementBody.json(answer), as: UTF8.self)
+            #expect(
+                json.hasPrefix(#"{"resources":[],"status":{"action":"\#(action.rawValue)","code":"\#(code.rawValue)","#)
+            )
+            #expect(json.hasSuffix(#","status":0}}"#))
+        }
+    }
+
+    @Test("only those marked to be asked again are, and not for ever", arguments: interfaces)
+    func retries(interface: ServiceProvider.Interface) async throws {
+        try await ServedSandbox.with { sandbox in
+            let delays = Delays()
+            let (enabler, _) = try await sandbox.viewer("alice", interface: interface, delays: delays)
+            try await sandbox.control(#"{"faults":[{"on":"preauthorize","code":"network_received_error","times":1}]}"#)
+            #expect(await enabler.checkPreauthorizedResources(["TNT"]) == ["TNT"])
+            #expect(delays.all.count == 1)
+            try await sandbox.control(#"{"faults":[{"on":"preauthorize","code":"network_received_error"}]}"#)
+            #expect(await enabler.checkPreauthorizedResources(["TBS"]).isEmpty)
+            #expect(delays.all.count == 3)
+            #expect(delays.all[2] > delays.all[1] / 2)
+            // And it is not remembered as a no.
+            try await sandbox.control(#"{"faults":[]}"#)
+            #expect(await enabler.checkPreauthorizedResources(["TBS"]) == ["TBS"])
+        }
+    }
+
+    @Test("inventory 31: a resource with a comma, and one of fragments, arrive whole", arguments: interfaces)
+    func spelling(interface: ServiceProvider.Interface) async throws {
+        try await ServedSandbox.with { sandbox in
+            let (enabler, _) = try await sandbox.viewer("alice", interface: interface)
+            let names = ["A, B & C", "<rss><channel><title>TNT, East</title></channel></rss>", "TNT"]
+            let answer = await enabler.preauthorize(PreauthorizeRequest(resources: names)).value
+            #expect(answer.decisions.map(\.id) == names)
+            #expect(answer.decisions.map(\.isAuthorized) == [false, false, true])
+            for name in names {
+                let alone = PreauthorizeRequest(resources: [name], disabling: [.localCache])
+                #expect(await enabler.preauthorize(alone).value.decisions.map(\.id) == [name])
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import ConfigurationReading
+import Entitlements
+import GateTestSupport
+import MediaTokens
+import NIOHTTP1
+import Sandbox
+import Synchronization
+import Testing
+
+@testable import AccessEnabler
+
+/// A stand-in service that runs while a test asks it, and clients of it.
+struct ServedSandbox: Sendable {
+    let url: String
+    let clock: TestClock
+    let keys: SandboxKeys
+
+    /// Made once: keys take time.
+    private static let keys = Result { () throws(any Error) in try SandboxKeys.development(at: GateSample.time) }
+
+    static func with(
+        _ configuration: String? = nil,
+        state: SandboxServer.State = .memory,
+        clock: TestClock = TestClock(),
+        _ body: @Sendable (ServedSandbox) async throws -> Void
+    ) async throws {
+        let keys = try keys.get()
+        let text = configuration ?? SandboxConfiguration.defaultText
+        let configuration = try SandboxConfiguration(text, file: ConfigurationFile(path: "test.yaml"))
+        let server = try SandboxServer(configuration, keys: keys, state: state, clock: { clock.now })
+        try await server.withServer { url in try await body(ServedSandbox(url: url, clock: clock, keys: keys)) }
+    }
+
+    /// A client of this service.
+    func client(
+        _ application: Application = Application(),
+        interface: ServiceProvider.Interface = .v2,
+        requestor: String? = "REF30",
+        storage: any TokenStorage = MemoryTokenStorage(),
+        options: AccessEnablerOptions = AccessEnablerOptions(),
+        platform: (any PlatformSignOn)? = nil,
+        statement: String = Self.statement,
+        delays: Delays = Delays(),
+        retry: RetryPolicy = RetryPolicy(),
+        timeout: Duration = .seconds(20)
+    ) async -> AccessEnabler {
+        let enabler = AccessEnabler(
+            softwareStatement: statement,
+            options: options,
+            storage: storage,
+            delegate: application,
+            platform: platform,
+            retry: retry,
+            timeout: timeout,
+            clock: { clock.now },
+            sleep: { delays.note($0) }
+        )
+        application.use(enabler)
+        if let requestor { await enabler.setRequestor(requestor, serviceProviders: [provider(interface)]) }
+        return enabler
+    }
+
+    func provider(_ interface: ServiceProvider.Interface = .v2) -> ServiceProvider {
+        ServiceProvider(url: url, interface: interface)
+    }
+
+    /// A client whose viewer is logged in.
+    func viewer(
+        _ user: String,
+        at mvpd: String = "SandboxMVPD",
+        interface: ServiceProvider.Interface = .v2,
+        options: AccessEnablerOptions = AccessEnablerOptions(),
+        delays: Delays = Delays()
+    ) async throws -> (enabler: AccessEnabler, application: Application) {
+        let application = Application(.provider(mvpd), user: user)
+        let enabler = await client(application, interface: interface, options: options, delays: delays)
+        let status = await enabler.getAuthentication()
+        _ = try #require(status.viewer, "\(status)")
+        await enabler.finishCallbacks()
+        application.forget()
+        return (enabler, application)
+    }
+
+    /// A statement as the stand-in takes it: a JWT of nobody.
+    static let statement = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJ0ZXN0cyJ9.c3RhbmQtaW4"
+
+    /// Sets switches of the service.
+    func control(_ json: String) async throws {
+        var request = ServiceRequest(method: .POST, path: ["sandbox", "control"], isAuthorized: false)
+        request.json = [UInt8](json.utf8)
+        let answer = try await HTTPTransport().answer(request, at: url, within: .seconds(20))
+        try #require(answer.status == 204, "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
+    }
+
+    /// What the service's tokens are verified with.
+    func verifier(_ requestor: String = "REF30") throws -> Verifier {
+        let trust = try TrustStore([.pem(keys.certificate, name: "sandbox")], at: GateSample.time)
+        return try Verifier(trust: trust, policy: VerificationPolicy(requestors: [requestor]))
+    }
+}
+
+/// A clock that a test sets.
+final class TestClock: Sendable {
+    private let time = Mutex(GateSample.time)
+
+    var now: Timestamp { time.withLock { $0 } }
+
+    func advance(seconds: Int64) { time.withLock { $0 = $0.adding(seconds: seconds) } }
+}
+
+/// What a client would have waited.
+final class Delays: Sendable {
+    private let noted = Mutex<[Duration]>([])
+
+    var all: [Duration] { noted.withLock { $0 } }
+
+    func note(_ delay: Duration) { noted.withLock { $0.append(delay) } }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Entitlements
+import Foundation
+import GateTestSupport
+import MediaTokens
+import Testing
+
+@testable import AccessEnabler
+
+@Suite struct `Storage of logins` {
+    private static var records: TokenRecords {
+        var records = TokenRecords()
+        records.device = "0011"
+        records.requestors["REF30"] = .init(
+            provider: "A",
+            viewers: ["A": .init(userID: "u", expires: 1, kind: "regular", service: "http://a")],
+            authorizations: ["A": [.init(resource: "TNT", expires: 2)]]
+        )
+        return records
+    }
+
+    @Test("what is kept comes back; the file is for its owner alone")
+    func file() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("logins")
+        let storage = FileTokenStorage(path: path)
+        #expect(try await storage.load() == TokenRecords())
+        try await storage.save(Self.records)
+        #expect(try await FileTokenStorage(path: path).load() == Self.records)
+        let facts = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(facts[.posixPermissions] as? Int == 0o600)
+        try await storage.save(TokenRecords())
+        #expect(try await storage.load() == TokenRecords())
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["logins"])
+        #expect("\(Self.records)" == "TokenRecords(1 requestors)")
+    }
+
+    /// What somebody has done to the file, and what is said.
+    private static let damages: [(name: String, TokenStorageError.Code, @Sendable (String) throws -> Void)] = [
+        ("another text", .damaged, { try Data("hello".utf8).write(to: URL(fileURLWithPath: $0)) }),
+        ("nothing", .damaged, { try Data().write(to: URL(fileURLWithPath: $0)) }),
+        (
+            "a later end", .damaged,
+            { path in
+                let text = try String(contentsOfFile: path, encoding: .utf8)
+                let changed = text.replacingOccurrences(of: #""expires":1,"#, with: #""expires":9,"#)
+                try #require(changed != text)
+                // In its place, so that its mode stays.
+                let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+                file.write(Data(changed.utf8))
+                try file.close()
+            }
+        ),
+        ("readable by others", .exposed, { setMode($0, 0o644) }),
+        (
+            "a link", .exposed,
+            { path in
+                try FileManager.default.moveItem(atPath: path, toPath: path + "2")
+                try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path + "2")
+            }
+        ),
+        (
+            "a folder", .exposed,
+            { path in
+                try FileManager.default.removeItem(atPath: path)
+                try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            }
+        ),
+    ]
+
+    @Test("a file that was tampered with is not believed", arguments: damages.indices)
+    func damaged(index: Int) async throws {
+        let (name, code, damage) = Self.damages[index]
+        let folder = try TemporaryFolder()
+        let path = folder.file("logins")
+        try await FileTokenStorage(path: path).save(Self.records)
+        setMode(path, 0o600)
+        try damage(path)
+        if code == .damaged { setMode(path, 0o600) }
+        await #expect(throws: TokenStorageError.self, "\(name)") { try await FileTokenStorage(path: path).load() }
+        do { _ = try await FileTokenStorage(path: path).load() } catch { #expect(error.code == code, "\(name)") }
+        // With CLEAR, nothing is known, and a new login takes its place.
+        let clearing = FileTokenStorage(path: path, integrityCheck: .clear)
+        #expect(try await clearing.load() == TokenRecords())
+    }
+
+    @Test("a folder that is not there: the client goes on in memory, and says so")
+    func volatile() async throws {
+        try await ServedSandbox.with { sandbox in
+            let application = Application(.provider("SandboxMVPD"), user: "alice")
+            let storage = FileTokenStorage(path: "/nonexistent/logins")
+            let enabler = await sandbox.client(application, storage: storage)
+            #expect(await enabler.getAuthorization("TNT").token != nil)
+            await enabler.finishCallbacks()
+            #expect(application.events("status").contains("status LS011 warning"))
+        }
+    }
+
+    @Test("logins outlive a client, by requestor and provider")
+    func outlives() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("logins")
+        try await ServedSandbox.with { sandbox in
+            let first = await sandbox.client(
+                Application(.provider("SandboxMVPD"), user: "alice"),
+                storage: FileTokenStorage(path: path)
+            )
+            _ = await first.getAuthentication()
+            let second = await sandbox.client(storage: FileTokenStorage(path: path))
+            #expect(await second.checkAuthentication().viewer?.mvpd == "SandboxMVPD")
+            #expect(await second.checkAuthorization("TNT").token != nil)
+            let other = await sandbox.client(requestor: "QUIET", storage: FileTokenStorage(path: path))
+            #expect(await other.checkAuthentication().viewer == nil)
+        }
+    }
+
+    @Test("authorizations are bounded, and of one login")
+    func bounded() {
+        var records = TokenRecords()
+        let now = Timestamp(millisecondsSince1970: 0)
+        for number in 1...400 {
+            records.remember(
+                "R",
+                "A",
+                "resource-\(number)",
+                until: .init(millisecondsSince1970: Int64(number)),
+                at: now
+            )
+        }
+        #expect(records.requestors["R"]?.authorizations["A"]?.count == TokenRecords.maximumGrants)
+        #expect(records.grant("R", "A", "resource-400", at: now) != nil)
+        #expect(records.grant("R", "A", "resource-1", at: now) == nil)
+        #expect(records.grant("R", "A", "resource-400", at: .init(millisecondsSince1970: 400)) == nil)
+        // Two spellings of one letter are two resources.
+        records.remember("R", "A", "caf\u{E9}", until: .init(millisecondsSince1970: 9), at: now)
+        #expect(records.grant("R", "A", "cafe\u{301}", at: now) == nil)
+        records.forgetViewer("R", "A")
+        #expect(records.grant("R", "A", "resource-400", at: now) == nil)
+    }
+}
+
+private func setMode(_ path: String, _ mode: Int) {
+    try? FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+}
