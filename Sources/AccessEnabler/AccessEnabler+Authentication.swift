@@ -9,6 +9,8 @@ struct LoginFlow {
     let number: UInt64
     /// The application's own words for it.
     let data: [String: String]
+    /// Whether the viewer logs in although somebody is authenticated.
+    var isForced = false
     var stage = Stage.picking
     /// Who waits for the answer.
     var waiters: [UInt64: CheckedContinuation<AuthenticationStatus, Never>] = [:]
@@ -19,8 +21,11 @@ struct LoginFlow {
         /// The service is asked. With a number: choosing anew makes what comes back of no account.
         case asking(UInt64)
         /// The viewer logs in; somebody will say when that is done.
-        case navigating(MVPD, code: String)
+        case navigating(MVPD, code: String, ConfiguredRequestor, ServiceProvider)
     }
+
+    /// What goes on beside the application, and ends with the login.
+    var task: Task<Void, Never>?
 }
 
 extension AccessEnabler {
@@ -40,11 +45,11 @@ extension AccessEnabler {
     /// Authenticates the viewer: the documented `getAuthentication`, `getAuthentication:withData:` and those with a filter.
     ///
     /// Where the viewer is authenticated already, says so. Otherwise the delegate is told to show the picker, then a browser,
-    /// and this returns when the viewer is through, or gives up. Who calls it while a login is under way waits for that one.
-    /// A task that is cancelled gives up; the login ends where nobody else waits for it.
+    /// and this returns when the viewer is through, or gives up. Who calls it while a login is under way waits for that one,
+    /// as it was begun. A task that is cancelled gives up; the login ends where nobody else waits for it.
     ///
     /// - Parameters:
-    ///   - force: Whether to authenticate also where the viewer is already.
+    ///   - force: Whether to authenticate also where the viewer is already; the service is told of a logout first.
     ///   - data: The application's own words for the service, as promotional temporary access needs them.
     ///   - filter: Which providers the platform's own picker shows.
     /// - Returns: What ``EntitlementDelegate/setAuthenticationStatus(_:errorCode:)`` says too, in typed form.
@@ -59,10 +64,10 @@ extension AccessEnabler {
         if login == nil {
             abandonLogout()
             let number = nextNumber()
-            login = LoginFlow(number: number, data: data)
+            login = LoginFlow(number: number, data: data, isForced: force)
             let able = ProviderFilter.apply(filter, to: requestor.mvpds)
             if let platform, !able.all.isEmpty {
-                Task { await self.signOn(platform, able.all, featured: able.featured, requestor, number) }
+                login?.task = Task { await self.signOn(platform, able.all, featured: able.featured, requestor, number) }
             } else {
                 showPicker(requestor)
             }
@@ -74,20 +79,19 @@ extension AccessEnabler {
     ///
     /// - Parameter id: The provider's id; nil where the viewer left the picker, which ends the login.
     public func setSelectedProvider(_ id: String?) async {
-        guard let requestor = await configured() else {
-            tell(notConfigured)
-            return
-        }
         guard let id else {
-            endLogin(.notAuthenticated(.providerNotSelected, nil))
-            return
+            // Also where a browser is closed in the middle of a logout.
+            if login == nil, let logoutFlow { return endLogout(logoutFlow.number) }
+            return endLogin(.notAuthenticated(.providerNotSelected, nil))
         }
+        guard let requestor = await configured() else { return endLogin(notConfigured) }
         guard let mvpd = requestor.mvpd(id) else {
             endLogin(.notAuthenticated(.providerNotAvailable, nil))
             return
         }
         callbacks.tracking(.providerSelection(mvpd: mvpd.id, options.device))
-        await beginLogin(mvpd, requestor)
+        // Of its own: a browser's task that ends does not end the login.
+        await Task { await self.beginLogin(mvpd, requestor) }.value
     }
 
     /// Goes on after the browser has come to the redirect URL, in a login or a logout: the documented `handleExternalURL:`.
@@ -101,10 +105,8 @@ extension AccessEnabler {
             endLogout(logoutFlow.number)
             return true
         }
-        guard case .ready(let requestor) = configuration, case .navigating(let mvpd, let code) = login?.stage else {
-            return false
-        }
-        await finishLogin(mvpd, code: code, requestor)
+        guard case .navigating(let mvpd, let code, let requestor, let service) = login?.stage else { return false }
+        await Task { await self.finishLogin(mvpd, code: code, requestor, service) }.value
         return true
     }
 
@@ -116,7 +118,9 @@ extension AccessEnabler {
     }
 
     func beginLogin(_ mvpd: MVPD, _ requestor: ConfiguredRequestor) async {
-        guard let service = requestor.services[mvpd.id] else { return }
+        guard let service = requestor.services[mvpd.id] else {
+            return endLogin(.notAuthenticated(.providerNotAvailable, nil))
+        }
         abandonLogout()
         let attempt = nextNumber()
         if login == nil { login = LoginFlow(number: attempt, data: [:]) }
@@ -130,22 +134,23 @@ extension AccessEnabler {
         let outcome: Result<LoginStep, ServiceFailure>
         do throws(ServiceFailure) {
             let interface = interface(service, requestor: requestor.id, identity: request.data.base64JSON)
+            // By v2, who is known is not asked to log in.
+            if login?.isForced ?? false { _ = try? await interface.logout(mvpd.id, redirectURL: options.redirectURL) }
             outcome = .success(try await interface.beginLogin(request))
         } catch { outcome = .failure(error) }
         guard isAsking(attempt) else { return }
         switch outcome {
         case .failure(let failure): fail(failure)
-        case .success(.done): await finishLogin(mvpd, code: nil, requestor)
+        case .success(.done): await finishLogin(mvpd, code: nil, requestor, service)
         case .success(.navigate(let url, let code, let expires)):
-            login?.stage = .navigating(mvpd, code: code)
+            login?.stage = .navigating(mvpd, code: code, requestor, service)
             switch options.login {
             case .browser:
                 let useSVC = options.handleSVC
                 callbacks.call { await $0.navigateToURL(url, useSVC: useSVC) }
             case .secondScreen(let interval):
                 callbacks.status(.registrationCode, code)
-                let number = login?.number
-                Task { await self.poll(mvpd, code: code, every: interval, until: expires, requestor, number) }
+                await poll(code: code, every: max(interval, .seconds(1)), until: expires)
             }
         }
     }
@@ -156,8 +161,12 @@ extension AccessEnabler {
     }
 
     /// Asks the service who is authenticated now.
-    func finishLogin(_ mvpd: MVPD, code: String?, _ requestor: ConfiguredRequestor) async {
-        guard let service = requestor.services[mvpd.id] else { return }
+    func finishLogin(
+        _ mvpd: MVPD,
+        code: String?,
+        _ requestor: ConfiguredRequestor,
+        _ service: ServiceProvider
+    ) async {
         let attempt = nextNumber()
         login?.stage = .asking(attempt)
         let outcome: Result<KnownViewer?, ServiceFailure>
@@ -170,55 +179,71 @@ extension AccessEnabler {
         guard isAsking(attempt) else { return }
         switch outcome {
         case .failure(let failure): fail(failure)
-        case .success(let viewer?) where clock() < viewer.expires: await succeed(viewer, requestor, service)
+        case .success(let viewer?) where clock() < viewer.expires:
+            let isTemporary = mvpd.isTempPass && viewer.kind == .regular
+            await succeed(isTemporary ? viewer.temporary : viewer, requestor, service, attempt)
         case .success:
             callbacks.status(.tokenNotOnSession)
             endLogin(.notAuthenticated(.genericAuthentication, nil))
         }
     }
 
-    /// Asks every so often whether the viewer has logged in elsewhere.
-    private func poll(
-        _ mvpd: MVPD,
-        code: String,
-        every interval: Duration,
-        until expires: Timestamp?,
-        _ requestor: ConfiguredRequestor,
-        _ number: UInt64?
-    ) async {
-        guard let service = requestor.services[mvpd.id] else { return }
-        let end = expires ?? clock().advanced(byMilliseconds: 1_800_000)
-        func isWaiting() -> Bool {
-            if login?.number == number, case .navigating(_, code) = login?.stage { return true }
-            return false
-        }
-        while isWaiting(), clock() < end {
-            do { try await settings.sleep(interval) } catch { break }
-            guard isWaiting() else { return }
-            guard clock() < end else { break }
-            do throws(ServiceFailure) {
-                let viewer = try await interface(service, requestor: requestor.id).viewer(mvpd.id, code: code)
-                guard isWaiting() else { return }
-                if let viewer, clock() < viewer.expires {
-                    await succeed(viewer, requestor, service)
-                    return
-                }
-            } catch {
-                guard isWaiting() else { return }
-                // What may pass, and being asked too often, is no reason to give up.
-                guard error.isRetried || error.kind == .throttled else {
-                    fail(error)
-                    return
-                }
+    /// Asks every so often whether the viewer has logged in elsewhere. Between two questions nothing keeps the client.
+    private func poll(code: String, every interval: Duration, until expires: Timestamp?) async {
+        // As long as a code may live at most.
+        let end = min(
+            expires ?? clock().advanced(byMilliseconds: 1_800_000),
+            clock().advanced(byMilliseconds: 36_000_000)
+        )
+        login?.task = Task { [weak self, sleep = settings.sleep] in
+            var next: Duration? = interval
+            while let delay = next {
+                do { try await sleep(delay) } catch { return }
+                next = await self?.askAgain(code: code, every: interval, until: end)
             }
         }
-        guard isWaiting() else { return }
-        callbacks.status(.registrationFault, "nobody has logged in by the code in time")
-        endLogin(.notAuthenticated(.genericAuthentication, nil))
     }
 
-    private func succeed(_ known: KnownViewer, _ requestor: ConfiguredRequestor, _ service: ServiceProvider) async {
-        remember(known, requestor, service)
+    /// - Returns: When to ask again; nil where there is nothing more to ask.
+    private func askAgain(code: String, every interval: Duration, until end: Timestamp) async -> Duration? {
+        guard case .navigating(let mvpd, code, let requestor, let service) = login?.stage else { return nil }
+        guard clock() < end else {
+            callbacks.status(.registrationFault, "nobody has logged in by the code in time")
+            endLogin(.notAuthenticated(.genericAuthentication, nil))
+            return nil
+        }
+        let interface = interface(service, requestor: requestor.id, identity: login?.data.base64JSON)
+        let outcome: Result<KnownViewer?, ServiceFailure>
+        do throws(ServiceFailure) { outcome = .success(try await interface.viewer(mvpd.id, code: code)) } catch {
+            outcome = .failure(error)
+        }
+        guard case .navigating(_, code, _, _) = login?.stage else { return nil }
+        switch outcome {
+        case .success(let viewer?) where clock() < viewer.expires:
+            let attempt = nextNumber()
+            login?.stage = .asking(attempt)
+            await succeed(viewer, requestor, service, attempt)
+            return nil
+        case .success: return interval
+        case .failure(let failure) where failure.isRetried || failure.kind == .throttled:
+            // What may pass, and being asked too often, is no reason to give up.
+            return max(failure.retryAfter ?? interval, failure.kind == .throttled ? interval * 2 : interval)
+        case .failure(let failure):
+            fail(failure)
+            return nil
+        }
+    }
+
+    /// Ends a login with a viewer, who is kept before anybody is told.
+    private func succeed(
+        _ known: KnownViewer,
+        _ requestor: ConfiguredRequestor,
+        _ service: ServiceProvider,
+        _ attempt: UInt64
+    ) async {
+        remember(known, requestor, service, isNew: true)
+        await saveRecords()
+        guard isAsking(attempt) else { return }
         if known.kind == .temporary { callbacks.status(.authenticatedByTempPass) }
         if known.kind == .degraded { callbacks.status(.authenticationDegraded) }
         let viewer = AuthenticatedViewer(
@@ -229,13 +254,19 @@ extension AccessEnabler {
             isCached: false
         )
         endLogin(.authenticated(viewer))
-        await saveRecords()
     }
 
-    /// Keeps who is authenticated. What was granted before is not of this login.
-    func remember(_ viewer: KnownViewer, _ requestor: ConfiguredRequestor, _ service: ServiceProvider) {
+    /// Keeps who is authenticated.
+    ///
+    /// - Parameter isNew: Whether this is another login than the one that is known: then what was granted before is not of it.
+    func remember(
+        _ viewer: KnownViewer,
+        _ requestor: ConfiguredRequestor,
+        _ service: ServiceProvider,
+        isNew: Bool
+    ) {
         let identity = login.map(\.data.base64JSON) ?? identity(requestor, viewer.mvpd)
-        records.forgetViewer(requestor.id, viewer.mvpd)
+        if isNew { forgetViewer(requestor.id, viewer.mvpd) }
         records.requestors[requestor.id, default: .init()].provider = viewer.mvpd
         records.requestors[requestor.id]?.viewers[viewer.mvpd] = TokenRecords.Viewer(
             userID: viewer.userID,
@@ -244,7 +275,6 @@ extension AccessEnabler {
             service: service.url,
             identity: identity
         )
-        preauthorizations.removeAll()
     }
 
     func fail(_ failure: ServiceFailure) {
@@ -288,8 +318,9 @@ extension AccessEnabler {
 
     /// Ends a login, where there is one; tells the delegate once, and all who wait.
     func endLogin(_ status: AuthenticationStatus) {
-        let waiters = login?.waiters ?? [:]
+        let (waiters, task) = (login?.waiters ?? [:], login?.task)
         login = nil
+        task?.cancel()
         tell(status)
         for (_, waiter) in waiters.sorted(by: { $0.key < $1.key }) { waiter.resume(returning: status) }
     }
@@ -336,12 +367,14 @@ extension AccessEnabler {
 
 extension AuthenticatedViewer {
     /// The viewer as analytics may know it.
-    var tracked: TrackingEvent.Viewer { .init(mvpd: mvpd, hashedGUID: MD5.hexadecimal(userID), isCached: isCached) }
+    var tracked: TrackingEvent.Viewer {
+        .init(mvpd: mvpd, hashedGUID: userID.isEmpty ? "" : MD5.hexadecimal(userID), isCached: isCached)
+    }
 }
 
 extension String {
     /// Whether this URL is `other`, or that with more behind it that is no part of its last name.
-    fileprivate func isAtOrBelow(_ other: String) -> Bool {
+    func isAtOrBelow(_ other: String) -> Bool {
         guard utf8.starts(with: other.utf8) else { return false }
         guard let next = utf8.dropFirst(other.utf8.count).first else { return true }
         return other.hasSuffix("/") || [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains(next)

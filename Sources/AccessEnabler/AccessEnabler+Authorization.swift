@@ -30,11 +30,12 @@ extension AccessEnabler {
         guard let requestor = await configured() else { return notConfigured(resource) }
         if let viewer = knownViewer(requestor) { return await authorize(resource, data, viewer, requestor) }
         let status = await getAuthentication(data: data)
-        // The requestor may be another one by now.
-        guard let viewer = status.viewer, case .ready(let requestor) = configuration else {
-            return notAuthenticated(resource, status)
+        guard status.viewer != nil else { return notAuthenticated(resource, status) }
+        // The requestor, or the viewer, may be another one by now.
+        guard let current = await configured(), current.id == requestor.id, let viewer = knownViewer(current) else {
+            return notAuthenticated(resource, .notAuthenticated(.userNotAuthenticated, nil))
         }
-        return await authorize(resource, data, viewer, requestor)
+        return await authorize(resource, data, viewer, current)
     }
 
     private func authorize(
@@ -49,20 +50,31 @@ extension AccessEnabler {
             requestor: requestor.id,
             identity: data.base64JSON ?? identity(requestor, viewer.mvpd)
         )
-        let question = AuthorizeQuestion(mvpd: viewer.mvpd, resource: resource, data: data)
-        let isKnown = records.grant(requestor.id, viewer.mvpd, resource, at: clock()) != nil
+        let question = AuthorizeQuestion(
+            mvpd: viewer.mvpd,
+            resource: resource,
+            data: data,
+            isTemporary: viewer.kind == .temporary
+        )
+        let number = viewerNumber
+        // By an interface that hands out tokens by themselves, what was granted before saves a question.
+        let isKnown =
+            interface.handsOutTokens && records.grant(requestor.id, viewer.mvpd, resource, at: clock()) != nil
         do throws(ServiceFailure) {
             let token: ServiceToken
             do throws(ServiceFailure) {
-                token = try await self.token(question, interface, isAuthorized: isKnown, requestor)
+                token = try await self.token(question, interface, isAuthorized: isKnown, requestor, number)
             } catch {
                 // What is remembered here, the service may have forgotten.
-                guard isKnown, error.status.action == .authorization else { throw error }
+                guard isKnown, error.status.action == .authorization, number == viewerNumber else { throw error }
                 records.forgetGrant(requestor.id, viewer.mvpd, resource)
-                token = try await self.token(question, interface, isAuthorized: false, requestor)
+                token = try await self.token(question, interface, isAuthorized: false, requestor, number)
             }
-            return tell(try granted(token, resource), viewer, isCached: isKnown)
+            let granted = try granted(token, resource)
+            guard number == viewerNumber else { return gone(resource) }
+            return tell(granted, viewer, isCached: isKnown)
         } catch {
+            guard number == viewerNumber else { return gone(resource) }
             return tell(await failure(error, resource, viewer, requestor), viewer)
         }
     }
@@ -72,16 +84,20 @@ extension AccessEnabler {
         _ question: AuthorizeQuestion,
         _ interface: any EntitlementInterface,
         isAuthorized: Bool,
-        _ requestor: ConfiguredRequestor
+        _ requestor: ConfiguredRequestor,
+        _ number: UInt64
     ) async throws(ServiceFailure) -> ServiceToken {
         if isAuthorized { return try await interface.mediaToken(question) }
         let authorized = try await interface.authorize(question)
-        if authorized.source == .degradation { callbacks.status(.authorizationDegraded, resource: question.resource) }
-        if authorized.source == .tempPass { callbacks.status(.authorizedByTempPass, resource: question.resource) }
-        // The viewer may have logged out meanwhile: then it is not kept.
-        if let expires = authorized.expires, records.viewer(requestor.id, question.mvpd, at: clock()) != nil {
-            records.remember(requestor.id, question.mvpd, question.resource, until: expires, at: clock())
-            await saveRecords()
+        if number == viewerNumber {
+            if authorized.source == .degradation {
+                callbacks.status(.authorizationDegraded, resource: question.resource)
+            }
+            if authorized.source == .tempPass { callbacks.status(.authorizedByTempPass, resource: question.resource) }
+            if let expires = authorized.expires {
+                records.remember(requestor.id, question.mvpd, question.resource, until: expires, at: clock())
+                await saveRecords()
+            }
         }
         if let token = authorized.token { return token }
         return try await interface.mediaToken(question)
@@ -96,6 +112,11 @@ extension AccessEnabler {
     }
 
     // MARK: Refusals
+
+    /// The viewer who asked has left meanwhile: whatever the service said is for nobody here.
+    private func gone(_ resource: String) -> AuthorizationStatus {
+        notAuthenticated(resource, .notAuthenticated(.userNotAuthenticated, nil))
+    }
 
     private func notConfigured(_ resource: String) -> AuthorizationStatus {
         let status: Status? =
@@ -129,8 +150,11 @@ extension AccessEnabler {
         _ viewer: AuthenticatedViewer,
         _ requestor: ConfiguredRequestor
     ) async -> AuthorizationFailure {
-        records.forgetGrant(requestor.id, viewer.mvpd, resource)
-        if failure.needsAuthentication { records.forgetViewer(requestor.id, viewer.mvpd) }
+        // A fault says nothing of what was granted.
+        if failure.isDenial || failure.status.action == .authorization {
+            records.forgetGrant(requestor.id, viewer.mvpd, resource)
+        }
+        if failure.needsAuthentication { forgetViewer(requestor.id, viewer.mvpd) }
         await saveRecords()
         callbacks.status(failure.authorizationStatusID, failure.status.message, resource: resource)
         return AuthorizationFailure(

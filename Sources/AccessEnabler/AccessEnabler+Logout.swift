@@ -19,39 +19,51 @@ extension AccessEnabler {
     /// - Returns: What ``EntitlementDelegate/logoutComplete(_:)`` says too.
     @discardableResult
     public func logout() async -> LogoutStatus {
-        guard let requestor = await configured() else { return tell(.complete) }
+        let requestor = await configured()
+        guard let id = requestor?.id ?? requestorID else { return tell(.complete) }
+        await loadRecords()
         abandonLogin()
         abandonLogout()
-        let chosen = records.requestors[requestor.id]?.provider
-        let kind = chosen.flatMap { records.requestors[requestor.id]?.viewers[$0]?.kind }
-        records.requestors[requestor.id] = nil
-        preauthorizations.removeAll()
+        let known = records.requestors[id]?.viewers ?? [:]
+        records.requestors[id] = nil
+        beginViewer()
+        let number = viewerNumber
         await saveRecords()
-        var status = LogoutStatus.complete
-        if let chosen, let service = requestor.services[chosen] {
+        var failure: Status?
+        for (mvpd, viewer) in known.sorted(by: { $0.key < $1.key }) {
+            guard let requestor, let service = requestor.services[mvpd], service.url == viewer.service else {
+                failure = Status(
+                    .requestorNotConfigured,
+                    by: .client,
+                    message: "the service of \(mvpd) is not configured"
+                )
+                continue
+            }
             do throws(ServiceFailure) {
-                let interface = interface(service, requestor: requestor.id)
-                let url = try await interface.logout(chosen, redirectURL: options.redirectURL)
-                if let url, options.login == .browser { await visit(url) }
-            } catch { status = .onlyHere(error.status) }
+                let interface = interface(service, requestor: id, identity: viewer.identity)
+                let url = try await interface.logout(mvpd, redirectURL: options.redirectURL)
+                // A login that has begun meanwhile has the browser.
+                if let url, options.login == .browser, number == viewerNumber, login == nil { await visit(url) }
+            } catch { failure = error.status }
         }
         let platforms = [Profile.Kind.appleSSO, .platformSSO].map(\.rawValue)
         let isSignedOn = await platform?.currentProvider() != nil
-        if isSignedOn || kind.map(platforms.contains) ?? false {
+        let isOfPlatform = isSignedOn || known.values.contains { platforms.contains($0.kind) }
+        if isOfPlatform {
             callbacks.status(.vsa203, "sign out in the settings of the device, or the viewer is authenticated again")
-            status = .signOutOfPlatform
         }
-        return tell(status)
+        return tell(failure.map { .onlyHere($0) } ?? (isOfPlatform ? .signOutOfPlatform : .complete))
     }
 
     /// Has the application open a browser, and waits until it is back.
     private func visit(_ url: String) async {
+        guard !Task.isCancelled else { return }
         let number = nextNumber()
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 abandonLogout()
                 logoutFlow = LogoutFlow(number: number, continuation: continuation)
-                if Task.isCancelled { endLogout(number) }
+                guard !Task.isCancelled else { return endLogout(number) }
                 let useSVC = options.handleSVC
                 callbacks.call { await $0.navigateToURL(url, useSVC: useSVC) }
             }

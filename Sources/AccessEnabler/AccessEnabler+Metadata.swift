@@ -55,21 +55,42 @@ extension AccessEnabler {
         guard let value = metadata.data[key] else {
             return MetadataAnswer(request: request, value: nil, isEncrypted: false)
         }
-        guard metadata.encrypted.contains(key), let cipher = value.text else {
+        guard metadata.encrypted.contains(key) else {
             return MetadataAnswer(request: request, value: value, isEncrypted: false)
         }
         guard let metadataKey = options.metadataKey else {
             return MetadataAnswer(request: request, value: value, isEncrypted: true)
         }
         // What it was encrypted for is not this key: then there is no value, and not one that looks like one.
-        guard let text = metadataKey.decrypt(cipher) else {
+        guard let plain = value.decrypted(by: metadataKey) else {
             callbacks.status(
                 .serverError,
                 "\(key) cannot be decrypted: the service has another key of the programmer's"
             )
             return MetadataAnswer(request: request, value: nil, isEncrypted: false)
         }
-        let structured = try? EntitlementBody.read(MetadataValue.self, json: [UInt8](text.utf8))
-        return MetadataAnswer(request: request, value: structured ?? .text(text), isEncrypted: false)
+        return MetadataAnswer(request: request, value: plain, isEncrypted: false)
+    }
+}
+
+extension MetadataValue {
+    /// This with every text in it decrypted; nil where one cannot be. A text that is a list or a map then is read as one; any
+    /// other stays a text, whatever it looks like.
+    fileprivate func decrypted(by key: MetadataKey) -> MetadataValue? {
+        switch self {
+        case .text(let cipher):
+            guard let text = key.decrypt(cipher) else { return nil }
+            guard let first = text.utf8.first, first == UInt8(ascii: "[") || first == UInt8(ascii: "{") else {
+                return .text(text)
+            }
+            return (try? EntitlementBody.read(MetadataValue.self, json: [UInt8](text.utf8))) ?? .text(text)
+        case .list(let values):
+            let plain = values.map { $0.decrypted(by: key) }
+            return plain.contains(nil) ? nil : .list(plain.compactMap { $0 })
+        case .map(let values):
+            let plain = values.mapValues { $0.decrypted(by: key) }
+            return plain.values.contains(nil) ? nil : .map(plain.compactMapValues { $0 })
+        case .number, .truth, .null: return self
+        }
     }
 }

@@ -65,6 +65,6 @@ extension AccessEnabler {
             return
         }
         guard isAsking(attempt) else { return }
-        await finishLogin(mvpd, code: nil, requestor)
+        await finishLogin(mvpd, code: nil, requestor, service)
     }
 }

@@ -28,7 +28,7 @@ extension AccessEnabler {
         var decisions = known
         let unknown = request.resources.filter { known[ResourceName($0)] == nil }.uniqued
         if !unknown.isEmpty {
-            let generation = preauthorizations.generation
+            let number = viewerNumber
             do throws(ServiceFailure) {
                 let found = try await ask(
                     PreauthorizeQuestion(
@@ -38,13 +38,13 @@ extension AccessEnabler {
                     ),
                     interface(service, requestor: requestor.id, identity: identity(requestor, viewer.mvpd))
                 )
+                // Of a viewer who has left meanwhile, nothing is told or remembered.
+                guard number == viewerNumber else { return Self.failure(.authenticationSessionMissing, Self.left) }
                 for decision in found { decisions[ResourceName(decision.id)] = decision }
-                // Of a viewer who has left meanwhile, nothing is remembered.
-                if generation == preauthorizations.generation {
-                    let end = clock().advanced(byMilliseconds: options.preauthorizationLife.wholeMilliseconds)
-                    preauthorizations.remember(found, until: min(end, viewer.expires))
-                }
+                let end = clock().advanced(byMilliseconds: options.preauthorizationLife.wholeMilliseconds)
+                preauthorizations.remember(found, until: min(end, viewer.expires))
             } catch {
+                guard number == viewerNumber else { return Self.failure(.authenticationSessionMissing, Self.left) }
                 return await failure(error, viewer, requestor)
             }
         }
@@ -75,12 +75,19 @@ extension AccessEnabler {
     ///   - resources: As many as the service takes at a time.
     ///   - cache: Whether answers of before may be given again.
     /// - Returns: What ``EntitlementDelegate/preauthorizedResources(_:)`` says too; nothing where there is no answer, and
-    ///   then ``EntitlementDelegate/status(_:)`` says why.
+    ///   then ``EntitlementDelegate/status(_:)`` says why: `P100`, `N000`, `R401` or `500`.
     @discardableResult
     public func checkPreauthorizedResources(_ resources: [String], cache: Bool = true) async -> [String] {
         _ = await configured()
         let request = PreauthorizeRequest(resources: resources, disabling: cache ? [] : [.localCache])
         let answer = await preauthorize(request).value
+        switch answer.status?.knownCode {
+        case nil where answer.status == nil: break
+        case .tooManyResources: break  // Told already.
+        case .authenticationSessionMissing, .authenticationSessionExpired: callbacks.status(.notAuthenticated)
+        case .accessTokenUnavailable: callbacks.status(.noAccessToken, answer.status?.message)
+        default: callbacks.status(.serverError, answer.status?.message)
+        }
         let allowed = answer.decisions.filter(\.isAuthorized).map(\.id)
         callbacks.call { await $0.preauthorizedResources(allowed) }
         return allowed
@@ -101,6 +108,11 @@ extension AccessEnabler {
                 PreauthorizeQuestion(mvpd: question.mvpd, resources: open, usesRemoteCache: question.usesRemoteCache)
             )
             if let status = answer.status { throw ServiceFailure(status, httpStatus: 200) }
+            let asked = Set(open.map { ResourceName($0) })
+            guard answer.decisions.count == asked.count, Set(answer.decisions.map { ResourceName($0.id) }) == asked
+            else {
+                throw .unreadable("the service has not decided about every resource, once", httpStatus: 200)
+            }
             let again = answer.decisions.filter { $0.error?.action == .retry || $0.error?.action == .retryAfter }
             guard !again.isEmpty, let delay = settings.retry.delay(after: attempt, asked: nil) else {
                 return decided + answer.decisions
@@ -122,13 +134,14 @@ extension AccessEnabler {
             callbacks.status(.tooManyResources, failure.status.message)
         }
         if failure.needsAuthentication {
-            records.forgetViewer(requestor.id, viewer.mvpd)
-            preauthorizations.removeAll()
+            forgetViewer(requestor.id, viewer.mvpd)
             await saveRecords()
         }
         let answer = PreauthorizeResponse(decisions: [], status: failure.status)
         return failure.kind == .refused ? .response(answer) : .failure(answer)
     }
+
+    private static let left = "the viewer has logged out meanwhile"
 
     private static func failure(_ code: StatusCode, _ message: String) -> AccessEnablerResult<PreauthorizeResponse> {
         .failure(PreauthorizeResponse(decisions: [], status: Status(code, by: .client, message: message)))
@@ -151,10 +164,10 @@ extension [String] {
 }
 
 extension Duration {
+    /// This in milliseconds: nothing less than none, and no more than a day.
     fileprivate var wholeMilliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        return overflow ? (seconds < 0 ? .min : .max) : product + attoseconds / 1_000_000_000_000_000
+        let (seconds, attoseconds) = min(max(self, .zero), .seconds(86_400)).components
+        return seconds * 1000 + attoseconds / 1_000_000_000_000_000
     }
 }
 
@@ -164,9 +177,6 @@ struct PreauthorizationCache {
     static let capacity = 1024
 
     private var entries: [ResourceName: (decision: PreauthorizeResponse.Decision, end: Timestamp)] = [:]
-    /// Grows when all is forgotten.
-    private(set) var generation = 0
-
     func decisions(for resources: [String], at now: Timestamp) -> [ResourceName: PreauthorizeResponse.Decision] {
         var found: [ResourceName: PreauthorizeResponse.Decision] = [:]
         for resource in resources {
@@ -184,8 +194,5 @@ struct PreauthorizationCache {
         }
     }
 
-    mutating func removeAll() {
-        entries = [:]
-        generation += 1
-    }
+    mutating func removeAll() { entries = [:] }
 }

@@ -21,72 +21,114 @@ extension AccessEnabler {
         _ id: String,
         serviceProviders: [ServiceProvider] = [.production]
     ) async -> RequestorStatus {
-        let isRepeated: Bool
-        if case .ready(let requestor) = configuration { isRepeated = requestor.id == id } else { isRepeated = false }
-        if !isRepeated { abandonLogin() }
         let number = nextNumber()
         latestRequestor = number
-        configuration = .underway
+        // A call that is overtaken is answered before the one that has overtaken it.
+        if isRequestorPending { callbacks.call { await $0.setRequestorComplete(.error) } }
+        isRequestorPending = true
+        let isRepeated = requestorID == id
+        if !isRepeated {
+            requestorID = id
+            abandonLogin()
+            beginViewer()
+            configuration = .underway
+        } else if case .failed = configuration {
+            configuration = .underway
+        }
         await loadRecords()
         let answers = await ask(serviceProviders, requestor: id)
-        let (requestor, failures) = Self.merge(answers, requestor: id)
+        guard latestRequestor == number else { return Self.overtaken }
+        let kept = records.requestors[id]?.viewers.mapValues(\.service) ?? [:]
+        let (requestor, failures) = Self.merge(answers, requestor: id, kept: kept)
         for failure in failures { report(failure) }
-        guard latestRequestor == number else {
-            return complete(nil, [Status(.requestorNotConfigured, by: .client, message: "the requestor was set anew")])
-        }
         guard let requestor else {
-            let status =
-                failures.first?.status ?? Status(.requestorNotConfigured, by: .client, message: "no service was named")
-            if let status { configuration = .failed(status) }
+            let status = failures.first?.status ?? Self.overtaken.failures[0]
+            // What is known of this requestor from before is better than nothing.
+            if !configuration.isReady { configuration = .failed(status) }
             return complete(nil, failures.map(\.status))
         }
         if isRepeated { await synchronise(requestor) }
-        guard latestRequestor == number else {
-            return complete(nil, [Status(.requestorNotConfigured, by: .client, message: "the requestor was set anew")])
-        }
+        guard latestRequestor == number else { return Self.overtaken }
         configuration = .ready(requestor)
         return complete(requestor, failures.map(\.status))
     }
 
-    private func complete(_ requestor: ConfiguredRequestor?, _ failures: [Status?]) -> RequestorStatus {
+    /// What a call is told that another one has overtaken, or that named no service.
+    private static let overtaken = RequestorStatus(
+        status: .error,
+        mvpds: [],
+        failures: [
+            Status(
+                status: 0,
+                code: StatusCode.requestorNotConfigured.rawValue,
+                message: "the requestor was set anew meanwhile, or no service was named",
+                action: .retry
+            )
+        ]
+    )
+
+    private func complete(_ requestor: ConfiguredRequestor?, _ failures: [Status]) -> RequestorStatus {
         let status: AccessEnablerStatus = requestor == nil ? .error : .success
+        isRequestorPending = false
         callbacks.call { await $0.setRequestorComplete(status) }
         if !configuration.isAwaited { wakeAll() }
-        return RequestorStatus(
-            status: status,
-            mvpds: requestor?.mvpds ?? [],
-            failures: failures.compactMap { $0 }
-        )
+        return RequestorStatus(status: status, mvpds: requestor?.mvpds ?? [], failures: failures)
     }
 
     /// What a service says, and which.
     typealias Answer = (ServiceProvider, Result<ServiceConfiguration, ServiceFailure>)
 
-    /// Asks all services at once. The answers are in the order in which they came.
+    /// Asks all services at once. The answers are in the order in which they came; when one service has answered, the others
+    /// have a little while, and no longer.
     private func ask(_ providers: [ServiceProvider], requestor id: String) async -> [Answer] {
-        await withTaskGroup(of: Answer.self) { group in
+        await withTaskGroup(of: Answer?.self) { group in
             for provider in providers {
                 let interface = interface(provider, requestor: id)
-                group.addTask {
-                    do throws(ServiceFailure) {
-                        let configuration = try await interface.configuration()
-                        guard configuration.id.utf8.elementsEqual(id.utf8) else {
-                            throw .unreadable("the configuration is another requestor's", httpStatus: 200)
-                        }
-                        return (provider, .success(configuration))
-                    } catch { return (provider, .failure(error)) }
-                }
+                group.addTask { (provider, await Self.configuration(interface, requestor: id)) }
             }
             var answers: [Answer] = []
-            for await answer in group { answers.append(answer) }
-            return answers
+            var isSettled = false
+            while answers.count < providers.count, let answer = await group.next() {
+                guard let answer else { break }
+                answers.append(answer)
+                if case .success = answer.1, !isSettled {
+                    isSettled = true
+                    group.addTask {
+                        try? await Task.sleep(for: Self.grace)
+                        return nil
+                    }
+                }
+            }
+            group.cancelAll()
+            let missing = providers.filter { provider in !answers.contains { $0.0 == provider } }
+            return answers + missing.map { ($0, .failure(.unreachable("the service is slower than the others"))) }
         }
     }
 
+    /// How long services have that are slower than the first.
+    private static let grace = Duration.seconds(2)
+
+    private static func configuration(
+        _ interface: any EntitlementInterface,
+        requestor id: String
+    ) async -> Result<ServiceConfiguration, ServiceFailure> {
+        do throws(ServiceFailure) {
+            let configuration = try await interface.configuration()
+            guard configuration.id.utf8.elementsEqual(id.utf8) else {
+                throw .unreadable("the configuration is another requestor's", httpStatus: 200)
+            }
+            return .success(configuration)
+        } catch { return .failure(error) }
+    }
+
     /// The providers of all services; the answers are in the order in which they came.
+    ///
+    /// - Parameter kept: The URLs of the services that have authenticated a viewer, by providers: those providers stay with
+    ///   them, whoever is first.
     static func merge(
         _ answers: [Answer],
-        requestor id: String
+        requestor id: String,
+        kept: [String: String] = [:]
     ) -> (ConfiguredRequestor?, failures: [ServiceFailure]) {
         var (mvpds, services): ([MVPD], [String: ServiceProvider]) = ([], [:])
         var domains: [ServiceProvider: String] = [:]
@@ -102,14 +144,17 @@ extension AccessEnabler {
                     services[mvpd.id] = provider
                     mvpds.append(mvpd)
                 }
+                for mvpd in configuration.mvpds where kept[mvpd.id] == provider.url { services[mvpd.id] = provider }
             }
         }
         guard isAnswered else { return (nil, failures) }
         return (ConfiguredRequestor(id: id, mvpds: mvpds, services: services, domains: domains), failures)
     }
 
-    /// Learns of what happened elsewhere: a login by which the viewer is authenticated here too, or a logout.
+    /// Learns of what happened elsewhere: a login by which the viewer is authenticated here too, or a logout. What happens
+    /// here meanwhile counts more.
     private func synchronise(_ requestor: ConfiguredRequestor) async {
+        let number = viewerNumber
         let chosen = records.requestors[requestor.id]?.provider.flatMap { requestor.mvpd($0)?.id }
         let services = chosen.flatMap { requestor.services[$0] }.map { [$0] } ?? Array(Set(requestor.services.values))
         for service in services {
@@ -117,12 +162,13 @@ extension AccessEnabler {
                 let words = chosen.flatMap { identity(requestor, $0) }
                 let interface = interface(service, requestor: requestor.id, identity: words)
                 let found = try await interface.viewer(chosen, code: nil)
+                guard viewerNumber == number, login == nil, logoutFlow == nil else { return }
                 if let found, requestor.services[found.mvpd] == service, clock() < found.expires {
-                    remember(found, requestor, service)
-                } else if found == nil, let chosen {
-                    records.forgetViewer(requestor.id, chosen)
-                    preauthorizations.removeAll()
+                    let isNew = knownViewer(requestor)?.userID != found.userID
+                    remember(found, requestor, service, isNew: isNew)
+                    break
                 }
+                if found == nil, let chosen { forgetViewer(requestor.id, chosen) }
             } catch {}  // What is known stays, where nobody can be asked.
         }
         await saveRecords()

@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 public import Entitlements
-package import MediaTokens
+internal import MediaTokens
 
 /// A client of entitlement services: it authenticates a viewer with a TV provider, and gets media tokens for what the viewer
 /// may play.
@@ -33,16 +33,23 @@ public actor AccessEnabler {
     var login: LoginFlow?
     var logoutFlow: LogoutFlow?
     var preauthorizations = PreauthorizationCache()
-
+    /// Names who is authenticated: it changes with every login, logout and change of the requestor. What was asked for one
+    /// viewer is not given to the next.
+    var viewerNumber: UInt64 = 0
+    /// The requestor that was set last, whatever became of it.
+    var requestorID: String?
     /// The number of the last call that has set the requestor.
     var latestRequestor: UInt64 = 0
+    /// Whether that call is yet to be answered.
+    var isRequestorPending = false
     private var lastNumber: UInt64 = 0
     /// Who waits for a configuration.
     var configurationWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
     private var tokens: [String: AccessTokens] = [:]
     private var isLoaded = false
-    private var isSaving = false
-    private var isUnsaved = false
+    /// Whether what was kept could not be read: then it is not replaced by what little is known here.
+    private var isVolatile = false
+    private var saving: Task<Void, Never>?
 
     /// Makes a client. Asks nobody yet.
     ///
@@ -71,12 +78,13 @@ public actor AccessEnabler {
             platform: platform,
             retry: retry,
             timeout: timeout,
+            http: HTTPTransport(),
             clock: { .now() },
             sleep: { try await Task.sleep(for: $0) }
         )
     }
 
-    package init(
+    init(
         softwareStatement: String,
         options: AccessEnablerOptions,
         storage: any TokenStorage,
@@ -84,6 +92,7 @@ public actor AccessEnabler {
         platform: (any PlatformSignOn)?,
         retry: RetryPolicy,
         timeout: Duration,
+        http: HTTPTransport,
         clock: @escaping @Sendable () -> Timestamp,
         sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {
@@ -93,7 +102,7 @@ public actor AccessEnabler {
         self.platform = platform
         self.clock = clock
         callbacks = CallbackQueue(delegate)
-        settings = ConnectionSettings(http: HTTPTransport(), retry: retry, timeout: timeout, sleep: sleep)
+        settings = ConnectionSettings(http: http, retry: retry, timeout: timeout, sleep: sleep)
     }
 
     /// Sets what goes along with every call from now on: the documented `setOptions:`.
@@ -110,7 +119,8 @@ public actor AccessEnabler {
         return mvpd
     }
 
-    /// Waits until the delegate was called with everything there is to tell by now. For tests, and before an application ends.
+    /// Waits until the delegate was called with everything there is to tell by now: before an application ends. Not for use
+    /// in a callback, which it would wait for.
     public func finishCallbacks() async { await callbacks.drain() }
 
     // MARK: What the parts of the client share
@@ -154,6 +164,7 @@ public actor AccessEnabler {
         do throws(TokenStorageError) { found = try await storage.load() } catch {
             callbacks.status(.volatileStorage, error.description)
             found = TokenRecords()
+            isVolatile = true
         }
         // Somebody else may have read it meanwhile.
         guard !isLoaded else { return }
@@ -162,18 +173,30 @@ public actor AccessEnabler {
         if records.device == nil { records.device = (0..<16).map { _ in UInt8.random(in: 0...255) }.hexadecimal }
     }
 
-    /// Keeps what there is now. Saves come one after another, and the last has the last word.
+    /// Keeps what there is now, and waits until it is. Saves come one after another; who is cancelled cancels none.
     func saveRecords() async {
-        isUnsaved = true
-        guard !isSaving else { return }
-        isSaving = true
-        defer { isSaving = false }
-        while isUnsaved {
-            isUnsaved = false
+        guard !isVolatile else { return }
+        let (before, records, storage, callbacks) = (saving, records, storage, callbacks)
+        let task = Task {
+            await before?.value
             do throws(TokenStorageError) { try await storage.save(records) } catch {
                 callbacks.status(.volatileStorage, error.description)
             }
         }
+        saving = task
+        await task.value
+    }
+
+    /// Forgets the viewer of a provider, and whatever was asked for that viewer.
+    func forgetViewer(_ requestor: String, _ mvpd: String) {
+        records.forgetViewer(requestor, mvpd)
+        beginViewer()
+    }
+
+    /// That another viewer, or nobody, is authenticated from now on.
+    func beginViewer() {
+        viewerNumber = nextNumber()
+        preauthorizations.removeAll()
     }
 
     /// How to ask a service.
@@ -190,6 +213,7 @@ public actor AccessEnabler {
         headers.append(("AP-Device-Identifier", "fingerprint \(Base64.encode([UInt8](device.utf8)))"))
         if let identity { headers.append(("AP-TempPass-Identity", identity)) }
         // Header fields are lines: what would end one is not sent.
+        if let address = options.deviceAddress?.addressValue { headers.append(("X-Forwarded-For", address)) }
         if let visitor = options.visitorID?.fieldValue { headers.append(("AP-Visitor-Identifier", visitor)) }
         if let profile = options.applicationProfile?.fieldValue {
             headers.append(("AP-Application-Profile", profile))
@@ -208,7 +232,9 @@ public actor AccessEnabler {
     }
 
     private func accessTokens(_ url: String) -> AccessTokens {
-        if let known = tokens[url] { return known }
+        // An application is registered with where its logins end.
+        let name = "\(url) \(options.redirectURL)"
+        if let known = tokens[name] { return known }
         let made = AccessTokens(
             url: url,
             statement: statement,
@@ -218,7 +244,7 @@ public actor AccessEnabler {
             clock: clock,
             keep: { [weak self] registration in await self?.keep(registration, of: url) }
         )
-        tokens[url] = made
+        tokens[name] = made
         return made
     }
 
@@ -238,6 +264,12 @@ enum ConfigurationState {
     case ready(ConfiguredRequestor)
     /// No service gave one.
     case failed(Status)
+
+    /// Whether it is there.
+    var isReady: Bool {
+        if case .ready = self { return true }
+        return false
+    }
 
     /// Whether there is one to come.
     var isAwaited: Bool {
@@ -264,4 +296,26 @@ extension String {
     fileprivate var fieldValue: String? {
         !isEmpty && utf8.allSatisfy { 0x20...0x7E ~= $0 } && utf8.count <= 1024 ? self : nil
     }
+
+    /// This as the address of a device; nil where it cannot be one.
+    fileprivate var addressValue: String? {
+        !isEmpty && utf8.count <= 45 && utf8.allSatisfy { $0.isAddressCharacter } ? self : nil
+    }
+}
+
+extension UInt8 {
+    /// Whether this may stand in an address of IPv4 or IPv6.
+    fileprivate var isAddressCharacter: Bool {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: "."), UInt8(ascii: ":"):
+            true
+        default: false
+        }
+    }
+}
+
+extension AccessEnabler: CustomReflectable {
+    /// What a debugger and `dump` show: nothing, for there are secrets in it.
+    public nonisolated var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -14,6 +14,8 @@ public struct AccessEnablerOptions: Sendable {
     public var handleSVC: Bool
     /// `device_info`: what the device is, in the service's names; in place of all that the client would say.
     public var deviceInformation: [String: String]
+    /// The address of the device, where a server asks for it: the service counts calls, and places devices, by that.
+    public var deviceAddress: String?
     /// What tracking events say of the device.
     public var device: TrackingEvent.Device
     /// Where browsers are sent at the end of a login or logout, and which no browser must load.
@@ -22,7 +24,7 @@ public struct AccessEnablerOptions: Sendable {
     public var login: Login
     /// The programmer's private key, for metadata that is encrypted for it.
     public var metadataKey: MetadataKey?
-    /// For how long an answer to a preauthorization may be given again from memory.
+    /// For how long an answer to a preauthorization may be given again from memory; a day at most.
     public var preauthorizationLife: Duration
 
     /// How a viewer logs in.
@@ -44,6 +46,7 @@ public struct AccessEnablerOptions: Sendable {
         deviceInformation: [String: String] = [
             "model": "server", "osName": "Linux", "primaryHardwareType": "Computer",
         ],
+        deviceAddress: String? = nil,
         device: TrackingEvent.Device = .init(kind: .computer, client: "html5", operatingSystem: "Linux"),
         redirectURL: String = AccessEnablerOptions.documentedRedirectURL,
         login: Login = .browser,
@@ -54,6 +57,7 @@ public struct AccessEnablerOptions: Sendable {
         self.visitorID = visitorID
         self.handleSVC = handleSVC
         self.deviceInformation = deviceInformation
+        self.deviceAddress = deviceAddress
         self.device = device
         self.redirectURL = redirectURL
         self.login = login

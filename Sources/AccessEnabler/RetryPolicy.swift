@@ -26,7 +26,10 @@ public struct RetryPolicy: Hashable, Sendable {
     func delay(after attempt: Int, asked: Duration?) -> Duration? {
         guard attempt < attempts else { return nil }
         if let asked { return asked <= maximumDelay ? asked : nil }
-        let full = min(firstDelay * (1 << min(attempt - 1, 20)), maximumDelay)
+        var full = min(firstDelay, maximumDelay)
+        for _ in 1..<attempt where full < maximumDelay {
+            full = min(full + min(full, maximumDelay - full), maximumDelay)
+        }
         return full / 2 + full / 2 * Double.random(in: 0...1)
     }
 }

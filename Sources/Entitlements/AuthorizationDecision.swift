@@ -151,3 +151,13 @@ extension AuthorizationDecision.Token: Codable {
         try members.encode(serializedToken, forKey: .serializedToken)
     }
 }
+
+// MARK: Without the token
+
+extension AuthorizationDecision.Token: CustomStringConvertible, CustomReflectable {
+    /// Until when the token starts a playback, and not the token.
+    public var description: String { "Token(until \(notAfter))" }
+
+    /// What a debugger and `dump` show: the same.
+    public var customMirror: Mirror { Mirror(self, children: ["notAfter": notAfter]) }
+}

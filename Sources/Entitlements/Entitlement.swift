@@ -186,3 +186,13 @@ extension HandedOutToken: Codable {
     /// - Throws: ``EntitlementBodyError`` where a text has a character that XML does not allow.
     public var xml: String { get throws(EntitlementBodyError) { try element } }
 }
+
+// MARK: Without the token
+
+extension HandedOutToken: CustomStringConvertible, CustomReflectable {
+    /// What the token is for, and not the token.
+    public var description: String { "HandedOutToken(\(resource), until \(expires))" }
+
+    /// What a debugger and `dump` show: the same.
+    public var customMirror: Mirror { Mirror(self, children: ["resource": resource, "expires": expires]) }
+}

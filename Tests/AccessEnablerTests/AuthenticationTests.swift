@@ -66,9 +66,10 @@ import Testing
             let (enabler, application) = try await sandbox.viewer("alice")
             #expect(await enabler.getAuthentication().viewer?.isCached == true)
             #expect(application.events("displayProviderDialog").isEmpty)
-            #expect(await enabler.getAuthentication(force: true).viewer != nil)
+            #expect(await enabler.getAuthentication(force: true).viewer?.isCached == false)
             await enabler.finishCallbacks()
             #expect(application.events("displayProviderDialog").count == 1)
+            #expect(application.events("navigateToURL").count == 1)
         }
     }
 
@@ -208,6 +209,7 @@ import Testing
                 platform: nil,
                 retry: .none,
                 timeout: .seconds(20),
+                http: HTTPTransport(),
                 clock: { sandbox.clock.now },
                 sleep: { sandbox.clock.advance(seconds: $0.components.seconds) }
             )

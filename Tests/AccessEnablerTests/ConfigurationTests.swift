@@ -4,6 +4,7 @@
 import Entitlements
 import MediaResources
 import MediaTokens
+import Synchronization
 import Testing
 
 @testable import AccessEnabler
@@ -156,29 +157,92 @@ import Testing
         #expect(await Task { await enabler.checkAuthorization("TNT") }.cancelledValue.failure != nil)
     }
 
-    @Test("the last requestor that is set counts; each call is called back once")
+    @Test("the last requestor that is set counts; the call that it overtakes is answered first")
     func setTwice() async throws {
         try await ServedSandbox.with { sandbox in
+            let turnstile = Turnstile("QUIET")
+            await turnstile.close()
             let application = Application()
-            let enabler = await sandbox.client(application, requestor: nil)
-            try await sandbox.control(#"{"faults":[{"on":"configuration","code":"network_received_error","times":1}]}"#)
+            let enabler = await sandbox.client(application, requestor: nil) {
+                await turnstile.pass($0); return nil
+            }
             async let first = enabler.setRequestor("QUIET", serviceProviders: [sandbox.provider()])
-            async let second = enabler.setRequestor("REF30", serviceProviders: [sandbox.provider()])
-            let all = await [first, second]
-            #expect(all.contains { $0.status == .success })
+            await turnstile.hasSomebody()
+            #expect(await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider()]).status == .success)
+            await turnstile.open()
+            #expect(await first.status == .error)
+            #expect(await enabler.requestorID == "REF30")
             await enabler.finishCallbacks()
-            #expect(application.events("setRequestorComplete").count == 2)
+            #expect(application.events == ["setRequestorComplete 0", "setRequestorComplete 1"])
+        }
+    }
+
+    @Test("inventory 4: what is configured stays, while the requestor is set again and where that fails")
+    func setAgain() async throws {
+        try await ServedSandbox.with { sandbox in
+            let (enabler, application) = try await sandbox.viewer("alice")
+            try await sandbox.control(#"{"faults":[{"on":"configuration","status":503}]}"#)
+            #expect(await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider()]).status == .error)
+            #expect(await enabler.checkAuthentication().viewer != nil)
+            #expect(await enabler.checkAuthorization("TNT").token != nil)
+            // Another requestor has nothing of it.
+            #expect(await enabler.setRequestor("QUIET", serviceProviders: [sandbox.provider()]).status == .error)
+            #expect(await enabler.checkAuthentication().viewer == nil)
+            await enabler.finishCallbacks()
+            #expect(application.events("setRequestorComplete") == ["setRequestorComplete 0", "setRequestorComplete 0"])
+        }
+    }
+
+    @Test("inventory 5: a service that stalls holds up the others for a little while only")
+    func stalledService() async throws {
+        try await ServedSandbox.with { sandbox in
+            let enabler = await sandbox.client(requestor: nil, timeout: .seconds(600))
+            try await sandbox.control(#"{"faults":[{"on":"configuration","stall":true,"times":1}]}"#)
+            let status = await enabler.setRequestor(
+                "REF30",
+                serviceProviders: [sandbox.provider(.v1), sandbox.provider(.v2)]
+            )
+            #expect(status.status == .success)
+            #expect(status.failures.map(\.knownCode) == [.networkError])
         }
     }
 
     @Test("inventory 3, 17: options go along with every call, and none can end a line of a header")
     func options() async throws {
         try await ServedSandbox.with { sandbox in
-            let options = AccessEnablerOptions(applicationProfile: "tv", visitorID: "v\r\nX-Evil: 1", handleSVC: true)
+            let seen = Mutex<[[String: String]]>([])
+            let options = AccessEnablerOptions(
+                applicationProfile: "tv",
+                visitorID: "v\r\nX-Evil: 1",
+                handleSVC: true,
+                deviceInformation: ["model": "tests"],
+                deviceAddress: "203.0.113.7"
+            )
             let application = Application(.provider("SandboxMVPD"), user: "alice")
-            let enabler = await sandbox.client(application, options: options)
-            await enabler.setOptions(options)
+            let enabler = await sandbox.client(application, options: options) { request in
+                if request.path.first == "api" {
+                    let headers = Dictionary(request.headers, uniquingKeysWith: { $1 })
+                    seen.withLock { $0.append(headers) }
+                }
+                return nil
+            }
             #expect(await enabler.getAuthentication().viewer?.mvpd == "SandboxMVPD")
+            var other = options
+            other.deviceAddress = "203.0.113.8, 10.0.0.1"
+            other.visitorID = "visitor-1"
+            await enabler.setOptions(other)
+            #expect(await enabler.checkAuthorization("TNT").token != nil)
+            let headers = seen.withLock { $0 }
+            #expect(headers.count >= 4)
+            for (place, header) in headers.enumerated() {
+                let isLast = place == headers.count - 1
+                #expect(header["AP-Application-Profile"] == "tv")
+                #expect(header["AP-Visitor-Identifier"] == (isLast ? "visitor-1" : nil))
+                #expect(header["X-Forwarded-For"] == (isLast ? nil : "203.0.113.7"))
+                #expect(header["X-Device-Info"] == "eyJtb2RlbCI6InRlc3RzIn0=")
+                #expect(header["AP-Device-Identifier"]?.hasPrefix("fingerprint ") == true)
+                #expect(header["Authorization"]?.hasPrefix("Bearer ") == true)
+            }
             await enabler.finishCallbacks()
             #expect(application.events("navigateToURL") == ["navigateToURL SVC"])
         }

@@ -45,7 +45,8 @@ struct ServedSandbox: Sendable {
         statement: String = Self.statement,
         delays: Delays = Delays(),
         retry: RetryPolicy = RetryPolicy(),
-        timeout: Duration = .seconds(20)
+        timeout: Duration = .seconds(20),
+        intercept: @escaping @Sendable (ServiceRequest) async -> ServiceAnswer? = { _ in nil }
     ) async -> AccessEnabler {
         let enabler = AccessEnabler(
             softwareStatement: statement,
@@ -55,6 +56,7 @@ struct ServedSandbox: Sendable {
             platform: platform,
             retry: retry,
             timeout: timeout,
+            http: HTTPTransport(intercept: intercept),
             clock: { clock.now },
             sleep: { delays.note($0) }
         )
@@ -118,4 +120,36 @@ final class Delays: Sendable {
     var all: [Duration] { noted.withLock { $0 } }
 
     func note(_ delay: Duration) { noted.withLock { $0.append(delay) } }
+}
+
+/// Lets requests with this name in their path pass when it is told to, and says when one waits.
+actor Turnstile {
+    private let name: String
+    private var isClosed = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+    private var watchers: [CheckedContinuation<Void, Never>] = []
+
+    init(_ name: String) { self.name = name }
+
+    func close() { isClosed = true }
+
+    func open() {
+        isClosed = false
+        for continuation in waiting { continuation.resume() }
+        waiting = []
+    }
+
+    func pass(_ request: ServiceRequest) async {
+        guard isClosed, request.path.contains(name) else { return }
+        await withCheckedContinuation { continuation in
+            waiting.append(continuation)
+            for watcher in watchers { watcher.resume() }
+            watchers = []
+        }
+    }
+
+    /// Waits until a request waits.
+    func hasSomebody() async {
+        if waiting.isEmpty { await withCheckedContinuation { watchers.append($0) } }
+    }
 }

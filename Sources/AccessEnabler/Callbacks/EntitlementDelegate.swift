@@ -8,7 +8,9 @@ public import Entitlements
 /// They come one after another, in the order of what they tell, and the client goes on meanwhile. All of them also are, in
 /// typed form, what the client's functions return; an application needs those it wants to draw something for. A callback
 /// may call the client, but must not wait there for what only a later callback can bring about: ``displayProviderDialog(_:)``
-/// may await ``AccessEnabler/setSelectedProvider(_:)``, and not ``AccessEnabler/getAuthentication(force:data:filter:)``.
+/// may await ``AccessEnabler/setSelectedProvider(_:)``, and not ``AccessEnabler/getAuthentication(force:data:filter:)``. Where it
+/// never comes back, those that come later are kept for it, without end. The client keeps its delegate as long as it lives
+/// itself: a delegate refers to its client weakly.
 public protocol EntitlementDelegate: Sendable {
     /// The configuration is there, or is not: `setRequestorComplete:`.
     func setRequestorComplete(_ status: AccessEnablerStatus) async

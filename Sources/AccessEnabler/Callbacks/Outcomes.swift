@@ -125,3 +125,13 @@ public enum LogoutStatus: Hashable, Sendable {
     /// The status of the documented `setAuthenticationStatus` after a logout, where 0 means that it has succeeded.
     public var documentedStatus: Int { 0 }
 }
+
+// MARK: Without the token
+
+extension GrantedToken: CustomStringConvertible, CustomReflectable {
+    /// What the token is for, and not the token.
+    public var description: String { "GrantedToken(\(resource), until \(expires))" }
+
+    /// What a debugger and `dump` show: the same.
+    public var customMirror: Mirror { Mirror(self, children: ["resource": resource, "expires": expires]) }
+}

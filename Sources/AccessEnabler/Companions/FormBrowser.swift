@@ -6,13 +6,27 @@ internal import NIOHTTP1
 
 /// A browser as far as a login by a plain form needs one: it follows redirects, fills in a user and a password, and stops
 /// where it is sent to the redirect URL. For terminals and tests, **against a stand-in service alone**: a person's password
-/// belongs in a person's browser.
+/// belongs in a person's browser, and this one gives it to nobody but the host where it began, and in clear to this machine
+/// alone.
 package struct FormBrowser: Sendable {
     private let redirectURL: String
-    private let http = HTTPTransport()
+    private let ask: @Sendable (ServiceRequest, String) async throws(ServiceFailure) -> ServiceAnswer
 
     /// - Parameter redirectURL: Where a login or logout ends.
-    package init(redirectURL: String) { self.redirectURL = redirectURL }
+    package init(redirectURL: String) {
+        self.init(redirectURL: redirectURL) { (request, url) async throws(ServiceFailure) in
+            try await HTTPTransport().answer(request, at: url, within: .seconds(20))
+        }
+    }
+
+    /// - Parameter ask: Gets pages.
+    init(
+        redirectURL: String,
+        ask: @escaping @Sendable (ServiceRequest, String) async throws(ServiceFailure) -> ServiceAnswer
+    ) {
+        self.redirectURL = redirectURL
+        self.ask = ask
+    }
 
     /// Why a browser did not come to the redirect URL.
     package struct Fault: Error, Hashable, CustomStringConvertible {
@@ -28,8 +42,12 @@ package struct FormBrowser: Sendable {
     package func visit(_ url: String, user: String? = nil, password: String? = nil) async throws(Fault) -> String {
         var page = WebPage.Target(url: url, form: nil)
         var hasLoggedIn = false
+        let start = WebAddress(url)
         for _ in 0..<20 {
-            if page.url.hasPrefix(redirectURL) { return page.url }
+            if page.url.isAtOrBelow(redirectURL) { return page.url }
+            guard WebAddress(page.url) != nil else {
+                throw Fault(description: "the login goes on to what is no web page: \(Self.place(page.url))")
+            }
             let answer = try await fetch(page)
             if 300..<400 ~= answer.status, let location = answer.headers.first(name: "location") {
                 page = WebPage.Target(url: Self.resolve(location, at: page.url), form: nil)
@@ -42,6 +60,13 @@ package struct FormBrowser: Sendable {
             if form.asksForPassword {
                 guard let user, let password else {
                     throw Fault(description: "a login is asked for, and none was given")
+                }
+                let target = WebAddress(Self.resolve(form.action, at: page.url))
+                guard let target, target.host == start?.host, target.isSecure || target.isOfThisMachine else {
+                    throw Fault(
+                        description:
+                            "the form is for \(target?.host ?? "nobody"): log in there in a browser, without --user"
+                    )
                 }
                 guard !hasLoggedIn else {
                     throw Fault(description: "the provider does not take this user and password")
@@ -60,7 +85,7 @@ package struct FormBrowser: Sendable {
         var request = ServiceRequest(method: page.form == nil ? .GET : .POST, path: [], isAuthorized: false)
         request.form = page.form
         request.accept = "text/html"
-        do throws(ServiceFailure) { return try await http.answer(request, at: page.url, within: .seconds(20)) } catch {
+        do throws(ServiceFailure) { return try await ask(request, page.url) } catch {
             throw Fault(description: "\(Self.place(page.url)): \(error.status.message ?? "no answer")")
         }
     }
@@ -68,19 +93,56 @@ package struct FormBrowser: Sendable {
     /// The URL without what may be secret in it.
     private static func place(_ url: String) -> Substring { url.prefix { $0 != "?" } }
 
-    /// The URL of a link on a page (RFC 3986 §5.2, as far as services go).
+    /// The URL of a link on a page (RFC 3986 §5.2, without dot segments).
     private static func resolve(_ link: String, at page: String) -> String {
         if link.isEmpty { return page }
-        if let scheme = link.firstIndex(of: ":"),
-            link[..<scheme].allSatisfy({ $0.isLetter || $0.isNumber || $0 == "." || $0 == "+" || $0 == "-" })
-        {
-            return link
-        }
-        let origin = page.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).prefix(3)
-            .joined(separator: "/")
+        if let colon = link.firstIndex(of: ":"), link[..<colon].utf8.allSatisfy(\.isOfScheme) { return link }
+        let parts = page.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count >= 3 else { return link }
+        if link.hasPrefix("//") { return parts[0] + link }
+        let origin = parts.prefix(3).joined(separator: "/")
         if link.hasPrefix("/") { return origin + link }
-        let path = place(page)
-        return path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex) + link
+        if link.hasPrefix("?") { return place(page) + link }
+        let path = parts.count > 3 ? parts[3].prefix { $0 != "?" && $0 != "#" } : ""
+        let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+        return "\(origin)/\(folder)\(link)"
+    }
+}
+
+/// The host of a web page, and how it is reached.
+private struct WebAddress {
+    let host: String
+    let isSecure: Bool
+
+    /// Nil where it is not of the web.
+    init?(_ url: String) {
+        let lower = url.lowercased()
+        guard let scheme = ["https://", "http://"].first(where: { lower.hasPrefix($0) }) else { return nil }
+        let authority = lower.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
+        // A name before the host is of nobody who is asked for here.
+        guard !authority.isEmpty, !authority.contains("@") else { return nil }
+        let name =
+            authority.hasPrefix("[")
+            ? authority.prefix { $0 != "]" }.dropFirst() : authority.prefix { $0 != ":" }
+        host = String(name)
+        isSecure = scheme == "https://"
+    }
+
+    var isOfThisMachine: Bool {
+        host == "localhost" || host == "::1"
+            || host.hasPrefix("127.") && host.allSatisfy { $0 == "." || ("0"..."9").contains($0) }
+    }
+}
+
+extension UInt8 {
+    /// Whether this may stand in the name of a scheme.
+    fileprivate var isOfScheme: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
+            true
+        default: false
+        }
     }
 }
 
@@ -101,7 +163,9 @@ enum WebPage {
         var action: String?
         var fields: [(String, String)] = []
         var asksForPassword = false
-        for tag in page.split(separator: "<").dropFirst().map({ $0.prefix { $0 != ">" } }) {
+        for tag in page.split(separator: "<", omittingEmptySubsequences: false).dropFirst().map({
+            $0.prefix { $0 != ">" }
+        }) {
             let name = tag.prefix { $0.isLetter || $0 == "/" }.lowercased()
             let attributes = attributes(tag.dropFirst(name.count))
             switch name {

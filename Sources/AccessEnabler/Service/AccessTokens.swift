@@ -15,6 +15,8 @@ actor AccessTokens {
     private let clock: @Sendable () -> Timestamp
     private let keep: @Sendable (TokenRecords.Registration?) async -> Void
     private var registration: TokenRecords.Registration?
+    /// When the application may be registered anew, where the service does not know it.
+    private var nextRegistration = Timestamp(millisecondsSince1970: .min)
     private var current: (token: String, renewal: Timestamp)?
     private var underway: Task<Result<Void, ServiceFailure>, Never>?
 
@@ -36,11 +38,14 @@ actor AccessTokens {
         self.settings = settings
         self.clock = clock
         self.keep = keep
-        let digest = Self.digest(statement)
+        let digest = Self.digest(statement, redirectURL)
         self.registration = registration.flatMap { $0.statement == digest ? $0 : nil }
     }
 
-    private static func digest(_ statement: String) -> String { SHA256.digest(statement).hexadecimal }
+    /// Names what a registration was made by.
+    private static func digest(_ statement: String, _ redirectURL: String) -> String {
+        SHA256.digest("\(statement)\n\(redirectURL)").hexadecimal
+    }
 
     /// A token that is good for a while.
     func token() async throws(ServiceFailure) -> String {
@@ -60,7 +65,9 @@ actor AccessTokens {
         do throws(ServiceFailure) {
             do throws(ServiceFailure) { try await fetch() } catch {
                 // The service may have forgotten the application: once more, from the start.
-                guard case .noAccess(isStatement: false) = error.kind, registration != nil else { throw error }
+                guard error.kind == .noAccess(isStatement: false), error.registrationError == .invalidClient,
+                    registration != nil, clock() >= nextRegistration
+                else { throw error }
                 registration = nil
                 await keep(nil)
                 try await fetch()
@@ -97,9 +104,10 @@ actor AccessTokens {
         let made = TokenRecords.Registration(
             clientID: answer.clientID,
             clientSecret: answer.clientSecret,
-            statement: Self.digest(statement)
+            statement: Self.digest(statement, redirectURL)
         )
         registration = made
+        nextRegistration = clock().advanced(byMilliseconds: 60_000)
         await keep(made)
         return made
     }
@@ -117,7 +125,8 @@ actor AccessTokens {
                 if 200..<300 ~= answer.status { return try answer.value(type) }
                 if answer.status == 429 { throw .throttled(httpStatus: 429) }
                 let error = try? EntitlementBody.read(RegistrationError.self, json: answer.body)
-                if error == nil, answer.status >= 500 {
+                // A fault, or something before the service, says nothing of the application.
+                if answer.status >= 500 || error == nil && ![400, 401].contains(answer.status) {
                     throw .unreadable(
                         "the service answered with the HTTP status \(answer.status)",
                         httpStatus: answer.status

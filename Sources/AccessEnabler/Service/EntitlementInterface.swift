@@ -6,6 +6,9 @@ internal import MediaTokens
 
 /// What a client asks of an entitlement service, by whichever of its interfaces.
 protocol EntitlementInterface: Sendable {
+    /// Whether media tokens are handed out by themselves; otherwise each authorization has its own.
+    var handsOutTokens: Bool { get }
+
     /// The programmer's configuration.
     func configuration() async throws(ServiceFailure) -> ServiceConfiguration
 
@@ -29,7 +32,7 @@ protocol EntitlementInterface: Sendable {
     /// Whether the viewer may have media tokens for the resource.
     func authorize(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> Authorized
 
-    /// A new media token; only where ``authorize(_:)`` gave none.
+    /// A new media token, where they are handed out by themselves.
     func mediaToken(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> ServiceToken
 
     /// What the provider tells of the viewer.
@@ -64,6 +67,9 @@ struct KnownViewer {
     let userID: String
     let expires: Timestamp
     let kind: Profile.Kind
+
+    /// The same by temporary access, where the interface does not say so.
+    var temporary: KnownViewer { KnownViewer(mvpd: mvpd, userID: userID, expires: expires, kind: .temporary) }
 }
 
 struct PreauthorizeQuestion {
@@ -76,6 +82,8 @@ struct AuthorizeQuestion {
     let mvpd: String
     let resource: String
     let data: [String: String]
+    /// Whether the viewer is one of temporary access.
+    let isTemporary: Bool
 }
 
 /// That the viewer is authorized.

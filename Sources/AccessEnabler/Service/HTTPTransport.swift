@@ -9,6 +9,9 @@ internal import NIOHTTP1
 /// Sends requests, each with a limit of time and of size. One client of HTTP serves the process: its connections are worth
 /// keeping, and who uses it need not end it.
 struct HTTPTransport: Sendable {
+    /// Sees every request before it goes out, and may answer in the network's place: for tests.
+    var intercept: @Sendable (ServiceRequest) async -> ServiceAnswer? = { _ in nil }
+
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
         // A service that sends the client elsewhere with its access token has no reason to.
@@ -26,6 +29,7 @@ struct HTTPTransport: Sendable {
         at url: String,
         within limit: Duration
     ) async throws(ServiceFailure) -> ServiceAnswer {
+        if let answer = await intercept(request) { return answer }
         var message = HTTPClientRequest(url: url + request.target)
         message.method = request.method
         message.headers.add(name: "Accept", value: request.accept)

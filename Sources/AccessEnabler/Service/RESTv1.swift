@@ -12,6 +12,8 @@ struct RESTv1: EntitlementInterface {
     let device: String
     let clock: @Sendable () -> Timestamp
 
+    var handsOutTokens: Bool { true }
+
     private var common: [(String, String)] { [("requestor", requestor), ("deviceId", device)] }
 
     private func request(_ path: String..., query: [(String, String)] = []) -> ServiceRequest {
@@ -35,6 +37,9 @@ struct RESTv1: EntitlementInterface {
         request.isRepeatable = false
         request.form = common + [("format", "json"), ("mvpd", login.mvpd.id)]
         let registered = try await connection.value(RegistrationCode.self, request)
+        guard registered.code.isRegistrationCode else {
+            throw .unreadable("the registration code is none", httpStatus: 200)
+        }
         var query = [("reg_code", registered.code), ("requestor_id", requestor), ("mso_id", login.mvpd.id)]
         if let data = login.data.json { query.append(("generic_data", data)) }
         // The redirect URL must be the last.
@@ -78,18 +83,27 @@ struct RESTv1: EntitlementInterface {
         if let code {
             // The device that shows the code asks whether somebody has logged in by it.
             let check = ServiceRequest(path: ["api", "v1", "checkauthn", code], query: common)
-            guard try await connection.send(check, accepting: [403, 404, 410]).status == 200 else { return nil }
+            guard try await answerOfViewer(check) != nil else { return nil }
         }
-        let answer = try await connection.send(request("tokens", "authn"), accepting: [403, 404, 410, 412])
-        guard answer.status == 200 else { return nil }
+        guard let answer = try await answerOfViewer(request("tokens", "authn")) else { return nil }
         let authentication = try answer.value(Authentication.self)
-        guard mvpd == nil || authentication.mvpd == mvpd else { return nil }
+        guard authentication.requestor == requestor, mvpd == nil || authentication.mvpd == mvpd else { return nil }
         return KnownViewer(
             mvpd: authentication.mvpd,
             userID: authentication.userID,
             expires: authentication.expires,
             kind: .regular
         )
+    }
+
+    /// The answer to a question for the viewer; nil where there is none. 403 is said of timeouts, too: the action tells.
+    private func answerOfViewer(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceAnswer? {
+        do throws(ServiceFailure) { return try await connection.send(request) } catch {
+            let isOldForm = error.status.code.isEmpty || error.kind == .unreadable
+            if error.needsAuthentication { return nil }
+            if isOldForm, [403, 404, 410, 412].contains(error.httpStatus) { return nil }
+            throw error
+        }
     }
 
     func platformRequest(_ mvpd: String) async throws(ServiceFailure) -> String {
@@ -115,23 +129,33 @@ struct RESTv1: EntitlementInterface {
 
     func authorize(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> Authorized {
         let request = request("authorize", query: question.query)
-        let authorization = try await connection.value(Authorization.self, request)
-        try Self.check(authorization.resource, authorization.mvpd, question)
-        return Authorized(source: .mvpd, expires: authorization.expires, token: nil)
+        let authorization: Authorization
+        do throws(ServiceFailure) { authorization = try await connection.value(Authorization.self, request) } catch {
+            throw error.read(as: .authorization)
+        }
+        try check(authorization.requestor, authorization.resource, authorization.mvpd, question)
+        let source: AuthorizationDecision.Source = question.isTemporary ? .tempPass : .mvpd
+        return Authorized(source: source, expires: authorization.expires, token: nil)
     }
 
     func mediaToken(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> ServiceToken {
-        let token = try await connection.value(HandedOutToken.self, request("tokens", "media", query: question.query))
-        try Self.check(token.resource, token.mvpd, question)
+        let request = request("tokens", "media", query: question.query)
+        let token: HandedOutToken
+        do throws(ServiceFailure) { token = try await connection.value(HandedOutToken.self, request) } catch {
+            throw error.read(as: .mediaToken)
+        }
+        try check(token.requestor, token.resource, token.mvpd, question)
         return ServiceToken(serialized: token.serializedToken, expires: token.expires)
     }
 
-    private static func check(
+    private func check(
+        _ requestor: String,
         _ resource: String,
         _ mvpd: String,
         _ question: AuthorizeQuestion
     ) throws(ServiceFailure) {
-        guard resource.utf8.elementsEqual(question.resource.utf8), mvpd == question.mvpd else {
+        guard requestor == self.requestor, resource.utf8.elementsEqual(question.resource.utf8), mvpd == question.mvpd
+        else {
             throw .unreadable("the answer is about something else", httpStatus: 200)
         }
     }
@@ -153,5 +177,30 @@ struct RESTv1: EntitlementInterface {
 extension AuthorizeQuestion {
     fileprivate var query: [(String, String)] {
         [("resource", resource)] + (data.json.map { [("generic_data", $0)] } ?? [])
+    }
+}
+
+extension ServiceFailure {
+    /// What an error without a code is about.
+    fileprivate enum Question {
+        case authorization, mediaToken
+    }
+
+    /// An error of the old form, with a status and a message alone, in the codes of the new one: they tell what is to be done.
+    fileprivate func read(as question: Question) -> ServiceFailure {
+        guard kind == .refused, status.code.isEmpty else { return self }
+        let code: StatusCode? =
+            switch (question, httpStatus) {
+            case (.authorization, 403): .authorizationDeniedByMVPD
+            case (.mediaToken, 403), (.mediaToken, 404): .authorizationNotFound
+            case (.mediaToken, 410): .authorizationExpired
+            case (_, 412): .authenticationSessionMissing
+            default: nil
+            }
+        guard let code, let action = code.documentation(.v1)?.action else { return self }
+        var read = status
+        read.code = code.rawValue
+        read.action = action
+        return ServiceFailure(read, httpStatus: httpStatus)
     }
 }

@@ -12,6 +12,8 @@ struct RESTv2: EntitlementInterface {
     /// What both interfaces do alike: the sign-on of platforms.
     let legacy: RESTv1
 
+    var handsOutTokens: Bool { false }
+
     private func request(_ path: String...) -> ServiceRequest { ServiceRequest(path: ["api", "v2", requestor] + path) }
 
     func configuration() async throws(ServiceFailure) -> ServiceConfiguration {
@@ -25,10 +27,12 @@ struct RESTv2: EntitlementInterface {
         request.form = [("mvpd", login.mvpd.id), ("domainName", login.domain), ("redirectUrl", login.redirectURL)]
         let session = try await connection.value(AuthenticationSession.self, request)
         if session.action == .authorize { return .done }
-        guard session.action == .authenticate, let url = session.url, let code = session.code, !code.isEmpty else {
+        guard session.action == .authenticate, let url = session.url.flatMap({ connection.browserURL($0) }),
+            let code = session.code, code.isRegistrationCode
+        else {
             throw .unreadable("the service asks for what the client does not know", httpStatus: 200)
         }
-        return .navigate(url: connection.absolute(url), code: code, expires: session.notAfter)
+        return .navigate(url: url, code: code, expires: session.notAfter)
     }
 
     func viewer(_ mvpd: String?, code: String?) async throws(ServiceFailure) -> KnownViewer? {
@@ -46,7 +50,8 @@ struct RESTv2: EntitlementInterface {
         else { return nil }
         return KnownViewer(
             mvpd: id,
-            userID: profile.attributes["userID"]?.value.text ?? "",
+            // One that is encrypted is another in every answer: it names nobody.
+            userID: profile.attributes["userID"].flatMap { $0.state == .encrypted ? nil : $0.value.text } ?? "",
             expires: profile.notAfter,
             kind: profile.kind
         )
@@ -66,6 +71,9 @@ struct RESTv2: EntitlementInterface {
         if !question.usesRemoteCache { request.query.append(("remoteCache", "false")) }
         request.json = try Self.body(question.resources)
         let answer = try await connection.value(AuthorizationDecisions.self, request)
+        guard answer.decisions.allSatisfy({ $0.mvpd == question.mvpd && $0.serviceProvider == requestor }) else {
+            throw .unreadable("the decisions are of another viewer", httpStatus: 200)
+        }
         return PreauthorizeResponse(
             decisions: answer.decisions.map {
                 PreauthorizeResponse.Decision(id: $0.resource, isAuthorized: $0.isAuthorized, error: $0.error)
@@ -74,12 +82,19 @@ struct RESTv2: EntitlementInterface {
     }
 
     func authorize(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> Authorized {
+        // That the provider did not answer is said in an answer that is a success.
+        try await connection.repeated { () async throws(ServiceFailure) in try await decision(question) }
+    }
+
+    private func decision(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> Authorized {
         var request = request("decisions", "authorize", question.mvpd)
         request.method = .POST
+        request.isRepeatable = false
         request.json = try Self.body([question.resource])
         let decisions = try await connection.value(AuthorizationDecisions.self, request).decisions
         guard decisions.count == 1, let decision = decisions.first,
-            decision.resource.utf8.elementsEqual(question.resource.utf8), decision.mvpd == question.mvpd
+            decision.resource.utf8.elementsEqual(question.resource.utf8), decision.mvpd == question.mvpd,
+            decision.serviceProvider == requestor
         else {
             throw .unreadable("the decision is about something else", httpStatus: 200)
         }
@@ -125,8 +140,11 @@ struct RESTv2: EntitlementInterface {
         var request = request("logout", mvpd)
         request.query = [("redirectUrl", redirectURL)]
         let logouts = try await connection.value(Logouts.self, request).logouts
-        guard let logout = logouts[mvpd], logout.actionType == "interactive", let url = logout.url else { return nil }
-        return connection.absolute(url)
+        guard let logout = logouts[mvpd], logout.actionType == "interactive" else { return nil }
+        guard let url = logout.url.flatMap({ connection.browserURL($0) }) else {
+            throw .unreadable("the URL of the logout is none for a browser", httpStatus: 200)
+        }
+        return url
     }
 
     private static func body(_ resources: [String]) throws(ServiceFailure) -> [UInt8] {
@@ -137,8 +155,31 @@ struct RESTv2: EntitlementInterface {
 }
 
 extension ServiceConnection {
-    /// A URL of the service, from one or from a path of it.
-    func absolute(_ target: String) -> String { target.hasPrefix("/") ? url + target : target }
+    /// A URL for a browser, from one or from a path of the service; nil for what is neither: a service opens web pages, and
+    /// nothing else of the device.
+    func browserURL(_ target: String) -> String? {
+        let full = target.hasPrefix("/") ? url + target : target
+        let schemes = url.hasPrefix("https://") ? ["https://"] : ["https://", "http://"]
+        guard full.utf8.count <= 8192, full.utf8.allSatisfy({ 0x21...0x7E ~= $0 }),
+            schemes.contains(where: { full.lowercased().hasPrefix($0) })
+        else { return nil }
+        return full
+    }
+}
+
+extension String {
+    /// Whether this can be a code that a viewer types in.
+    var isRegistrationCode: Bool {
+        1...64 ~= utf8.count
+            && utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "a")...UInt8(ascii: "z"):
+                    true
+                default: false
+                }
+            }
+    }
 }
 
 extension MetadataValue {

@@ -17,31 +17,56 @@ struct ServiceConnection: Sendable {
 
     /// Asks, and gives the answer where it is a success, or has a status in `accepting`.
     func send(_ request: ServiceRequest, accepting: Set<Int> = []) async throws(ServiceFailure) -> ServiceAnswer {
+        guard request.path.allSatisfy({ !["", ".", ".."].contains($0) }) else {
+            throw .unreadable("an id is empty, or cannot stand in a path", httpStatus: 0)
+        }
+        return try await repeated(while: request.isRepeatable) { () async throws(ServiceFailure) in
+            try await authorized(request, accepting)
+        }
+    }
+
+    /// Does something again where that may help, as often and as late as it may be.
+    func repeated<Value: Sendable>(
+        while isRepeatable: Bool = true,
+        _ body: () async throws(ServiceFailure) -> Value
+    ) async throws(ServiceFailure) -> Value {
         var attempt = 1
-        var isRenewed = false
         while true {
-            let token = request.isAuthorized ? try await tokens.token() : nil
-            do throws(ServiceFailure) {
-                var request = request
-                request.headers += headers
-                if let token { request.headers.append(("Authorization", "Bearer \(token)")) }
-                let answer = try await settings.http.answer(request, at: url, within: settings.timeout)
-                if 200..<300 ~= answer.status || accepting.contains(answer.status) { return answer }
-                throw answer.failure
-            } catch {
-                if let token, error.httpStatus == 401, !isRenewed {
-                    // It may have been withdrawn, and then a new one helps.
-                    isRenewed = true
-                    await tokens.discard(token)
-                    continue
-                }
-                guard error.isRetried, request.isRepeatable,
+            do throws(ServiceFailure) { return try await body() } catch {
+                guard error.isRetried, isRepeatable,
                     let delay = settings.retry.delay(after: attempt, asked: error.retryAfter)
                 else { throw error }
                 attempt += 1
                 do { try await settings.sleep(delay) } catch { throw .cancelled }
             }
         }
+    }
+
+    /// Asks once, or twice where the access token is not taken: it may have been withdrawn, and then a new one helps.
+    private func authorized(
+        _ request: ServiceRequest,
+        _ accepting: Set<Int>
+    ) async throws(ServiceFailure) -> ServiceAnswer {
+        guard request.isAuthorized else { return try await once(request, nil, accepting) }
+        let token = try await tokens.token()
+        do throws(ServiceFailure) { return try await once(request, token, accepting) } catch {
+            guard error.httpStatus == 401 else { throw error }
+            await tokens.discard(token)
+            return try await once(request, try await tokens.token(), accepting)
+        }
+    }
+
+    private func once(
+        _ request: ServiceRequest,
+        _ token: String?,
+        _ accepting: Set<Int>
+    ) async throws(ServiceFailure) -> ServiceAnswer {
+        var request = request
+        request.headers += headers
+        if let token { request.headers.append(("Authorization", "Bearer \(token)")) }
+        let answer = try await settings.http.answer(request, at: url, within: settings.timeout)
+        if 200..<300 ~= answer.status || accepting.contains(answer.status) { return answer }
+        throw answer.failure
     }
 
     /// Asks for a body in JSON.

@@ -25,6 +25,8 @@ struct ServiceFailure: Error, Hashable {
     let status: Status
     /// The HTTP status of the answer; 0 without one.
     var httpStatus = 0
+    /// What the service said to a registration.
+    var registrationError: RegistrationError?
     /// After what time the service wants to be asked again, where it says so.
     var retryAfter: Duration?
 
@@ -54,12 +56,14 @@ struct ServiceFailure: Error, Hashable {
     }
 
     static func noAccess(_ error: RegistrationError?, isStatement: Bool) -> ServiceFailure {
-        .init(
+        var failure = ServiceFailure(
             .noAccess(isStatement: isStatement),
             .accessTokenUnavailable,
             "no access token (\(error?.error ?? "the service gives none")); check the software statement, and whether the "
                 + "redirect URL is registered"
         )
+        failure.registrationError = error
+        return failure
     }
 
     /// Whether asking again may help: the service says so, or there was no answer.

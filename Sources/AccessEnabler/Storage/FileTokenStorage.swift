@@ -9,7 +9,8 @@ internal import SystemPackage
 /// Keeps it in a file that nobody else may read, with a digest by which damage is found.
 ///
 /// The file has mode 0600 and is replaced as a whole, so another process finds the old one or the new one. The digest tells
-/// accidents; whoever may write the file as this user may write a digest too.
+/// accidents; whoever may write the file as this user may write a digest too. One client for each file: of two, the one that
+/// keeps something last has the last word.
 public actor FileTokenStorage: TokenStorage {
     /// What is done about a file that is damaged, or that others may read: the documented `IntegrityCheckType`.
     public enum IntegrityCheck: String, Sendable, CaseIterable {
@@ -102,6 +103,9 @@ public actor FileTokenStorage: TokenStorage {
         let temporary = FilePath("\(path).\(suffix)")
         do {
             let bytes = try EntitlementBody.json(contents)
+            guard bytes.count <= EntitlementBody.maximumSize else {
+                throw TokenStorageError(.unavailable, "there is more to be kept in \(path) than would be read again")
+            }
             let file = try FileDescriptor.open(
                 temporary,
                 .writeOnly,
@@ -111,8 +115,11 @@ public actor FileTokenStorage: TokenStorage {
             do {
                 defer { try? file.close() }
                 try file.writeAll(bytes)
+                try file.synchronise()
             }
             try temporary.replace(FilePath(path))
+        } catch let error as TokenStorageError {
+            throw error
         } catch {
             temporary.remove()
             throw TokenStorageError(.unavailable, "\(path) cannot be written: \(error)")

@@ -22,7 +22,15 @@ extension FileDescriptor {
     }
 }
 
+extension FileDescriptor {
+    /// Waits until the bytes are on the disk.
+    func synchronise() throws(Errno) {
+        guard fsync(rawValue) == 0 else { throw Errno(rawValue: errno) }
+    }
+}
+
 extension FilePath {
+    /// Puts this file in the place of another, at once.
     func replace(_ other: FilePath) throws(Errno) {
         let result = unsafe withPlatformString { old in
             unsafe other.withPlatformString { new in

@@ -19,7 +19,7 @@ public struct TokenRecords: Hashable, Sendable, Codable {
     struct Registration: Hashable, Codable {
         var clientID: String
         var clientSecret: String
-        /// The statement that it was made by: another one needs another registration. Its SHA-256.
+        /// What it was made by, the statement and the redirect URL: others need another registration. Their SHA-256.
         var statement: String
     }
 

@@ -101,7 +101,8 @@ struct ViewCommand: AsyncParsableCommand {
             delegate: ViewDelegate(
                 provider: provider,
                 login: try user.map { user in (user, try InputFile.argument(password ?? "")) },
-                redirectURL: redirectURL
+                redirectURL: redirectURL,
+                isSilent: json
             ),
             requestor: requestor,
             service: ServiceProvider(url: service.withoutSlashAtEnd, interface: interface.value),

@@ -3,6 +3,7 @@
 
 import AccessEnabler
 import Entitlements
+import MediaResources
 import Synchronization
 
 /// The application of `playgate view`: it chooses the provider, and is the browser where it can be.
@@ -10,6 +11,8 @@ final class ViewDelegate: EntitlementDelegate {
     private let provider: String?
     private let login: (user: String, password: String)?
     private let redirectURL: String
+    /// Whether nobody is to be asked.
+    private let isSilent: Bool
     private let state = Mutex(State())
 
     private struct State {
@@ -19,7 +22,8 @@ final class ViewDelegate: EntitlementDelegate {
         var isLoggingIn = false
     }
 
-    init(provider: String?, login: (user: String, password: String)?, redirectURL: String) {
+    init(provider: String?, login: (user: String, password: String)?, redirectURL: String, isSilent: Bool) {
+        self.isSilent = isSilent
         self.provider = provider
         self.login = login
         self.redirectURL = redirectURL
@@ -35,7 +39,7 @@ final class ViewDelegate: EntitlementDelegate {
 
     func displayProviderDialog(_ mvpds: [MVPD]) async {
         state.withLock { $0.isLoggingIn = true }
-        let choice = provider ?? Self.ask(mvpds)
+        let choice = provider ?? (isSilent ? nil : Self.ask(mvpds))
         let names = mvpds.map(\.id).joined(separator: ", ")
         if let choice, mvpds.contains(where: { $0.id == choice }) {
             state.withLock { $0.choice = choice }
@@ -53,10 +57,18 @@ final class ViewDelegate: EntitlementDelegate {
         state.withLock { $0.isLoggingIn = false }
     }
 
+    func status(_ status: AdvancedStatus) async {
+        guard status.errorID == AdvancedStatus.DocumentedID.volatileStorage.rawValue else { return }
+        Terminal.error.write("playgate: \((status.message ?? "logins cannot be kept").printable(limit: 400))\n")
+    }
+
     func navigateToURL(_ url: String, useSVC: Bool) async {
         let (enabler, isLoggingIn) = state.withLock { ($0.enabler, $0.isLoggingIn) }
         do throws(FormBrowser.Fault) {
-            await enabler?.handleExternalURL(try await reach(url))
+            let end = try await reach(url)
+            guard await enabler?.handleExternalURL(end) == true else {
+                throw FormBrowser.Fault(description: "the login has ended at another URL than the redirect URL")
+            }
         } catch {
             state.withLock { $0.fault = error.description }
             // A login is given up; a logout has come as far as it can.
@@ -77,7 +89,10 @@ final class ViewDelegate: EntitlementDelegate {
                 password: login.password
             )
         }
-        Terminal.error.write("Open this in a browser, and press Return when you are through:\n\n    \(url)\n\n")
+        guard !isSilent else { throw FormBrowser.Fault(description: "a login is needed; give --user and --password") }
+        Terminal.error.write(
+            "Open this in a browser, and press Return when you are through:\n\n    \(url.printable(limit: 8192))\n\n"
+        )
         guard readLine() != nil else { throw FormBrowser.Fault(description: "nobody is there to log in; give --user") }
         return redirectURL
     }
@@ -86,7 +101,9 @@ final class ViewDelegate: EntitlementDelegate {
     private static func ask(_ mvpds: [MVPD]) -> String? {
         guard Terminal.input.isInteractive else { return nil }
         for (number, mvpd) in mvpds.enumerated() {
-            Terminal.error.write("  \(number + 1)  \(mvpd.displayName) (\(mvpd.id))\n")
+            Terminal.error.write(
+                "  \(number + 1)  \(mvpd.displayName.printable(limit: 60)) (\(mvpd.id.printable(limit: 60)))\n"
+            )
         }
         Terminal.error.write("Your TV provider, by its number: ")
         guard let number = readLine().flatMap({ Int($0) }), mvpds.indices.contains(number - 1) else { return nil }

@@ -91,9 +91,10 @@ struct ViewJourney {
             report.step(
                 "media token",
                 .done,
-                "until \(granted.expires.iso8601)\(printsToken ? "\n\(granted.serializedToken)" : "")",
+                "until \(granted.expires.iso8601)",
                 facts: printsToken ? [("token", .string(granted.serializedToken))] : []
             )
+            if printsToken { report.token(granted.serializedToken) }
             token = granted
         case .failed(let failure):
             let isRefusal = failure.errorCode == .userNotAuthorized

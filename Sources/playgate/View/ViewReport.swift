@@ -45,7 +45,7 @@ final class ViewReport: Sendable {
             case .refused, .failed: Style.red("✘")
             }
         let label = name.padded(to: 17)
-        Terminal.output.write("\(sign) \(label) \(text.lines)\n")
+        Terminal.output.write("\(sign) \(label) \(text.printable(limit: 8192))\n")
         if let status {
             let words = [
                 status.code, status.message, status.details, status.action.map { "action: \($0.rawValue)" },
@@ -57,6 +57,9 @@ final class ViewReport: Sendable {
             )
         }
     }
+
+    /// Prints a token, in a line of its own.
+    func token(_ text: String) { if !isJSON { Terminal.output.write(text + "\n") } }
 
     /// Prints the object.
     func finish() {
@@ -78,9 +81,4 @@ extension JSONText {
 
 extension String {
     fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
-
-    /// Its lines, each of printable characters alone.
-    fileprivate var lines: String {
-        split(separator: "\n").map { String($0).printable(limit: 8192) }.joined(separator: "\n")
-    }
 }
