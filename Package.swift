@@ -132,6 +132,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             resources: [
                 .embedInCode("Pages/sandbox.css"), .embedInCode("Pages/demo.html"), .embedInCode("Pages/demo.js"),
@@ -160,12 +161,23 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // What the command lines have in common.
+        .target(
+            name: "CommandLineSupport",
+            dependencies: [
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: settings
+        ),
+
         // Floor 5: the command line.
         .executableTarget(
             name: "playgate",
             dependencies: [
-                "AccessEnabler", "ConfigurationReading", "Entitlements", "GateService", "MediaResources", "MediaTokens",
-                "SlotPool", "StrictJSON",
+                "AccessEnabler", "CommandLineSupport", "ConfigurationReading", "Entitlements", "GateService",
+                "MediaResources",
+                "MediaTokens", "SlotPool", "StrictJSON",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -175,9 +187,8 @@ let package = Package(
         .executableTarget(
             name: "playgate-sandbox",
             dependencies: [
-                "ConfigurationReading", "MediaTokens", "Sandbox",
+                "CommandLineSupport", "ConfigurationReading", "MediaTokens", "Sandbox",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: settings
         ),
@@ -261,7 +272,8 @@ let package = Package(
 if Context.environment["PLAYGATE_PARTS"] == "libraries" {
     let service: Set = [
         "GateStores", "GateService", "playgate", "GateStoresTests", "GateServiceTests", "PlaygateCommandTests",
-        "AccessEnabler", "Sandbox", "ConfigurationReading", "playgate-sandbox", "AccessEnablerTests", "SandboxTests",
+        "AccessEnabler", "Sandbox", "CommandLineSupport", "ConfigurationReading", "playgate-sandbox",
+        "AccessEnablerTests", "SandboxTests",
     ]
     package.targets.removeAll { service.contains($0.name) }
     package.products.removeAll { service.contains($0.name) }

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import ArgumentParser
+internal import CommandLineSupport
 internal import ConfigurationReading
 internal import Sandbox
 
@@ -17,7 +18,7 @@ struct CheckCommand: ParsableCommand {
 
     func run() throws {
         do throws(ConfigurationError) { _ = try SandboxConfiguration(file: file) } catch {
-            throw CommandFailure(message: "\(error)")
+            throw CommandFailure("\(error)")
         }
         Terminal.output.write("\(file): all well\n")
     }

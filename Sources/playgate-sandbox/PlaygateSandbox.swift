@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import ArgumentParser
+internal import CommandLineSupport
 
 /// The command line of the stand-in service.
 @main
@@ -21,24 +22,5 @@ struct PlaygateSandbox: AsyncParsableCommand {
         subcommands: [ServeCommand.self, CheckCommand.self, ConfigCommand.self]
     )
 
-    static func main() async {
-        do {
-            var command = try parseAsRoot()
-            if var command = command as? any AsyncParsableCommand {
-                try await command.run()
-            } else {
-                try command.run()
-            }
-        } catch let failure as CommandFailure {
-            Terminal.error.write("playgate-sandbox: \(failure.message)\n")
-            Self.exit(withError: ExitCode(2))
-        } catch {
-            Self.exit(withError: error)
-        }
-    }
-}
-
-/// What keeps a command from running: exit code 2. The message says what to do.
-struct CommandFailure: Error {
-    let message: String
+    static func main() async { await runToEnd(as: "playgate-sandbox") }
 }

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import ArgumentParser
+internal import CommandLineSupport
 internal import ConfigurationReading
 internal import MediaTokens
 internal import Sandbox
@@ -59,9 +60,9 @@ struct ServeCommand: AsyncParsableCommand {
                 Terminal.error.write("playgate-sandbox: listening on http://\(shown):\(port)\n")
             }
         } catch let error as ConfigurationError {
-            throw CommandFailure(message: "\(error)")
+            throw CommandFailure("\(error)")
         } catch let error as SandboxError {
-            throw CommandFailure(message: "\(error)")
+            throw CommandFailure("\(error)")
         }
     }
 

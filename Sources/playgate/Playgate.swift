@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import ArgumentParser
+import CommandLineSupport
 import GateService
 
 /// The command line.
@@ -23,28 +24,7 @@ struct Playgate: AsyncParsableCommand {
         ]
     )
 
-    static func main() async {
-        do {
-            var command = try parseAsRoot()
-            if var command = command as? any AsyncParsableCommand {
-                try await command.run()
-            } else {
-                try command.run()
-            }
-        } catch let failure as CommandFailure {
-            Terminal.error.write("playgate: \(failure.message)\n")
-            Self.exit(withError: ExitCode(2))
-        } catch {
-            Self.exit(withError: error)
-        }
-    }
-}
-
-/// What keeps a command from running: exit code 2. The message says what to do.
-struct CommandFailure: Error {
-    let message: String
-
-    init(_ message: String) { self.message = message }
+    static func main() async { await runToEnd(as: "playgate") }
 }
 
 extension ExitCode {

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import ArgumentParser
+import CommandLineSupport
 import GateService
 import MediaResources
 import StrictJSON

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import CommandLineSupport
+
 /// A bar on standard error that shows how much of a file has been read, for a person and nobody else.
 struct ProgressBar {
     private let total: Int?

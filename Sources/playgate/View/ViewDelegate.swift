@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import AccessEnabler
+import CommandLineSupport
 import Entitlements
 import MediaResources
 import Synchronization
