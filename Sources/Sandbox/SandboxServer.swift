@@ -7,6 +7,7 @@ internal import Logging
 package import MediaTokens
 internal import NIOCore
 internal import ServiceLifecycle
+internal import UnixSignals
 
 /// The stand-in for an entitlement service.
 package struct SandboxServer: Sendable {
@@ -52,7 +53,13 @@ package struct SandboxServer: Sendable {
         self.logger = logger
     }
 
-    /// Serves until the process is told to end (SIGTERM, SIGINT); requests in hand are finished.
+    /// For how long requests in hand may take to finish when the service ends: somebody may have sent half of one.
+    package static let patience = Duration.seconds(10)
+
+    /// When a connection is closed on which nothing comes, not even the rest of a request.
+    private static let idleTimeout = TimeAmount.seconds(60)
+
+    /// Serves until the process is told to end (SIGTERM, SIGINT); requests in hand are finished, if they do not take long.
     ///
     /// - Parameters:
     ///   - host: The address to listen on.
@@ -64,22 +71,27 @@ package struct SandboxServer: Sendable {
         port: Int,
         onListening: @escaping @Sendable (Int) -> Void
     ) async throws(SandboxError) {
-        do { try await application(host: host, port: port, onListening: onListening).runService() } catch {
-            throw SandboxError("\(host):\(port): cannot serve there: \(error)")
-        }
+        let application = application(host: host, port: port, onListening: onListening)
+        let group = group(application, patience: Self.patience, hearsSignals: true)
+        do { try await group.run() } catch is CancellationError {
+            // Its patience was at an end.
+        } catch { throw SandboxError("\(host):\(port): cannot serve there: \(error)") }
     }
 
     /// Serves on a free port of this machine while `body` runs, which gets the service's address.
+    ///
+    /// - Parameter patience: For how long requests in hand may take to finish then.
     package func withServer<Value: Sendable>(
+        patience: Duration = patience,
         _ body: @Sendable (_ url: String) async throws -> Value
     ) async throws -> Value {
         let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
         let application = application(host: "127.0.0.1", port: 0) { continuation.yield($0) }
-        let group = ServiceGroup(configuration: .init(services: [application], logger: logger))
+        let group = group(application, patience: patience, hearsSignals: false)
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {
                 defer { continuation.finish() }
-                try await group.run()
+                do { try await group.run() } catch is CancellationError {}
             }
             guard let port = await ports.first(where: { _ in true }) else {
                 try await tasks.waitForAll()
@@ -93,21 +105,41 @@ package struct SandboxServer: Sendable {
         }
     }
 
+    private func group(_ service: some Service, patience: Duration, hearsSignals: Bool) -> ServiceGroup {
+        var configuration = ServiceGroupConfiguration(
+            services: [service],
+            gracefulShutdownSignals: hearsSignals ? [.sigterm, .sigint] : [],
+            logger: logger
+        )
+        configuration.maximumGracefulShutdownDuration = patience
+        return ServiceGroup(configuration: configuration)
+    }
+
     private func application(
         host: String,
         port: Int,
         onListening: @escaping @Sendable (Int) -> Void
     ) -> some ApplicationProtocol {
         let router = Router(context: SandboxContext.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: StandInMiddleware())
+        router.add(
+            middleware: StandInMiddleware(names: ServiceNames(listeningOn: host, more: core.configuration.hosts))
+        )
         let dispatcher = Dispatcher(core: core)
         for endpoint in endpoints {
             router.on(RouterPath(endpoint.path), method: endpoint.method) { request, context in
                 try await dispatcher.respond(request, context, endpoint)
             }
         }
+        // The router answers HEAD as it answers GET, which may change things: a link that is only looked at must not.
+        let open = Set(PublicEndpoints(core: core).all.map(\.path))
+        for endpoint in endpoints where endpoint.method == .get && !open.contains(endpoint.path) {
+            router.on(RouterPath(endpoint.path), method: .head) { _, _ in
+                Response(status: .methodNotAllowed, headers: [.allow: "GET"])
+            }
+        }
         return Application(
             router: router,
+            server: .http1(configuration: .init(idleTimeout: Self.idleTimeout)),
             configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
             onServerRunning: { channel in onListening(channel.localAddress?.port ?? port) },
             logger: logger

@@ -97,9 +97,10 @@ package final class HTTPConnection {
         _ method: String,
         _ path: String,
         headers: [String: String] = [:],
-        body: String? = nil
+        body: String? = nil,
+        host: String = "gate"
     ) throws -> Response {
-        try sendRequest(method, path, headers: headers, body: body)
+        try sendRequest(method, path, headers: headers, body: body, host: host)
         return try response(hasBody: method != "HEAD")
     }
 
@@ -108,9 +109,10 @@ package final class HTTPConnection {
         _ method: String,
         _ path: String,
         headers: [String: String] = [:],
-        body: String? = nil
+        body: String? = nil,
+        host: String = "gate"
     ) throws {
-        var text = "\(method) \(path) HTTP/1.1\r\nHost: gate\r\n"
+        var text = "\(method) \(path) HTTP/1.1\r\nHost: \(host)\r\n"
         for (name, value) in headers { text += "\(name): \(value)\r\n" }
         if let body {
             if headers["Content-Type"] == nil { text += "Content-Type: application/json\r\n" }

@@ -35,7 +35,7 @@ import Testing
             let line = try #require(
                 program.output.firstMatch(of: /playgate-sandbox: listening on http:\/\/(127\.0\.0\.1:\d+)\n/)
             )
-            let answer = try HTTPConnection(String(line.1)).request("GET", "/sandbox/keys")
+            let answer = try HTTPConnection(String(line.1)).request("GET", "/sandbox/keys", host: "localhost")
             #expect(answer.body == keys.signerCertificate)
             program.signal(SIGTERM)
             #expect(program.waitUntilExit() == 0)

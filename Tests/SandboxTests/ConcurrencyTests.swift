@@ -82,6 +82,48 @@ import Testing
         }
     }
 
+    @Test func `lets no more in where many come at once`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let answers = try sandbox.atOnce(20) { _ in try Self.start(sandbox) }
+            #expect(answers.filter { $0.status == 202 }.count == 2)
+            #expect(answers.filter { $0.status == 409 }.count == 18)
+        }
+    }
+
+    /// A clock that goes back stands for a heartbeat that was read before the end was written.
+    @Test func `brings nothing back that was ended, and loses no metadata`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let path = "/v2/sessions/SandboxMVPD/household-1/\(try Self.start(sandbox).location)"
+            let answers = try sandbox.atOnce(20) { try Self.call(sandbox, "POST", "\(path)?name\($0)=\($0)") }
+            #expect(answers.allSatisfy { $0.status == 202 })
+            let running = try Self.call(sandbox, "GET", "/v2/runningStreams/SandboxMVPD/household-1")
+            let metadata = running.list("runningStreams").first?["metadata"] as? [String: String]
+            #expect(metadata?.count == 21)
+            #expect(try Self.call(sandbox, "DELETE", path).status == 202)
+            sandbox.advance(seconds: -10)
+            #expect(try Self.call(sandbox, "POST", path).status == 410)
+            let after = try Self.call(sandbox, "GET", "/v2/runningStreams/SandboxMVPD/household-1")
+            #expect(after.list("runningStreams").isEmpty)
+        }
+    }
+
+    @Test func `takes no more metadata than a stream can need`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            func fields(_ range: Range<Int>) -> [String: String] {
+                Dictionary(uniqueKeysWithValues: range.map { ("name\($0)", "1") })
+            }
+            let long = String(repeating: "x", count: 257)
+            for refused in [fields(0..<65), ["name": long], [long: "value"]] {
+                #expect(try Self.start(sandbox, "household-1", refused).status == 400)
+            }
+            let stream = try Self.start(sandbox, "household-1", fields(0..<64))
+            #expect(stream.status == 202)
+            let path = "/v2/sessions/SandboxMVPD/household-1/\(stream.location)"
+            #expect(try Self.call(sandbox, "POST", "\(path)?name0=2").status == 202)
+            #expect(try Self.call(sandbox, "POST", "\(path)?name64=1").status == 400)
+        }
+    }
+
     @Test func `ends what is not heard of for 90 seconds`() async throws {
         try await RunningSandbox.with { (sandbox) throws in
             let stream = try Self.start(sandbox).location

@@ -97,3 +97,19 @@ import Testing
     @Test("that is empty is refused", arguments: ["", "[]", "{}", "requestors: []"])
     func empty(text: String) { #expect(!Self.problems(text).isEmpty) }
 }
+
+@Suite struct `The configuration of a requestor` {
+    @Test func `says in REST API v2 what the service takes the device for`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let info = Data(#"{"primaryHardwareType":"SetTopBox","osName":"tvOS"}"#.utf8).base64EncodedString()
+            let path = "/api/v2/REF30/configuration"
+            let known = try device.get(path, ["X-Device-Info": info]).json
+            #expect(known["device"] as? String == "SetTopBox")
+            #expect(known["os"] as? String == "tvOS")
+            #expect(known["clientType"] as? String == "unknown")
+            #expect((known["requestor"] as? [String: Any])?["id"] as? String == "REF30")
+            #expect(try device.get(path).json["device"] as? String == "unknown")
+        }
+    }
+}

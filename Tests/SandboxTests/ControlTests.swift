@@ -57,7 +57,11 @@ import Testing
             for host in [
                 "evil.example", "evil.example:80", "127.0.0.1.evil.example", "10.0.0.1", "[::2]", "localhost.x",
             ] {
-                #expect(try sandbox.send("GET", "/sandbox/control", host: host).status == 403, "\(host)")
+                #expect(try sandbox.send("GET", "/sandbox/control", host: host).status == 421, "\(host)")
+            }
+            for name in ["X-Forwarded-For", "Forwarded", "x-forwarded-for"] {
+                #expect(try sandbox.get("/sandbox/control", headers: [name: "for=127.0.0.1"]).status == 403)
+                #expect(try sandbox.json("/sandbox/control", "{}", headers: [name: "127.0.0.1"]).status == 403)
             }
             for host in ["localhost", "localhost:1", "127.0.0.2:8070", "[::1]:8070", "LOCALHOST"] {
                 #expect(try sandbox.send("GET", "/sandbox/control", host: host).status == 200, "\(host)")
@@ -66,7 +70,7 @@ import Testing
                 #expect(try sandbox.get("/sandbox/control", headers: ["Origin": origin]).status == status)
             }
             #expect(try sandbox.json("/sandbox/control", "{}", headers: ["Origin": "null"]).status == 403)
-            #expect(try sandbox.send("DELETE", "/sandbox/control", host: "evil.example").status == 403)
+            #expect(try sandbox.send("DELETE", "/sandbox/control", host: "evil.example").status == 421)
         }
     }
 
@@ -142,23 +146,42 @@ import Testing
         try await RunningSandbox.with { (sandbox) throws in
             try sandbox.control(#"{"faults":[{"on":"configuration","close":true,"times":1}]}"#)
             let connection = try HTTPConnection(sandbox.address)
-            try connection.sendRequest("GET", "/api/v1/config/REF30")
+            try connection.sendRequest("GET", "/api/v1/config/REF30", host: sandbox.address)
             #expect(connection.isClosedByPeer())
             #expect(try sandbox.get("/api/v1/config/REF30").status == 200)
         }
     }
 
-    /// That it ends at all shows that nothing waits for those who were kept waiting.
+    /// Those who are kept waiting have a minute, and the service would have as much patience with them.
     @Test func `keeps a client waiting, and not the end of the service`() async throws {
-        let connections = try await RunningSandbox.with { (sandbox) throws in
-            try sandbox.control(#"{"faults":[{"on":"configuration","stall":true}]}"#)
+        let (connections, end) = try await RunningSandbox.with(patience: .seconds(90)) { (sandbox) throws in
+            let stall = #"{"faults":[{"on":"configuration","stall":true,"times":1}]}"#
+            try sandbox.control(stall)
             let connection = try HTTPConnection(sandbox.address)
-            try connection.sendRequest("GET", "/api/v1/config/REF30")
+            try connection.sendRequest("GET", "/api/v1/config/REF30", host: sandbox.address)
+            // It is in hand once the fault is gone.
+            #expect(eventually { (try? sandbox.get("/sandbox/control"))?.list("faults").isEmpty == true })
+            try sandbox.control(stall)
             // One that goes away in between is none to wait for either.
-            _ = try HTTPConnection(sandbox.address).sendRequest("GET", "/api/v1/config/REF30")
+            try HTTPConnection(sandbox.address).sendRequest("GET", "/api/v1/config/REF30", host: sandbox.address)
             #expect(try sandbox.get("/sandbox/keys").status == 200)
-            return Waiting(connection: connection)
+            return (Waiting(connection: connection), ContinuousClock.now)
         }
+        #expect(ContinuousClock.now - end < .seconds(20))
+        _ = connections
+    }
+
+    @Test func `of no kind is needed to end the service while half a request has come`() async throws {
+        let (connections, end) = try await RunningSandbox.with(patience: .seconds(1)) { (sandbox) throws in
+            let connection = try HTTPConnection(sandbox.address)
+            #expect(try connection.request("GET", "/sandbox/keys", host: sandbox.address).status == 200)
+            try connection.send(
+                "POST /o/client/token HTTP/1.1\r\nHost: \(sandbox.address)\r\nContent-Length: 10\r\n\r\nhalf"
+            )
+            #expect(try sandbox.get("/sandbox/keys").status == 200)
+            return (Waiting(connection: connection), ContinuousClock.now)
+        }
+        #expect(ContinuousClock.now - end < .seconds(20))
         _ = connections
     }
 
@@ -175,6 +198,7 @@ import Testing
 
     @Test func `throttles each device by itself`() async throws {
         try await RunningSandbox.with { (sandbox) throws in
+            let bearer = try sandbox.bearer()
             // Off by default.
             for _ in 0..<30 { #expect(try sandbox.get("/api/v1/config/REF30").status == 200) }
             try sandbox.control(#"{"throttling":{"rate":1,"burst":10}}"#)
@@ -185,7 +209,12 @@ import Testing
             #expect(answer.headers["access-control-allow-headers"]?.contains("AP-Device-Identifier") ?? false)
             #expect(answer.headers["access-control-expose-headers"]?.hasPrefix("pass_sfp,Authzf-Error-Code") ?? false)
             let forwarded = ["X-Forwarded-For": "203.0.113.7, 10.0.0.1"]
-            #expect(try sandbox.get("/api/v1/config/REF30", headers: forwarded).status == 200)
+            // Only a server that is known forwards for others.
+            #expect(try sandbox.get("/api/v1/config/REF30", headers: forwarded).status == 429)
+            let stranger = ["Authorization": "Bearer nobody"]
+            #expect(try sandbox.get("/api/v1/config/REF30", headers: forwarded.merging(stranger) { $1 }).status == 429)
+            let known = ["Authorization": "Bearer \(bearer)"]
+            #expect(try sandbox.get("/api/v1/config/REF30", headers: forwarded.merging(known) { $1 }).status == 200)
             sandbox.advance(seconds: 1)
             #expect(try sandbox.get("/api/v1/config/REF30").status == 200)
             #expect(try sandbox.get("/api/v1/config/REF30").status == 429)

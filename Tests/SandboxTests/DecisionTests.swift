@@ -125,6 +125,22 @@ import Testing
         }
     }
 
+    @Test func `is for the login that it was made for`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            try device.logIn("alice")
+            #expect(try device.token("CNN") != nil)
+            #expect(try device.v1("/api/v1/tokens/media", ["resource": "CNN"]).status == 200)
+            // Whoever asks is somebody else while a rule lets everybody in.
+            try sandbox.control(#"{"degradation":[{"requestor":"REF30","mvpd":"SandboxMVPD","rule":"authNAll"}]}"#)
+            #expect(try device.v1("/api/v1/tokens/media", ["resource": "CNN"]).code == "authorization_not_found")
+            #expect(try device.v1("/api/v1/authorize", ["resource": "ESPN"]).status == 200)
+            try sandbox.control(#"{"degradation":[]}"#)
+            #expect(try device.v1("/api/v1/tokens/media", ["resource": "ESPN"]).code == "authorization_not_found")
+            #expect(try device.v1("/api/v1/tokens/media", ["resource": "CNN"]).status == 200)
+        }
+    }
+
     @Test(
         "follows a rule of degradation",
         arguments: [

@@ -25,6 +25,44 @@ import Testing
         }
     }
 
+    @Test func `is all that HEAD asks about`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            for path in ["/", "/demo.js", "/sandbox.css", "/sandbox/demo.json", "/sandbox/keys", "/sandbox/errors"] {
+                #expect(try sandbox.send("HEAD", path).status == 200, "\(path)")
+            }
+            let device = try sandbox.device()
+            try device.logIn("alice")
+            for path in [
+                "/api/v2/REF30/logout/SandboxMVPD?redirectUrl=adobepass%3A%2F%2Fios.app", "/sandbox/control",
+                "/adobe-services/logout?requestor_id=REF30&mso_id=SandboxMVPD&device_id=\(device.name)",
+            ] {
+                let answer = try sandbox.send("HEAD", path, headers: device.headers)
+                #expect(answer.status == 405, "\(path)")
+                #expect(answer.headers["allow"] == "GET")
+            }
+            #expect(try device.token("TNT") != nil)
+        }
+    }
+
+    @Test func `is for those who ask by a name of this machine, or one that is configured`() async throws {
+        let configuration = RunningSandbox.configuration(
+            replacing: "mediaToken:",
+            with: "hosts: [sp.auth.adobe.com]\nmediaToken:"
+        )
+        try await RunningSandbox.with(configuration) { (sandbox) throws in
+            for host in ["evil.example", "evil.example:8070", "gate", "127.0.0.1.evil.example", "", "auth.adobe.com"] {
+                for path in ["/", "/sandbox/keys", "/api/v1/config/REF30", "/nothing"] {
+                    let answer = try sandbox.send("GET", path, host: host)
+                    #expect(answer.status == 421, "\(host)")
+                    #expect(answer.headers["content-type"] == "text/plain;charset=UTF-8")
+                }
+            }
+            for host in ["localhost:1", "127.0.0.1", "[::1]:80", "SP.auth.adobe.com", "sp.auth.adobe.com:443"] {
+                #expect(try sandbox.send("GET", "/sandbox/keys", host: host).status == 200, "\(host)")
+            }
+        }
+    }
+
     @Test func `of the demo is enough to log in and play`() async throws {
         try await RunningSandbox.with { (sandbox) throws in
             let demo = try sandbox.get("/sandbox/demo.json").json

@@ -234,7 +234,7 @@ private final class RunningDemo {
         let script = try Program(path, ["--listen", "127.0.0.1:0"] + programs, log: folder.file("log"))
         self.script = script
         let ready = /demo-tv: (http:\S+)/
-        guard eventually(within: 120, { script.output.firstMatch(of: ready) != nil || !script.isRunning }),
+        guard eventually(within: 400, { script.output.firstMatch(of: ready) != nil || !script.isRunning }),
             let url = script.output.firstMatch(of: ready)?.1
         else {
             script.signal(SIGTERM)

@@ -24,6 +24,61 @@ import Testing
         }
     }
 
+    @Test func `is refused in the words of whoever is asked`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            for query in ["a=%", "%ff=1"] {
+                #expect(try sandbox.get("/api/v1/checkauthn?\(query)").code == "bad_request")
+                let v2 = try device.get("/api/v2/REF30/profiles?\(query)")
+                #expect(v2.status == 400 && v2.json["status"] as? Int == 400)
+                #expect(try sandbox.get("/api/v1/preauthorize?\(query)").anyCode == "bad_request")
+                #expect(try sandbox.form("/o/client/token?\(query)", [:]).anyCode == "invalid_request")
+                let legacy = try sandbox.form("/adobe-services/authorize?\(query)", [:])
+                #expect(legacy.status == 400 && legacy.element("code") == "bad_request")
+            }
+            #expect(try device.get("/api/v2/REF30/profiles/%zz").status == 400)
+        }
+    }
+
+    @Test("in names of devices is refused or left out", arguments: ["\u{1}", "a\u{FFFE}b"])
+    func device(name: String) async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = TestDevice(sandbox, name, try sandbox.bearer())
+            for path in ["/api/v1/checkauthn", "/api/v1/preauthorize"] {
+                let answer = try device.v1(path, ["resource": "TNT"])
+                #expect(answer.status == 400)
+                #expect(answer.anyCode == "invalid_device_id")
+            }
+            let form = ["deviceId": name, "format": "xml"]
+            let bearer = ["Authorization": "Bearer \(device.bearer)"]
+            let refused = try sandbox.form("/reggie/v1/REF30/regcode", form, headers: bearer)
+            #expect(refused.status == 400)
+            #expect(refused.anyCode == "invalid_device_id")
+            let agent = bearer.merging(["User-Agent": "a\u{FFFE}b"]) { $1 }
+            let made = try sandbox.form("/reggie/v1/REF30/regcode", ["deviceId": "d", "format": "xml"], headers: agent)
+            #expect(made.status == 201)
+        }
+    }
+
+    @Test func `in names of devices is not taken for other names`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            func profiles(_ bytes: [UInt8]) throws -> HTTPConnection.Response {
+                let name = Data(bytes).base64EncodedString()
+                return try device.get("/api/v2/REF30/profiles", ["AP-Device-Identifier": "fingerprint \(name)"])
+            }
+            let other = Data([0xFF]).base64EncodedString()
+            let fields = ["mvpd": "DTV", "domainName": "adobe.com", "redirectUrl": TestDevice.redirect]
+            let header = ["AP-Device-Identifier": "fingerprint \(other)"]
+            let session = try device.form("/api/v2/REF30/sessions", fields, header).json
+            _ = try device.submit("alice", sandbox.get(session["url"] as? String ?? "").location)
+            #expect(try profiles([0xFF]).body.contains("DTV"))
+            for bytes in [[0xFE], [0xFF, 0xFF], Array("\u{FFFD}".utf8)] as [[UInt8]] {
+                #expect(try !profiles(bytes).body.contains("DTV"))
+            }
+        }
+    }
+
     static let bodies = [
         "", "{", "[]", "null", "\"\"", #"{"resources":"TNT"}"#, #"{"resources":[1]}"#, #"{"resources":[]}"#,
         #"{"resources":[""]}"#, #"{"resources":["TNT"],"resources":["CNN"]}"#, #"{"resources":[null]}"#,

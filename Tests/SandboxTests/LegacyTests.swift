@@ -96,8 +96,35 @@ import Testing
             // A login anew does not bring the old session back.
             try device.logIn("bob")
             #expect(try device.legacy("authorize", authorize).body.contains("<pendingLogout>"))
+            // Nor what the viewer before was allowed.
+            #expect(try device.legacy("shortAuthorize", ["authz_token": authZ]).body.contains("<pendingLogout>"))
             sandbox.advance(seconds: 6 * 3600)
             #expect(try device.legacy("shortAuthorize", ["authz_token": authZ]).status == 403)
+        }
+    }
+
+    @Test("ends with what it is about", arguments: ["expireAuthorization", "expireAuthentication"])
+    func switches(name: String) async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let (_, authZ) = try device.longLivedTokens()
+            #expect(try device.legacy("shortAuthorize", ["authz_token": authZ]).status == 200)
+            try sandbox.control("{\"\(name)\":true}")
+            let answer = try device.legacy("shortAuthorize", ["authz_token": authZ])
+            #expect(answer.body.contains("<pendingLogout>"))
+            #expect(!answer.body.contains("authToken"))
+        }
+    }
+
+    @Test func `is one line, however a fragment is written`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let resource = Fragment.rated("TV-PG").replacing("><", with: ">\r\n\t<")
+            let (_, authZ) = try device.longLivedTokens(resource)
+            #expect(authZ.hasPrefix("<signatureInfo>"))
+            #expect(!authZ.utf8.contains { $0 < 0x20 })
+            let answer = try device.legacy("shortAuthorize", ["authz_token": authZ])
+            #expect(try sandbox.verify(answer.body, resource: resource).status == .validToken)
         }
     }
 

@@ -96,8 +96,11 @@ import Testing
             let device = try sandbox.device()
             let url = try device.session().json["url"] as? String ?? ""
             let page = try sandbox.get(sandbox.get(url).location).body
-            let cancel = try #require(page.firstMatch(of: /href="(\/sandbox\/idp\/cancel[^"]+)"/))
-            let answer = try sandbox.get(String(cancel.1))
+            #expect(page.contains("formaction=\"/sandbox/idp/cancel\""))
+            let ticket = try #require(page.hidden("ticket"))
+            // What only follows links gives nothing up.
+            #expect(try sandbox.get("/sandbox/idp/cancel?ticket=\(ticket)").status == 404)
+            let answer = try sandbox.form("/sandbox/idp/cancel", ["ticket": ticket])
             #expect(answer.status == 302)
             #expect(answer.location == TestDevice.redirect)
             #expect(try device.get("/api/v2/REF30/profiles").json["profiles"] as? [String: String] == [:])
@@ -134,6 +137,17 @@ import Testing
         }
     }
 
+    @Test func `of twenty who send one page at once is finished by one`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let page = try sandbox.get(sandbox.device().session().json["url"] as? String ?? "").location
+            let ticket = try #require(try sandbox.get(page).body.hidden("ticket"))
+            let fields = ["ticket": ticket, "username": "alice", "password": "alice"]
+            let answers = try sandbox.atOnce(20) { _ in try sandbox.form("/sandbox/idp/login", fields) }
+            #expect(answers.filter { $0.status == 302 }.count == 1)
+            #expect(answers.filter { $0.status == 400 }.count == 19)
+        }
+    }
+
     @Test func `of two browsers is finished by one`() async throws {
         try await RunningSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
@@ -148,6 +162,50 @@ import Testing
             )
             #expect(late.status == 400)
             #expect(try device.get("/api/v2/REF30/profiles").body.contains("\"household-1\""))
+        }
+    }
+
+    /// The code stands on a screen for all to see: it alone sends nobody elsewhere.
+    @Test func `stays with the provider and the redirect that it began with`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let session = try device.session().json
+            let codes = [
+                try #require(session["code"] as? String), try device.code(["mvpd": "SandboxMVPD"]), try device.code(),
+            ]
+            let saml = "/adobe-services/authenticate/saml?requestor_id=REF30&mso_id=DTV&reg_code="
+            for code in codes {
+                let page = try sandbox.get(device.authenticateURL(code)).location
+                for url in [device.authenticateURL(code, mvpd: "DTV"), saml + code] {
+                    #expect(try sandbox.get(url).status == 400)
+                }
+                let elsewhere = device.authenticateURL(code, redirect: "http://127.0.0.1:1/x")
+                #expect(try sandbox.get(elsewhere).status == 302)
+                #expect(try device.submit("alice", page).location == TestDevice.redirect)
+                _ = try device.v1("/api/v1/logout", method: "DELETE")
+            }
+        }
+    }
+
+    @Test func `is for providers of the requestor alone`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let code = try sandbox.form(
+                "/reggie/v1/QUIET/regcode",
+                ["deviceId": device.name, "mvpd": "DTV"],
+                headers: ["Authorization": "Bearer \(device.bearer)"]
+            )
+            #expect(code.code == "unknown_integration")
+            let json = ["Accept": "application/json"]
+            let url =
+                "/api/v1/authenticate?requestor_id=QUIET&mso_id=DTV&reg_code=\(try device.code(requestor: "QUIET"))"
+            #expect(try sandbox.get(url, headers: json).code == "unknown_integration")
+            let request = try device.v1("/api/v1/QUIET/profile-requests/PlatformMVPD")
+            #expect(request.code == "unknown_integration")
+            #expect(
+                try device.v1("/api/v1/checkauthn", ["mso_id": "DTV", "requestor": "QUIET"]).code
+                    == "unknown_integration"
+            )
         }
     }
 
@@ -214,7 +272,11 @@ import Testing
     }
 
     @Test func `to the service itself has no host, whatever a client calls the service`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        let configuration = RunningSandbox.configuration(
+            replacing: "mediaToken:",
+            with: "hosts: [Evil.example]\nmediaToken:"
+        )
+        try await RunningSandbox.with(configuration) { (sandbox) throws in
             let device = try sandbox.device()
             func begin(_ url: String) throws -> TestDevice.Response {
                 try sandbox.send(

@@ -49,6 +49,7 @@ final class RunningSandbox: Sendable {
     static func with<Value: Sendable>(
         _ configuration: String? = nil,
         state: SandboxServer.State = .memory,
+        patience: Duration = SandboxServer.patience,
         _ body: @escaping @Sendable (RunningSandbox) throws -> Value
     ) async throws -> Value {
         // The server has its clock before there is an address.
@@ -61,7 +62,7 @@ final class RunningSandbox: Sendable {
             state: state,
             clock: { holder.withLock { $0?.now } ?? GateSample.time }
         )
-        return try await server.withServer { url in
+        return try await server.withServer(patience: patience) { url in
             let sandbox = RunningSandbox(url, keys: keys, clock: GateSample.time)
             holder.withLock { $0 = sandbox }
             return try await onThread { try body(sandbox) }
@@ -77,6 +78,16 @@ final class RunningSandbox: Sendable {
     // MARK: Requests
 
     typealias Response = HTTPConnection.Response
+
+    /// Sends the same request from so many clients at once, and returns the answers.
+    func atOnce(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Response) throws -> [Response] {
+        let outcomes = Mutex<[Result<Response, any Error>]>([])
+        DispatchQueue.concurrentPerform(iterations: count) { index in
+            let outcome = Result { try body(index) }
+            outcomes.withLock { $0.append(outcome) }
+        }
+        return try outcomes.withLock { try $0.map { try $0.get() } }
+    }
 
     /// Sends a request, and reads the answer.
     func send(

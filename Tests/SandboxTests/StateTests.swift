@@ -38,6 +38,17 @@ import Testing
             let list = try device.v1("/api/v1/preauthorize", ["resource": "TNT"])
             #expect(list.anyCode == "identity_not_recognized_by_mvpd")
         }
+        // In another, the provider does not work with the requestor any more.
+        let apart = RunningSandbox.configuration(
+            replacing: "    enhancedErrors: true\n",
+            with: "    enhancedErrors: true\n    mvpds: [DTV]\n"
+        )
+        try await RunningSandbox.with(apart, state: .file(file)) { (sandbox) throws in
+            let device = TestDevice(sandbox, "device-1", bearer)
+            #expect(try device.authorize("TNT").anyCode == "invalid_integration")
+            #expect(try device.v1("/api/v1/authorize", ["resource": "TNT"]).code == "unknown_integration")
+            #expect(try device.get("/api/v2/REF30/profiles").json["profiles"] as? [String: String] == [:])
+        }
     }
 
     @Test func `has no secret in it`() async throws {

@@ -57,6 +57,73 @@ import Testing
         }
     }
 
+    @Test func `is used up once by many at once, and not by what cannot be had`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            let mvpd = "PromotionalTempPass"
+            // Too long for a media token, as it is in it twice as long.
+            let long = String(repeating: "&", count: 3000)
+            for resource in [long + "1", long + "2"] {
+                let answer = try device.authorize(resource, mvpd, Self.identity)
+                #expect(answer.status == 400 && answer.code == "invalid_parameter_resources", "\(answer.body)")
+            }
+            let answers = try sandbox.atOnce(20) { try device.authorize("CHANNEL\($0)", mvpd, Self.identity) }
+            #expect(answers.filter { $0.anyCode == nil }.count == 2)
+            #expect(answers.filter { $0.anyCode == "temporary_access_resources_limit_exceeded" }.count == 18)
+        }
+    }
+
+    @Test func `stays used up after the time that it is long`() async throws {
+        let configuration = RunningSandbox.configuration(replacing: "duration: 1d", with: "duration: 60d")
+        try await RunningSandbox.with(configuration) { (sandbox) throws in
+            let device = try sandbox.device()
+            let mvpd = "PromotionalTempPass"
+            #expect(try device.token("TNT", mvpd, Self.identity) != nil)
+            #expect(try device.token("TBS", mvpd, Self.identity) != nil)
+            sandbox.advance(seconds: 50 * 86_400)
+            let later = try sandbox.device()
+            // Something is added, and what can be forgotten is.
+            #expect(try later.token("TNT", "TempPass") != nil)
+            #expect(
+                try later.authorize("CNN", mvpd, Self.identity).anyCode == "temporary_access_resources_limit_exceeded"
+            )
+            sandbox.advance(seconds: 20 * 86_400)
+            let last = try sandbox.device()
+            #expect(
+                try last.authorize("TNT", mvpd, Self.identity).anyCode == "temporary_access_duration_limit_exceeded"
+            )
+        }
+    }
+
+    @Test func `of REST API v1 counts from the first authorization, and wins over an older login`() async throws {
+        try await RunningSandbox.with { (sandbox) throws in
+            let device = try sandbox.device()
+            func preview() throws -> Int {
+                try sandbox.form(
+                    "/api/v1/authenticate/freepreview",
+                    ["requestor_id": "REF30", "deviceId": device.name, "mso_id": "TempPass"],
+                    headers: ["Authorization": "Bearer \(device.bearer)"]
+                ).status
+            }
+            #expect(try preview() == 204)
+            sandbox.advance(seconds: 3600)
+            #expect(try device.v1("/api/v1/authorize", ["resource": "TNT"]).status == 200)
+            sandbox.advance(seconds: 300)
+            try device.logInByCode("bob")
+            #expect(try device.v1("/api/v1/tokens/authn").json["mvpd"] as? String == "SandboxMVPD")
+            #expect(try preview() == 204)
+            #expect(try device.v1("/api/v1/tokens/authn").json["mvpd"] as? String == "TempPass")
+            // The one that is named, and where none is, one that holds.
+            let named = try device.v1("/api/v1/tokens/authn", ["mso_id": "SandboxMVPD"])
+            #expect(named.json["mvpd"] as? String == "SandboxMVPD")
+            sandbox.advance(seconds: 300)
+            #expect(try device.v1("/api/v1/tokens/authn").json["mvpd"] as? String == "SandboxMVPD")
+            let gone = try device.v1("/api/v1/tokens/authn", ["mso_id": "TempPass"])
+            #expect(gone.code == "authentication_session_issuer_mismatch")
+            #expect(try preview() == 403)
+        }
+    }
+
     @Test func `of REST API v1 is the free preview`() async throws {
         try await RunningSandbox.with { (sandbox) throws in
             let device = try sandbox.device()

@@ -16,6 +16,10 @@ struct ConcurrencyEndpoints: Sendable {
     private static let heartbeat: Int64 = 60_000
     private static let lifetime: Int64 = 90_000
 
+    /// How many metadata a stream has at most, and how many bytes each of their names and values.
+    private static let metadataLimit = 64
+    private static let metadataSize = 256
+
     /// What cannot be changed once it is said.
     private static let immutable: Set<String> = [
         "package", "channel", "platform", "assetId", "idp", "mvpd", "hba_status", "hba", "mobileDevice",
@@ -38,7 +42,7 @@ struct ConcurrencyEndpoints: Sendable {
         let application = try application(call)
         let household = try household(call)
         let policy = core.configuration.concurrency
-        let metadata = metadata(call)
+        let metadata = try metadata(call)
         let missing = policy.requiredMetadata.filter { metadata[$0] == nil }
         guard missing.isEmpty else { return Self.obligation(missing) }
         let stream = WatchedStream(
@@ -64,22 +68,25 @@ struct ConcurrencyEndpoints: Sendable {
     }
 
     private func beat(_ call: Call) async throws -> Response {
-        var stream = try await stream(call)
-        guard stream.expires > call.now else { return Self.gone(stream) }
-        for (name, value) in metadata(call) where !(Self.immutable.contains(name) && stream.metadata[name] != nil) {
-            stream.metadata[name] = value
+        let stream = try await stream(call)
+        let metadata = try metadata(call)
+        let isRunning = try await core.store.change(stream, at: call.now) { stream in
+            for (name, value) in metadata where !(Self.immutable.contains(name) && stream.metadata[name] != nil) {
+                stream.metadata[name] = value
+            }
+            guard stream.metadata.count <= Self.metadataLimit else { throw Self.tooMuch }
+            stream.expires = call.now.advanced(byMilliseconds: Self.lifetime)
         }
-        stream.expires = call.now.advanced(byMilliseconds: Self.lifetime)
-        guard try await core.store.update(stream, at: call.now) else { return Self.gone(stream) }
-        return accepted(call)
+        return isRunning ? accepted(call) : Self.gone(try await self.stream(call))
     }
 
     private func end(_ call: Call) async throws -> Response {
-        var stream = try await stream(call)
-        guard stream.expires > call.now else { return Self.gone(stream) }
-        stream.expires = call.now
-        guard try await core.store.update(stream, at: call.now) else { return Self.gone(stream) }
-        return .empty(.accepted)
+        let stream = try await stream(call)
+        let isRunning = try await core.store.change(stream, at: call.now) { stream in
+            stream.hasEnded = true
+            stream.expires = call.now
+        }
+        return isRunning ? .empty(.accepted) : Self.gone(try await self.stream(call))
     }
 
     private func list(_ call: Call) async throws -> Response {
@@ -140,9 +147,19 @@ struct ConcurrencyEndpoints: Sendable {
     }
 
     /// What a stream comes with, in the query or in the form.
-    private func metadata(_ call: Call) -> [String: String] {
-        call.query.others(than: []).merging(call.form.others(than: []), uniquingKeysWith: { $1 })
+    private func metadata(_ call: Call) throws -> [String: String] {
+        let metadata = call.query.others(than: []).merging(call.form.others(than: []), uniquingKeysWith: { $1 })
+        let isSmall = metadata.allSatisfy { name, value in
+            name.utf8.count <= Self.metadataSize && value.utf8.count <= Self.metadataSize
+        }
+        guard isSmall, metadata.count <= Self.metadataLimit else { throw Self.tooMuch }
+        return metadata
     }
+
+    private static let tooMuch = Refusal(
+        400,
+        "A stream has at most \(metadataLimit) metadata, with names and values of at most \(metadataSize) bytes."
+    )
 
     // MARK: Answers
 

@@ -21,6 +21,10 @@ struct WatchedStream: Sendable {
     var expires: Timestamp
     /// The application that has ended it, if one did.
     var terminator: String?
+    /// Whether somebody has ended it: it stays so, whatever the clocks of those say who ask at once.
+    var hasEnded = false
+
+    func isRunning(at now: Timestamp) -> Bool { !hasEnded && expires > now }
 }
 
 extension Store {
@@ -44,14 +48,14 @@ extension Store {
             guard let evicted = admits(running) else { return running }
             for other in chosen + evicted {
                 try database.execute(
-                    sql: "UPDATE stream SET expires = ?, terminator = ? WHERE id = ?",
+                    sql: "UPDATE stream SET ended = 1, expires = ?, terminator = ? WHERE id = ?",
                     arguments: [now.millisecondsSince1970, stream.application, other.id]
                 )
             }
             var stream = stream
             if let other = chosen.first { stream.metadata["superseded"] = other.terminationCode }
             try database.execute(
-                sql: "INSERT INTO stream VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)",
+                sql: "INSERT INTO stream VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, 0)",
                 arguments: [
                     stream.id, stream.provider, stream.subject, stream.household, stream.application,
                     stream.metadata.json.line, stream.terminationCode, stream.started.millisecondsSince1970,
@@ -73,14 +77,26 @@ extension Store {
         }
     }
 
-    /// Writes until when a stream goes on, and its metadata; one that has ended stays so.
-    func update(_ stream: WatchedStream, at now: Timestamp) async throws -> Bool {
+    /// Changes a stream that is running: of two who do at once, the second sees what the first has done.
+    ///
+    /// - Returns: False where it has ended.
+    func change(
+        _ stream: WatchedStream,
+        at now: Timestamp,
+        _ change: @escaping @Sendable (inout WatchedStream) throws -> Void
+    ) async throws -> Bool {
         try await write { database in
+            let row = try Row.fetchOne(database, sql: "SELECT * FROM stream WHERE id = ?", arguments: [stream.id])
+            guard var stream = row.map(WatchedStream.init), stream.isRunning(at: now) else { return false }
+            try change(&stream)
             try database.execute(
-                sql: "UPDATE stream SET expires = ?, metadata = ?, forgettable = ? WHERE id = ? AND expires > ?",
+                sql: """
+                    UPDATE stream SET expires = ?, metadata = ?, forgettable = ?, ended = ?
+                    WHERE id = ? AND ended = 0
+                    """,
                 arguments: [
                     stream.expires.millisecondsSince1970, stream.metadata.json.line, stream.expires.forgettable,
-                    stream.id, now.millisecondsSince1970,
+                    stream.hasEnded, stream.id,
                 ]
             )
             return database.changesCount == 1
@@ -97,7 +113,7 @@ extension Database {
     fileprivate func running(_ household: String, at now: Timestamp) throws -> [WatchedStream] {
         try Row.fetchAll(
             self,
-            sql: "SELECT * FROM stream WHERE household = ? AND expires > ? ORDER BY started, rowid",
+            sql: "SELECT * FROM stream WHERE household = ? AND expires > ? AND ended = 0 ORDER BY started, rowid",
             arguments: [household, now.millisecondsSince1970]
         ).map(WatchedStream.init)
     }
@@ -115,6 +131,7 @@ extension WatchedStream {
         started = row.time("started")
         expires = row.time("expires")
         terminator = row["terminator"]
+        hasEnded = row["ended"]
     }
 }
 

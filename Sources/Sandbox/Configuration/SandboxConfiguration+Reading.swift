@@ -49,6 +49,7 @@ extension SandboxConfiguration {
         }
         concurrency = root.section("concurrency", Concurrency.init)
         demo = root.section("demo") { Demo($0, requestors: requestors.map(\.id)) }
+        hosts = root.strings("hosts") ?? []
         root.finish()
         root.noteRepeated("mvpds", providers.map(\.id))
         root.noteRepeated("packages", packages.map(\.id))

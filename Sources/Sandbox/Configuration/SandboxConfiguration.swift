@@ -18,6 +18,8 @@ package struct SandboxConfiguration: Sendable {
     let mediaTokenLifetime: Int64
     let concurrency: Concurrency
     let demo: Demo
+    /// The names that the service goes by besides those of loopback.
+    let hosts: [String]
 
     /// A programmer.
     struct Requestor: Sendable {
@@ -165,6 +167,11 @@ extension SandboxConfiguration {
     func requestor(_ id: String) -> Requestor? { requestors.first { $0.id.hasSameBytes(as: id) } }
 
     func provider(_ id: String) -> Provider? { providers.first { $0.id.hasSameBytes(as: id) } }
+
+    /// The provider, where it works with a requestor.
+    func provider(_ id: String, of requestor: Requestor) -> Provider? {
+        providers(of: requestor).first { $0.id.hasSameBytes(as: id) }
+    }
 
     func user(_ name: String) -> (user: User, household: Household)? {
         for household in households {

@@ -44,6 +44,10 @@ struct ControlEndpoints: Sendable {
         guard call.peer?.isLoopback ?? false else {
             throw Refusal(403, "The switches are for this machine only: ask from 127.0.0.1.")
         }
+        // Somebody in front of this service asks for others, whoever they are: what comes from this machine is no sign then.
+        guard call.headers[.forwarded] == nil, call.headers[.forwardedFor] == nil else {
+            throw Refusal(403, "The switches are not for what a proxy passes on: ask the stand-in itself.")
+        }
         guard let host = call.host, host.namesLoopback else {
             throw Refusal(403, "The switches are for 127.0.0.1, [::1] and localhost only: ask by one of these names.")
         }

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import MediaResources
 internal import MediaTokens
 internal import StrictJSON
 
 extension Call {
     /// What a device of REST API v1 and of the native SDKs calls itself.
     var deviceName: String? {
-        guard let name = parameter("deviceId", "device_id") ?? header("Ap_21"), name.utf8.count <= 512 else {
-            return nil
-        }
+        // Some answers tell it in XML.
+        guard let name = deviceParameter, name.utf8.count <= 512, name.isLegalXML else { return nil }
         return name
     }
+
+    /// Whether there is such a name, good or not.
+    var namesDevice: Bool { deviceParameter != nil }
+
+    private var deviceParameter: String? { parameter("deviceId", "device_id") ?? header("Ap_21") }
 
     /// The JSON object that a header has in Base64.
     ///

@@ -66,12 +66,10 @@ struct Call: Sendable {
         return host
     }
 
-    /// Where the device is that it is about: what a server forwards, or who asks.
-    var deviceAddress: String {
-        if let forwarded = header("X-Forwarded-For")?.split(separator: ",").first {
-            return String(forwarded.filter { $0 != " " }.prefix(64))
-        }
-        return peer?.ipAddress ?? "unknown"
+    /// Where the device is that it is about, as a server says that asks for it.
+    var forwardedAddress: String? {
+        guard let forwarded = header("X-Forwarded-For")?.split(separator: ",").first else { return nil }
+        return String(forwarded.filter { $0 != " " }.prefix(64))
     }
 
     /// Whether JSON is wanted, and not XML.

@@ -13,15 +13,20 @@ struct Dispatcher: Sendable {
     let core: SandboxCore
 
     func respond(_ request: Request, _ context: SandboxContext, _ endpoint: Endpoint) async throws -> Response {
-        let body: [UInt8]
-        do { body = [UInt8](buffer: try await request.body.collect(upTo: Call.bodyLimit)) } catch {
-            throw HTTPError(.contentTooLarge, message: "at most \(Call.bodyLimit) bytes")
+        var body: [UInt8] = []
+        var isTooLarge = false
+        do {
+            body = [UInt8](buffer: try await request.body.collect(upTo: Call.bodyLimit))
+        } catch is NIOTooManyBytesError {
+            isTooLarge = true
         }
-        guard let call = call(request, context, endpoint, body) else {
-            throw HTTPError(.badRequest, message: "the path, the query or the form is malformed")
-        }
+        let (call, isMalformed) = call(request, context, endpoint, body)
         var response: Response
-        do { response = try await answer(call, endpoint) } catch let refusal as Refusal {
+        do {
+            if isTooLarge { throw Refusal.unreadable(call, "at most \(Call.bodyLimit) bytes", httpStatus: 413) }
+            if isMalformed { throw Refusal.unreadable(call, "the path, the query or the form is malformed") }
+            response = try await answer(call, endpoint)
+        } catch let refusal as Refusal {
             response = try refusal.response(to: call)
         } catch let refusal as RegistrationError {
             response = try .json(refusal, status: .badRequest)
@@ -34,12 +39,17 @@ struct Dispatcher: Sendable {
             let origin = endpoint.dialect == .v2 ? StatusCode.Origin.v2 : .v1
             response = try Refusal(code, by: origin, httpStatus: 500).response(to: call)
         }
+        // What is left of the body would be taken for the next request.
+        if isTooLarge { response.headers[.connection] = "close" }
         return response
     }
 
     private func answer(_ call: Call, _ endpoint: Endpoint) async throws -> Response {
         if let operation = endpoint.operation {
-            if !core.control.admits(call.deviceAddress, at: call.now) { return Throttle.refusal }
+            if core.control.switches.throttling != nil {
+                let address = try await deviceAddress(call)
+                if !core.control.admits(address, at: call.now) { return Throttle.refusal }
+            }
             if let fault = core.control.takeFault(on: operation),
                 let response = try await fault.answer(to: call, operation: operation)
             {
@@ -49,25 +59,40 @@ struct Dispatcher: Sendable {
         return try await endpoint.answer(call)
     }
 
-    private func call(_ request: Request, _ context: SandboxContext, _ endpoint: Endpoint, _ body: [UInt8]) -> Call? {
-        guard let query = Fields(request.uri.query ?? "") else { return nil }
-        var form = Fields()
+    /// Where the device is that a request is about: what a server forwards that is known, or else who asks.
+    private func deviceAddress(_ call: Call) async throws -> String {
+        if let address = call.forwardedAddress, let token = call.bearer,
+            try await core.store.client(withAccessToken: token, at: call.now) != nil
+        {
+            return address
+        }
+        return call.peer?.ipAddress ?? "unknown"
+    }
+
+    /// The request, and whether something of it is malformed, which is left out then.
+    private func call(
+        _ request: Request,
+        _ context: SandboxContext,
+        _ endpoint: Endpoint,
+        _ body: [UInt8]
+    ) -> (Call, isMalformed: Bool) {
+        let query = Fields(request.uri.query ?? "")
+        var form: Fields? = Fields()
         if request.headers[.contentType]?.lowercased().hasPrefix("application/x-www-form-urlencoded") ?? false {
-            guard let text = String(validating: body, as: UTF8.self), let read = Fields(text) else { return nil }
-            form = read
+            form = String(validating: body, as: UTF8.self).flatMap { Fields($0) }
         }
         var segments: [String: String] = [:]
         for (name, value) in context.parameters {
-            guard let value = value.percentDecoded else { return nil }
-            segments[String(name)] = value
+            if let value = value.percentDecoded { segments[String(name)] = value }
         }
-        return Call(
+        let isMalformed = query == nil || form == nil || segments.count < context.parameters.count
+        let call = Call(
             method: request.method,
             headers: request.headers,
             authority: request.head.authority,
             segments: segments,
-            query: query,
-            form: form,
+            query: query ?? Fields(),
+            form: form ?? Fields(),
             body: body,
             peer: context.channel.remoteAddress,
             channel: context.channel,
@@ -75,17 +100,27 @@ struct Dispatcher: Sendable {
             trace: RandomText.uuid,
             dialect: endpoint.dialect
         )
+        return (call, isMalformed)
     }
 }
 
-/// Says of every answer that it is a stand-in's, and turns what no endpoint has caught into an answer.
+/// Says of every answer that it is a stand-in's, and turns what no endpoint has caught into an answer. Answers only those
+/// who call the service by a name of its own.
 struct StandInMiddleware: RouterMiddleware {
+    let names: ServiceNames
+
     func handle(
         _ request: Request,
         context: SandboxContext,
         next: (Request, SandboxContext) async throws -> Response
     ) async throws -> Response {
         var response: Response
+        guard names.contain(request.head.authority) else {
+            response = .text(ServiceNames.refusal)
+            response.status = .misdirectedRequest
+            response.headers[.playgateSandbox] = "stand-in"
+            return response
+        }
         do { response = try await next(request, context) } catch let error as any HTTPResponseError {
             response = try error.response(from: request, context: context)
         }

@@ -45,12 +45,25 @@ struct Refusal: Error {
         status = Status(status: httpStatus, code: "", message: message, action: action)
     }
 
+    /// What is said of a request that cannot be read.
+    static func unreadable(_ call: Call, _ message: String, httpStatus: Int = 400) -> Refusal {
+        var refusal: Refusal
+        switch call.dialect {
+        case .v1, .v1Preauthorization, .legacy: refusal = .v1(.badRequest, message: message)
+        default: refusal = Refusal(httpStatus, message)
+        }
+        refusal.httpStatus = httpStatus
+        return refusal
+    }
+
     /// The answer to `call`, in its dialect.
     func response(to call: Call) throws -> Response {
         let told = status.told(to: call)
         let http = HTTPResponse.Status(code: httpStatus ?? told.status)
         switch call.dialect {
-        case .registration, .v2, .plain: return try .json(told, status: http)
+        // There are no other words for what is no request.
+        case .registration: return try .json(RegistrationError.invalidRequest, status: http)
+        case .v2, .plain: return try .json(told, status: http)
         case .v1:
             return call.wantsJSON(default: true)
                 ? try .json(told, status: http) : .xml(try told.xml, status: http)

@@ -60,6 +60,8 @@ extension HTTPField.Name {
     static let referrerPolicy = of("Referrer-Policy")
     static let adobeRequestID = of("Adobe-Request-Id")
     static let adobeResponseConfidence = of("Adobe-Response-Confidence")
+    static let forwarded = of("Forwarded")
+    static let forwardedFor = of("X-Forwarded-For")
     /// What a device that has registered shows later.
     static let devicePass = of("pass_sfp")
 

@@ -62,17 +62,21 @@ struct LegacyEndpoints: Sendable {
         guard let viewer = try await viewer(call) else { return try pendingLogout("authorization") }
         guard let text = call.parameter("resource_id") else { throw Refusal.v1(.missingResource) }
         guard let resource = try? MediaResource(text) else { throw Refusal.v1(.malformedAuthorizationRequest) }
+        try MediaTokenDesk(core: core).check(viewer, resource: text, at: call.now)
         let verdict = try await Decider(core: core, viewer: viewer).authorize(resource, at: call.now)
-        guard case .permit(_, let expires) = verdict else {
+        guard case .permit(let source, let expires) = verdict else {
             var refusal = Refusal.v1(.authorizationDeniedByMVPD)
             refusal.httpStatus = 200
             refusal.status = verdict.v1Denial ?? refusal.status
             refusal.status.details = refusal.status.details ?? refusal.status.message
             throw refusal
         }
+        let authorization = StoredAuthorization(viewer, resource: text, source: source, from: call.now, to: expires)
+        try await core.store.add(authorization, at: call.now)
         let token = LongLivedToken.Authorization(
             requestor: viewer.requestor.id,
             provider: viewer.provider.id,
+            session: viewer.profile.session,
             resource: text,
             fingerprint: viewer.profile.device.fingerprint,
             expires: expires
@@ -93,7 +97,12 @@ struct LegacyEndpoints: Sendable {
             requestor: token.requestor,
             provider: token.provider
         )
-        guard let profile, let viewer = core.viewer(profile) else { return try pendingLogout("shortAuthorization") }
+        // What one viewer was allowed is not for the next one of the device, nor for longer than the login.
+        guard let profile, profile.session == token.session, !profile.isExpired(at: call.now),
+            let viewer = core.viewer(profile),
+            let authorization = try await core.store.authorization(of: profile, resource: token.resource),
+            authorization.expires > call.now
+        else { return try pendingLogout("shortAuthorization") }
         if let guid = call.parameter("session_guid"), guid != viewer.guid {
             throw Refusal.v1(.authorizationDeniedBySessionInvalidated)
         }

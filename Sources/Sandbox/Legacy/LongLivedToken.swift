@@ -25,6 +25,8 @@ enum LongLivedToken {
 
         let requestor: String
         let provider: String
+        /// The login that it was given to.
+        let session: String
         let resource: String
         let fingerprint: String
         let expires: Timestamp
@@ -50,7 +52,7 @@ extension LongLivedToken.Authentication {
                 XMLElement("simpleTokenMsoID", text: provider), device,
             ]
         )
-        return try issuer.sign(body: [UInt8](element.document().utf8)).raw
+        return try issuer.sign(body: element.documentInOneLine()).raw
     }
 
     /// Reads a token that comes back; nil where it is none of ours, another kind, malformed or expired.
@@ -87,15 +89,17 @@ extension LongLivedToken.Authorization {
                 XMLElement("simpleTokenRequestorID", text: requestor),
                 XMLElement("simpleTokenResourceID", text: resource),
                 XMLElement("simpleTokenTTL", text: expires.longLivedForm),
-                XMLElement("simpleTokenMsoID", text: provider), device,
+                XMLElement("simpleTokenMsoID", text: provider),
+                XMLElement("simpleSamlSessionIndex", text: session), device,
             ]
         )
-        return try issuer.sign(body: [UInt8](element.document().utf8)).raw
+        return try issuer.sign(body: element.documentInOneLine()).raw
     }
 
     /// Reads a token that comes back; nil where it is none of ours, another kind, malformed or expired.
     init?(_ raw: String, trustedBy trust: TrustStore, at now: Timestamp) {
         guard let element = XMLElement(signed: raw, root: Self.root, trustedBy: trust, at: now),
+            let session = element.first("simpleSamlSessionIndex")?.text,
             let requestor = element.first("simpleTokenRequestorID")?.text,
             let provider = element.first("simpleTokenMsoID")?.text,
             let resource = element.first("simpleTokenResourceID")?.text,
@@ -105,6 +109,7 @@ extension LongLivedToken.Authorization {
         self.init(
             requestor: requestor,
             provider: provider,
+            session: session,
             resource: resource,
             fingerprint: fingerprint,
             expires: expires
@@ -121,5 +126,17 @@ extension XMLElement {
             element.namespace.isEmpty
         else { return nil }
         self = element
+    }
+
+    /// This as a document in one line whatever its texts have: clients look for tokens line by line.
+    fileprivate func documentInOneLine() throws -> [UInt8] {
+        try document().utf8.flatMap { byte -> [UInt8] in
+            switch byte {
+            case UInt8(ascii: "\n"): [UInt8]("&#10;".utf8)
+            case UInt8(ascii: "\r"): [UInt8]("&#13;".utf8)
+            case UInt8(ascii: "\t"): [UInt8]("&#9;".utf8)
+            default: [byte]
+            }
+        }
     }
 }

@@ -24,20 +24,20 @@ struct SAMLPagesEndpoints: Sendable {
         guard let requestor = call.parameter("requestor_id").flatMap(core.configuration.requestor) else {
             throw Refusal.v1(.invalidRequestor)
         }
-        guard let provider = call.parameter("mso_id").flatMap(core.configuration.provider),
-            core.configuration.providers(of: requestor).contains(where: { $0.id == provider.id })
-        else { throw Refusal.v1(.unknownIntegration) }
+        guard let provider = call.parameter("mso_id").flatMap({ core.configuration.provider($0, of: requestor) }) else {
+            throw Refusal.v1(.unknownIntegration)
+        }
         guard let code = call.parameter("reg_code"),
             var session = try await core.store.session(code, at: call.now), session.requestor == requestor.id,
             session.state == .open
         else { throw Refusal.v1(.badRequest, message: "The registration code is missing, unknown, used or expired.") }
-        session.provider = provider.id
+        try session.begin(provider)
         // Where the page would go in the end is not taken over: nothing here goes there.
         guard try await core.store.update(session) else {
             throw Refusal.v1(.badRequest, message: "The registration code was used meanwhile.")
         }
         let ticket = try await core.store.issue(
-            Ticket(purpose: .samlLogin, subject: session.code, target: nil),
+            Ticket(purpose: .samlLogin, subject: session.code, target: nil, provider: provider.id),
             at: call.now
         )
         return LoginPages.relay(
@@ -66,7 +66,7 @@ struct SAMLPagesEndpoints: Sendable {
                 .response(status: .unauthorized)
         }
         let response = try await core.store.issue(
-            Ticket(purpose: .samlResponse, subject: session.code, target: user.name),
+            Ticket(purpose: .samlResponse, subject: session.code, target: user.name, provider: provider.id),
             at: call.now
         )
         return LoginPages.relay(
@@ -108,7 +108,7 @@ struct SAMLPagesEndpoints: Sendable {
     ) async throws -> (LoginSession, SandboxConfiguration.Provider)? {
         guard call.form.first("RelayState") == ticket.subject,
             let session = try await core.store.session(ticket.subject, at: call.now), session.state == .open,
-            let provider = session.provider.flatMap(core.configuration.provider)
+            session.provider == ticket.provider, let provider = session.provider.flatMap(core.configuration.provider)
         else { return nil }
         return (session, provider)
     }

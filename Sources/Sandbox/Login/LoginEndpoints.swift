@@ -16,21 +16,24 @@ struct LoginEndpoints: Sendable {
             Endpoint(.get, "/api/v2/authenticate/:provider/:code", .authenticate, .page, authenticateV2),
             Endpoint(.get, "/sandbox/idp/login", .login, .page, form),
             Endpoint(.post, "/sandbox/idp/login", .login, .page, submit),
-            Endpoint(.get, "/sandbox/idp/cancel", .login, .page, cancel),
+            Endpoint(.post, "/sandbox/idp/cancel", .login, .page, cancel),
         ]
     }
 
     // MARK: Into the login
 
     private func authenticateV2(_ call: Call) async throws -> Response {
-        guard core.configuration.requestor(call.segment("provider")) != nil else {
+        guard let requestor = core.configuration.requestor(call.segment("provider")) else {
             throw Refusal.v2(.invalidParameterServiceProvider)
         }
         guard let session = try await core.store.session(call.segment("code"), at: call.now),
-            session.requestor == call.segment("provider")
+            session.requestor == requestor.id
         else { throw Refusal.v2(.invalidParameterCode) }
-        guard session.state == .open, session.provider != nil, session.redirect != nil else {
+        guard session.state == .open, let provider = session.provider, session.redirect != nil else {
             throw Refusal.v2(.invalidAuthenticationSession)
+        }
+        guard core.configuration.provider(provider, of: requestor) != nil else {
+            throw Refusal.v2(.invalidIntegration)
         }
         return try await begin(session, call)
     }
@@ -39,9 +42,10 @@ struct LoginEndpoints: Sendable {
         guard let requestor = call.parameter("requestor_id", "requestor").flatMap(core.configuration.requestor) else {
             throw Refusal.v1(.invalidRequestor)
         }
-        guard let provider = call.parameter("mso_id", "mvpd").flatMap(core.configuration.provider),
-            core.configuration.providers(of: requestor).contains(where: { $0.id == provider.id })
-        else { throw Refusal.v1(.unknownIntegration) }
+        let named = call.parameter("mso_id", "mvpd")
+        guard let provider = named.flatMap({ core.configuration.provider($0, of: requestor) }) else {
+            throw Refusal.v1(.unknownIntegration)
+        }
         guard let code = call.parameter("reg_code"),
             var session = try await core.store.session(code, at: call.now), session.requestor == requestor.id,
             session.state == .open
@@ -52,10 +56,10 @@ struct LoginEndpoints: Sendable {
             guard let target = RedirectTarget.allowed(redirect, registered: registered, host: call.host) else {
                 throw Refusal.v1(.badRequest, message: StatusCode.invalidParameterRedirectURL.explanation)
             }
-            session.redirect = target
+            session.redirect = session.redirect ?? target
         }
-        session.provider = provider.id
-        session.domain = call.parameter("domain_name")
+        try session.begin(provider)
+        session.domain = session.domain ?? call.parameter("domain_name").map { String($0.prefix(255)) }
         guard try await core.store.update(session) else {
             throw Refusal.v1(.badRequest, message: "The registration code was used meanwhile.")
         }
@@ -63,7 +67,12 @@ struct LoginEndpoints: Sendable {
     }
 
     private func begin(_ session: LoginSession, _ call: Call) async throws -> Response {
-        let ticket = Ticket(purpose: .login, subject: session.code, target: session.redirect)
+        let ticket = Ticket(
+            purpose: .login,
+            subject: session.code,
+            target: session.redirect,
+            provider: session.provider
+        )
         let secret = try await core.store.issue(ticket, at: call.now)
         return .redirect(to: "/sandbox/idp/login?ticket=\(secret)")
     }
@@ -97,7 +106,7 @@ struct LoginEndpoints: Sendable {
     }
 
     private func cancel(_ call: Call) async throws -> Response {
-        guard let ticket = try await core.store.take(call.query.first("ticket") ?? "", for: .login, at: call.now),
+        guard let ticket = try await core.store.take(call.form.first("ticket") ?? "", for: .login, at: call.now),
             var (session, _) = try await session(of: ticket, at: call.now)
         else { return Self.stale }
         session.state = .cancelled
@@ -114,7 +123,7 @@ struct LoginEndpoints: Sendable {
             action: "/sandbox/idp/login",
             hidden: ["ticket": secret],
             error: error,
-            cancel: "/sandbox/idp/cancel?ticket=\(secret)"
+            cancel: "/sandbox/idp/cancel"
         )
     }
 
@@ -123,12 +132,22 @@ struct LoginEndpoints: Sendable {
         at now: Timestamp
     ) async throws -> (LoginSession, SandboxConfiguration.Provider)? {
         guard let session = try await core.store.session(ticket.subject, at: now), session.state == .open,
-            let provider = session.provider.flatMap(core.configuration.provider)
+            session.provider == ticket.provider, let provider = session.provider.flatMap(core.configuration.provider)
         else { return nil }
         return (session, provider)
     }
 
     private static var stale: Response { LoginPages.stale.response(status: .badRequest) }
+}
+
+extension LoginSession {
+    /// Takes the provider that a browser names. One that is there stays: the code alone is on a screen for all to see.
+    mutating func begin(_ chosen: SandboxConfiguration.Provider) throws(Refusal) {
+        guard provider == nil || provider == chosen.id else {
+            throw .v1(.badRequest, message: "The registration code is for a login at another provider.")
+        }
+        provider = chosen.id
+    }
 }
 
 extension Optional {

@@ -11,7 +11,7 @@ enum LoginPages {
     ///   - action: Where it is sent.
     ///   - hidden: What is sent along unseen.
     ///   - error: What was wrong before, if anything.
-    ///   - cancel: Where it is given up; nil where it cannot be.
+    ///   - cancel: Where it is sent to be given up; nil where it cannot be.
     static func form(
         _ provider: SandboxConfiguration.Provider,
         action: String,
@@ -42,7 +42,11 @@ enum LoginPages {
             ),
             .element("button", ["type": "submit"], .text("Log in")),
         ]
-        if let cancel { fields.append(.element("a", ["class": "cancel", "href": cancel], .text("Cancel"))) }
+        if let cancel {
+            // No link: whatever follows links unasked would end the login.
+            let attributes: KeyValuePairs = ["class": "cancel", "formaction": cancel, "formnovalidate": ""]
+            fields.append(.element("button", attributes, .text("Cancel")))
+        }
         return Page("Log in to \(provider.description.displayName)", .form(action, hidden: hidden, .joined(fields)))
     }
 

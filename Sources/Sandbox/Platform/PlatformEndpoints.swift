@@ -87,7 +87,7 @@ struct PlatformEndpoints: Sendable {
             throw Refusal.v1(.invalidRequestor)
         }
         _ = try await core.caller(call, for: requestor)
-        guard let provider = core.configuration.provider(call.segment("mvpd")),
+        guard let provider = core.configuration.provider(call.segment("mvpd"), of: requestor),
             provider.description.supportsPlatformSSO
         else { throw Refusal.v1(.unknownIntegration) }
         return .xml(try request(requestor))
@@ -98,7 +98,7 @@ struct PlatformEndpoints: Sendable {
         guard let (user, provider) = try await take(call.parameter("SAMLResponse"), at: call.now) else {
             throw Refusal.v1(.badRequest, message: StatusCode.invalidParameterSAMLResponse.explanation)
         }
-        guard core.configuration.providers(of: caller.requestor).contains(where: { $0.id == provider.id }) else {
+        guard core.configuration.provider(provider.id, of: caller.requestor) != nil else {
             throw Refusal.v1(.unknownIntegration)
         }
         try await LoginDesk(core: core).authenticate(

@@ -81,6 +81,7 @@ struct Decider: Sendable {
             requestor: viewer.requestor.id,
             provider: viewer.provider.id,
             resource: digest,
+            duration: access.duration,
             at: now
         ) { access.limit($0, resource: digest, at: now) == nil }
         if let started {

@@ -20,6 +20,15 @@ struct MediaTokenDesk: Sendable {
         let expires: Timestamp
     }
 
+    /// Finds out whether a token about a resource can be at all: before the viewer is charged for it.
+    ///
+    /// - Throws: ``Refusal`` where it would be too large.
+    func check(_ viewer: Viewer, resource: String, at now: Timestamp) throws {
+        do { _ = try issue(viewer, resource: resource, at: now) } catch IssueError.tooLarge {
+            throw Refusal.v1(.malformedAuthorizationRequest, message: "The resource is too long for a media token.")
+        }
+    }
+
     func issue(_ viewer: Viewer, resource: String, at now: Timestamp) throws -> HandedOut {
         let switches = core.control.switches
         let lifetime = core.configuration.mediaTokenLifetime

@@ -30,10 +30,11 @@ struct Viewer: Sendable {
 }
 
 extension SandboxCore {
-    /// The viewer that a profile speaks of; nil where the provider does not know the user any more.
+    /// The viewer that a profile speaks of; nil where the provider does not know the user any more, or does not work with the
+    /// requestor.
     func viewer(_ profile: StoredProfile, temporaryIdentity: String? = nil) -> Viewer? {
         guard let requestor = configuration.requestor(profile.requestor),
-            let provider = configuration.provider(profile.provider)
+            let provider = configuration.provider(profile.provider, of: requestor)
         else { return nil }
         let person = configuration.user(profile.user)
         if !profile.user.isEmpty, person == nil { return nil }
@@ -44,6 +45,29 @@ extension SandboxCore {
             person: person,
             temporaryIdentity: temporaryIdentity ?? (profile.kind == .temporary ? profile.session : profile.device.name)
         )
+    }
+
+    /// The profiles of a device, what was asked for last first, those that have expired too. The time of temporary access
+    /// runs from the first authorization on.
+    func profiles(
+        of device: Device,
+        requestor: SandboxConfiguration.Requestor,
+        at now: Timestamp
+    ) async throws -> [StoredProfile] {
+        var profiles = try await store.profiles(of: device, requestor: requestor.id)
+        for index in profiles.indices where profiles[index].kind == .temporary {
+            let profile = profiles[index]
+            guard let access = configuration.provider(profile.provider)?.temporaryAccess else { continue }
+            let use = try await store.temporaryUse(
+                profile.session,
+                requestor: profile.requestor,
+                provider: profile.provider
+            )
+            let start = use?.started ?? now
+            profiles[index].issued = start
+            profiles[index].expires = min(profile.expires, start.advanced(byMilliseconds: access.duration))
+        }
+        return profiles
     }
 
     /// A profile for those who need not log in: under a rule of degradation, or by temporary access.

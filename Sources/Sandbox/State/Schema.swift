@@ -107,6 +107,15 @@ enum Schema {
                 )
             }
         }
+        migrator.registerMigration("2: of which login, and whether it has ended") { database in
+            try database.execute(
+                sql: """
+                    ALTER TABLE authorization ADD COLUMN session TEXT NOT NULL DEFAULT '';
+                    ALTER TABLE ticket ADD COLUMN mvpd TEXT;
+                    ALTER TABLE stream ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;
+                    """
+            )
+        }
         return migrator
     }
 }

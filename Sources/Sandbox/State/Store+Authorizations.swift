@@ -11,6 +11,8 @@ struct StoredAuthorization: Sendable {
     let device: Device
     let requestor: String
     let provider: String
+    /// The login that it was given to: what one viewer may do is not for the next.
+    let session: String
     /// As it was asked for.
     let resource: String
     let source: AuthorizationDecision.Source
@@ -19,17 +21,22 @@ struct StoredAuthorization: Sendable {
 }
 
 extension Store {
-    /// Adds an authorization, in place of an earlier one.
+    /// Adds an authorization, in place of an earlier one; not where the device has another login meanwhile.
     func add(_ authorization: StoredAuthorization, at now: Timestamp) async throws {
         try await write { database in
             try database.prune(.authorization, at: now)
             try database.execute(
-                sql: "INSERT OR REPLACE INTO authorization VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                sql: """
+                    INSERT OR REPLACE INTO authorization SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
+                    WHERE ?10 OR EXISTS (
+                        SELECT 1 FROM profile WHERE device = ?1 AND requestor = ?2 AND mvpd = ?3 AND session = ?9
+                    )
+                    """,
                 arguments: [
                     authorization.device.digest, authorization.requestor, authorization.provider,
                     Data(digestOf: authorization.resource), authorization.source.rawValue,
                     authorization.issued.millisecondsSince1970, authorization.expires.millisecondsSince1970,
-                    authorization.expires.forgettable,
+                    authorization.expires.forgettable, authorization.session, !authorization.source.needsLogin,
                 ]
             )
         }
@@ -43,13 +50,20 @@ extension Store {
         try await read { database in
             try Row.fetchOne(
                 database,
-                sql: "SELECT * FROM authorization WHERE device = ? AND requestor = ? AND mvpd = ? AND resource = ?",
-                arguments: [profile.device.digest, profile.requestor, profile.provider, Data(digestOf: resource)]
+                sql: """
+                    SELECT * FROM authorization
+                    WHERE device = ? AND requestor = ? AND mvpd = ? AND resource = ? AND session = ?
+                    """,
+                arguments: [
+                    profile.device.digest, profile.requestor, profile.provider, Data(digestOf: resource),
+                    profile.session,
+                ]
             ).map { row in
                 StoredAuthorization(
                     device: profile.device,
                     requestor: profile.requestor,
                     provider: profile.provider,
+                    session: profile.session,
                     resource: resource,
                     source: AuthorizationDecision.Source(rawValue: row["source"]),
                     issued: row.time("issued"),
@@ -67,5 +81,30 @@ extension Store {
                 arguments: [now.millisecondsSince1970, now.forgettable]
             )
         }
+    }
+}
+
+extension AuthorizationDecision.Source {
+    /// Whether it decides for those who have logged in: the others have no profile to be looked up.
+    fileprivate var needsLogin: Bool { self != .tempPass && self != .degradation }
+}
+
+extension StoredAuthorization {
+    /// What a viewer is allowed.
+    init(
+        _ viewer: Viewer,
+        resource: String,
+        source: AuthorizationDecision.Source,
+        from start: Timestamp,
+        to end: Timestamp
+    ) {
+        device = viewer.profile.device
+        requestor = viewer.requestor.id
+        provider = viewer.provider.id
+        session = viewer.profile.session
+        self.resource = resource
+        self.source = source
+        issued = start
+        expires = end
     }
 }

@@ -14,8 +14,8 @@ struct StoredProfile: Sendable {
     /// Who; empty where nobody had to say.
     let user: String
     let kind: Profile.Kind
-    let issued: Timestamp
-    let expires: Timestamp
+    var issued: Timestamp
+    var expires: Timestamp
     /// Names the login in the tokens about it; for temporary access, what that goes by.
     let session: String
 
@@ -43,12 +43,12 @@ extension Store {
         }
     }
 
-    /// The profiles of a device, the latest first, those that have expired a while ago too.
+    /// The profiles of a device, what was asked for last first, those that have expired a while ago too.
     func profiles(of device: Device, requestor: String) async throws -> [StoredProfile] {
         try await read { database in
             try Row.fetchAll(
                 database,
-                sql: "SELECT * FROM profile WHERE device = ? AND requestor = ? ORDER BY issued DESC, rowid DESC",
+                sql: "SELECT * FROM profile WHERE device = ? AND requestor = ? ORDER BY rowid DESC",
                 arguments: [device.digest, requestor]
             ).map(StoredProfile.init)
         }

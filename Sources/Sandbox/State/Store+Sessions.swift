@@ -53,14 +53,17 @@ extension Store {
         }
     }
 
-    /// Writes what may change of a session.
+    /// Writes what may change of a session. What it has already stays: the code alone does not send a viewer elsewhere.
     ///
-    /// - Returns: False where somebody has ended it meanwhile: of two who finish one login, one does.
+    /// - Returns: False where somebody has ended it meanwhile, or has chosen another provider: of two who finish one login,
+    ///   one does.
     func update(_ session: LoginSession) async throws -> Bool {
         try await write { database in
             try database.execute(
                 sql: """
-                    UPDATE session SET mvpd = ?, domain = ?, redirect = ?, state = ? WHERE code = ? AND state = 'open'
+                    UPDATE session SET mvpd = coalesce(mvpd, ?1), domain = coalesce(domain, ?2),
+                        redirect = coalesce(redirect, ?3), state = ?4
+                    WHERE code = ?5 AND state = 'open' AND (mvpd IS NULL OR mvpd = ?1)
                     """,
                 arguments: [
                     session.provider, session.domain, session.redirect, session.state.rawValue, session.code,
@@ -102,7 +105,10 @@ extension LoginSession {
 struct Device: Hashable, Sendable {
     let digest: Data
 
-    init(_ name: String) { digest = Data(digestOf: "device " + name) }
+    init(_ name: String) { self.init([UInt8](name.utf8)) }
+
+    /// A device whose name need be no text.
+    init(_ name: [UInt8]) { digest = Data(SHA256.digest([UInt8]("device ".utf8) + name)) }
 
     init(digest: Data) { self.digest = digest }
 

@@ -14,7 +14,7 @@ struct TemporaryUse: Sendable {
 }
 
 extension Store {
-    /// For how long temporary access that is used up stays so.
+    /// For how long temporary access stays used up, once its time is over.
     private static let useMemory: Int64 = 30 * 86_400_000
 
     func temporaryUse(_ identity: String, requestor: String, provider: String) async throws -> TemporaryUse? {
@@ -24,12 +24,14 @@ extension Store {
     /// Uses temporary access for a resource where `isAllowed` says so, which sees what was used before: of two uses at
     /// once, each knows the other.
     ///
+    /// - Parameter duration: For how long it is good, in milliseconds.
     /// - Returns: When its time began; nil where it is not allowed.
     func useTemporaryAccess(
         _ identity: String,
         requestor: String,
         provider: String,
         resource: Data,
+        duration: Int64,
         at now: Timestamp,
         isAllowed: @escaping @Sendable (TemporaryUse?) -> Bool
     ) async throws -> Timestamp? {
@@ -42,7 +44,7 @@ extension Store {
                 sql: "INSERT OR IGNORE INTO temporaryUse VALUES (?, ?, ?, ?, ?, ?)",
                 arguments: [
                     identity, requestor, provider, resource, started.millisecondsSince1970,
-                    now.millisecondsSince1970 + Self.useMemory,
+                    started.millisecondsSince1970 + duration + Self.useMemory,
                 ]
             )
             return started

@@ -12,6 +12,8 @@ struct Ticket: Sendable {
     let subject: String
     /// Where to go in the end.
     let target: String?
+    /// The provider that a login began with; nil where there is none.
+    var provider: String?
 
     enum Purpose: String, Sendable {
         /// To log in for a session.
@@ -38,9 +40,10 @@ extension Store {
         try await write { database in
             try database.prune(.ticket, at: now)
             try database.execute(
-                sql: "INSERT INTO ticket VALUES (?, ?, ?, ?, ?, ?)",
+                sql: "INSERT INTO ticket VALUES (?, ?, ?, ?, ?, ?, ?)",
                 arguments: [
                     Data(digestOf: secret), ticket.purpose.rawValue, ticket.subject, ticket.target, expires, expires,
+                    ticket.provider,
                 ]
             )
         }
@@ -68,6 +71,6 @@ extension Database {
             self,
             sql: "SELECT * FROM ticket WHERE ticket = ? AND purpose = ? AND expires > ?",
             arguments: [Data(digestOf: secret), purpose.rawValue, now.millisecondsSince1970]
-        ).map { Ticket(purpose: purpose, subject: $0["subject"], target: $0["target"]) }
+        ).map { Ticket(purpose: purpose, subject: $0["subject"], target: $0["target"], provider: $0["mvpd"]) }
     }
 }

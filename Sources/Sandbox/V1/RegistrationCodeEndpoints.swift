@@ -29,9 +29,14 @@ struct RegistrationCodeEndpoints: Sendable {
 
     private func create(_ call: Call) async throws -> Response {
         let (requestor, client) = try await requestor(call)
-        guard let device = call.deviceName else { throw Refusal(400, "Required 'deviceId' is not present") }
+        guard let device = call.deviceName else {
+            if call.namesDevice { throw Refusal.v1(.invalidDeviceID) }
+            throw Refusal(400, "Required 'deviceId' is not present")
+        }
         let provider = call.parameter("mvpd", "mso_id")
-        if let provider, core.configuration.provider(provider) == nil { throw Refusal.v1(.unknownIntegration) }
+        if let provider, core.configuration.provider(provider, of: requestor) == nil {
+            throw Refusal.v1(.unknownIntegration)
+        }
         var lifetime: Int64 = 1800
         if let text = call.parameter("ttl") {
             guard let seconds = Int64(text), 1...36_000 ~= seconds else {
@@ -85,43 +90,52 @@ struct RegistrationCodeEndpoints: Sendable {
     ) throws -> Response {
         // What a device calls itself is told to nobody but the device.
         let deviceName = device ?? session.device.fingerprint
-        let agent = call.headers[.userAgent] ?? ""
-        let (generated, expires) = (session.created.millisecondsSince1970, session.expires.millisecondsSince1970)
+        let agent = call.headers[.userAgent].flatMap { $0.isLegalXML ? $0 : nil } ?? ""
         if call.wantsJSON(default: prefersJSON) {
-            let info = JSONText.object([
-                ("deviceId", .string(deviceName)), ("deviceInfo", .optional(call.header("X-Device-Info"))),
-                ("userAgent", .string(agent)), ("originalUserAgent", .string(agent)),
-                ("authorizationType", .string("OAUTH2")),
-                (
-                    "sourceApplicationInformation",
-                    .object([
-                        ("id", .optional(session.client)), ("name", .string("application")),
-                        ("version", .string("1.0")),
-                    ])
-                ),
-            ])
-            return .json(
-                .object([
-                    ("id", .string(session.id)), ("code", .string(session.code)),
-                    ("requestor", .string(session.requestor)), ("mvpd", .optional(session.provider)),
-                    ("generated", .number(generated)), ("expires", .number(expires)), ("info", info),
-                ]),
-                status: status
-            )
+            let device = (name: deviceName, information: call.header("X-Device-Info"), agent: agent)
+            return .json(Self.json(session, device), status: status)
         }
+        return .xml(try Self.xml(session, device: deviceName, agent: agent), status: status)
+    }
+
+    private static func json(
+        _ session: LoginSession,
+        _ device: (name: String, information: String?, agent: String)
+    ) -> JSONText {
+        let info = JSONText.object([
+            ("deviceId", .string(device.name)), ("deviceInfo", .optional(device.information)),
+            ("userAgent", .string(device.agent)), ("originalUserAgent", .string(device.agent)),
+            ("authorizationType", .string("OAUTH2")),
+            (
+                "sourceApplicationInformation",
+                .object([
+                    ("id", .optional(session.client)), ("name", .string("application")),
+                    ("version", .string("1.0")),
+                ])
+            ),
+        ])
+        return .object([
+            ("id", .string(session.id)), ("code", .string(session.code)),
+            ("requestor", .string(session.requestor)), ("mvpd", .optional(session.provider)),
+            ("generated", .number(session.created.millisecondsSince1970)),
+            ("expires", .number(session.expires.millisecondsSince1970)), ("info", info),
+        ])
+    }
+
+    private static func xml(_ session: LoginSession, device: String, agent: String) throws -> String {
         func field(_ name: String, _ text: String?) -> [XMLElement] { text.map { [XMLElement(name, text: $0)] } ?? [] }
         let info = XMLElement(
             "info",
-            children: field("deviceId", deviceName) + field("userAgent", agent) + field("originalUserAgent", agent)
+            children: field("deviceId", device) + field("userAgent", agent) + field("originalUserAgent", agent)
                 + field("authorizationType", "OAUTH2")
         )
         let regcode = XMLElement(
             "regcode",
             namespace: "model.mvc.reggie.pass.adobe.com",
             children: field("id", session.id) + field("code", session.code) + field("requestor", session.requestor)
-                + field("mvpd", session.provider) + field("generated", "\(generated)")
-                + field("expires", "\(expires)") + [info]
+                + field("mvpd", session.provider) + field("generated", "\(session.created.millisecondsSince1970)")
+                + field("expires", "\(session.expires.millisecondsSince1970)") + [info]
         )
-        return .xml(try regcode.document(prefix: "ns2"), status: status)
+        return try regcode.document(prefix: "ns2")
     }
 }

@@ -52,7 +52,7 @@ struct V1AuthenticationEndpoints: Sendable {
             session.requestor == requestor.id
         else { throw Refusal.v1(.authenticationSessionMissing, 404) }
         guard session.state == .done,
-            let profile = try await core.store.profiles(of: session.device, requestor: requestor.id)
+            let profile = try await core.profiles(of: session.device, requestor: requestor, at: call.now)
                 .first(where: { $0.provider == session.provider })
         else { throw Refusal.v1(.authenticationSessionMissing, 403) }
         guard !profile.isExpired(at: call.now) else { throw Refusal.v1(.authenticationSessionExpired, 403) }
@@ -101,8 +101,8 @@ struct V1AuthenticationEndpoints: Sendable {
     /// Temporary access, which needs no login.
     private func freePreview(_ call: Call) async throws -> Response {
         let caller = try await V1Caller(call, core)
-        guard let provider = call.parameter("mso_id", "mvpd").flatMap(core.configuration.provider),
-            core.configuration.providers(of: caller.requestor).contains(where: { $0.id == provider.id }),
+        let named = call.parameter("mso_id", "mvpd")
+        guard let provider = named.flatMap({ core.configuration.provider($0, of: caller.requestor) }),
             let access = provider.temporaryAccess
         else { throw Refusal.v1(.unknownIntegration) }
         guard let identity = caller.temporaryIdentity(access, call) else {
@@ -116,13 +116,14 @@ struct V1AuthenticationEndpoints: Sendable {
                 details: StatusCode.temporaryAccessDurationLimitExceeded.explanation
             )
         }
+        // It is good as long as its time has not begun; then that ends it.
         let profile = core.profileWithoutLogin(
             caller.device,
             caller.requestor,
             provider,
             kind: .temporary,
-            from: start,
-            lifetime: access.duration,
+            from: call.now,
+            lifetime: max(provider.authenticationLifetime, access.duration),
             identity: identity
         )
         try await core.store.add(profile, at: call.now)

@@ -59,32 +59,25 @@ struct V1AuthorizationEndpoints: Sendable {
         let viewer = try await V1Caller(call, core).viewer(call, core, missing: 412, expired: 412)
         guard let text = call.parameter("resource", "resource_id") else { throw Refusal.v1(.missingResource) }
         guard let resource = try? MediaResource(text) else { throw Refusal.v1(.malformedAuthorizationRequest) }
+        try MediaTokenDesk(core: core).check(viewer, resource: text, at: call.now)
         let verdict = try await Decider(core: core, viewer: viewer).authorize(resource, at: call.now)
         guard case .permit(let source, let expires) = verdict else {
             var refusal = Refusal.v1(.authorizationDeniedByMVPD)
             refusal.status = verdict.v1Denial ?? refusal.status
             throw refusal
         }
-        let authorization = StoredAuthorization(
-            device: viewer.profile.device,
-            requestor: viewer.requestor.id,
-            provider: viewer.provider.id,
-            resource: text,
-            source: source,
-            issued: call.now,
-            expires: expires
-        )
+        let authorization = StoredAuthorization(viewer, resource: text, source: source, from: call.now, to: expires)
         try await core.store.add(authorization, at: call.now)
         return try answer(authorization, viewer, call)
     }
 
     private func authorization(_ call: Call) async throws -> Response {
-        let (viewer, authorization) = try await stored(call, missing: 404)
+        let (viewer, authorization) = try await stored(call, missing: 404, expired: 410)
         return try answer(authorization, viewer, call)
     }
 
     private func mediaToken(_ call: Call) async throws -> Response {
-        let (viewer, authorization) = try await stored(call, missing: 403)
+        let (viewer, authorization) = try await stored(call, missing: 403, expired: 403)
         let handedOut = try MediaTokenDesk(core: core).issue(viewer, resource: authorization.resource, at: call.now)
         let answer = HandedOutToken(
             requestor: viewer.requestor.id,
@@ -98,13 +91,19 @@ struct V1AuthorizationEndpoints: Sendable {
     }
 
     /// The authorization that was given before.
-    private func stored(_ call: Call, missing: Int) async throws -> (Viewer, StoredAuthorization) {
+    ///
+    /// - Throws: ``Refusal`` with these statuses of HTTP where there is none.
+    private func stored(_ call: Call, missing: Int, expired: Int) async throws -> (Viewer, StoredAuthorization) {
         let viewer = try await V1Caller(call, core).viewer(call, core, missing: 412, expired: 412)
         guard let text = call.parameter("resource", "resource_id") else { throw Refusal.v1(.missingResource, 412) }
         guard let authorization = try await core.store.authorization(of: viewer.profile, resource: text) else {
             throw Refusal.v1(.authorizationNotFound, missing)
         }
-        guard authorization.expires > call.now else { throw Refusal.v1(.authorizationExpired) }
+        guard authorization.expires > call.now else {
+            var refusal = Refusal.v1(.authorizationExpired)
+            refusal.httpStatus = expired
+            throw refusal
+        }
         return (viewer, authorization)
     }
 

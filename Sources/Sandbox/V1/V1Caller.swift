@@ -18,7 +18,7 @@ struct V1Caller: Sendable {
         self.requestor = requestor
         _ = try await core.caller(call, for: requestor)
         guard let name = call.deviceName else {
-            guard call.dialect == .v1Preauthorization else { throw Refusal.v1(.invalidDeviceID) }
+            guard call.dialect == .v1Preauthorization, !call.namesDevice else { throw Refusal.v1(.invalidDeviceID) }
             throw Refusal.v1(.badRequest, message: "Missing required parameter : deviceId", details: "")
         }
         device = Device(name)
@@ -42,19 +42,40 @@ struct V1Caller: Sendable {
         case unknown
     }
 
-    /// Who uses the device: the latest who has logged in there.
+    /// Who uses the device: with the provider that the request names, or by the login that was asked for last. One that has
+    /// expired is only told of where no other holds.
     ///
     /// - Throws: ``Refusal`` where the request names another provider.
     func state(_ call: Call, _ core: SandboxCore) async throws -> State {
-        let profile = try await core.store.profiles(of: device, requestor: requestor.id).first
+        let profiles = try await core.profiles(of: device, requestor: requestor, at: call.now)
+        let valid = profiles.filter { !$0.isExpired(at: call.now) }
         let named = call.parameter("mso_id", "mvpd")
-        if let named, let profile, profile.provider != named, !profile.isExpired(at: call.now) {
-            throw Refusal.v1(.authenticationSessionIssuerMismatch)
+        if let named, core.configuration.provider(named, of: requestor) == nil {
+            throw Refusal.v1(.unknownIntegration)
         }
-        if let provider = (named ?? profile?.provider).flatMap(core.configuration.provider),
-            core.degradation(requestor, provider) == .authNAll
+        let profile = named.map { named in valid.first { $0.provider == named } } ?? valid.first
+        if let id = named ?? profile?.provider ?? profiles.first?.provider,
+            let degraded = degraded(id, call, core)
         {
-            let degraded = core.profileWithoutLogin(
+            return .authenticated(degraded)
+        }
+        if profile == nil, !valid.isEmpty { throw Refusal.v1(.authenticationSessionIssuerMismatch) }
+        guard let profile else {
+            return profiles.contains { named == nil || $0.provider == named } ? .expired : .missing
+        }
+        guard core.configuration.provider(profile.provider, of: requestor) != nil else {
+            throw Refusal.v1(.unknownIntegration)
+        }
+        return core.viewer(profile).map { .authenticated($0) } ?? .unknown
+    }
+
+    /// Everybody, under a rule of degradation that lets everybody in.
+    private func degraded(_ id: String, _ call: Call, _ core: SandboxCore) -> Viewer? {
+        guard let provider = core.configuration.provider(id, of: requestor),
+            core.degradation(requestor, provider) == .authNAll
+        else { return nil }
+        return core.viewer(
+            core.profileWithoutLogin(
                 device,
                 requestor,
                 provider,
@@ -62,11 +83,7 @@ struct V1Caller: Sendable {
                 from: call.now,
                 lifetime: provider.authorizationLifetime
             )
-            return core.viewer(degraded).map { .authenticated($0) } ?? .missing
-        }
-        guard let profile else { return .missing }
-        guard !profile.isExpired(at: call.now) else { return .expired }
-        return core.viewer(profile).map { .authenticated($0) } ?? .unknown
+        )
     }
 
     /// Who uses the device.

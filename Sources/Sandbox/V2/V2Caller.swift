@@ -31,7 +31,7 @@ struct V2Caller: Sendable {
 
     func provider(_ id: String, _ core: SandboxCore) throws -> SandboxConfiguration.Provider {
         guard let provider = core.configuration.provider(id) else { throw Refusal.v2(.invalidParameterMVPD) }
-        guard core.configuration.providers(of: requestor).contains(where: { $0.id == provider.id }) else {
+        guard core.configuration.provider(id, of: requestor) != nil else {
             throw Refusal.v2(.invalidIntegration)
         }
         return provider
@@ -54,6 +54,7 @@ extension Device {
         guard parts.count == 2, parts[0].lowercased() == "fingerprint", parts[1].utf8.count <= 512,
             let bytes = Base64.decode([UInt8](parts[1].utf8)), !bytes.isEmpty
         else { return nil }
-        self.init(String(decoding: bytes, as: UTF8.self))
+        // Not as text: what is no UTF-8 would be one device then.
+        self.init(bytes)
     }
 }

@@ -63,16 +63,22 @@ struct V2DecisionEndpoints: Sendable {
         isPreauthorization: Bool
     ) async throws {
         let decider = Decider(core: core, viewer: viewer)
-        let verdict =
-            isPreauthorization
-            ? try await decider.preauthorize(resource, at: call.now)
-            : try await decider.authorize(resource, at: call.now)
+        // Made before the viewer is charged for it: there may be none.
+        var handedOut: MediaTokenDesk.HandedOut?
+        let verdict: Decider.Verdict
+        if isPreauthorization {
+            verdict = try await decider.preauthorize(resource, at: call.now)
+        } else {
+            do {
+                handedOut = try MediaTokenDesk(core: core).issue(viewer, resource: resource.text, at: call.now)
+            } catch IssueError.tooLarge { throw Refusal.v2(.invalidParameterResources) }
+            verdict = try await decider.authorize(resource, at: call.now)
+        }
         switch verdict {
         case .permit(let source, let expires):
             decision.source = source
             decision.isAuthorized = true
-            guard !isPreauthorization else { return }
-            let handedOut = try MediaTokenDesk(core: core).issue(viewer, resource: resource.text, at: call.now)
+            guard let handedOut else { return }
             decision.notBefore = call.now
             decision.notAfter = expires
             decision.token = AuthorizationDecision.Token(
@@ -81,16 +87,10 @@ struct V2DecisionEndpoints: Sendable {
                 notAfter: handedOut.expires,
                 serializedToken: handedOut.serialized
             )
-            let authorization = StoredAuthorization(
-                device: viewer.profile.device,
-                requestor: viewer.requestor.id,
-                provider: viewer.provider.id,
-                resource: resource.text,
-                source: source,
-                issued: call.now,
-                expires: expires
+            try await core.store.add(
+                StoredAuthorization(viewer, resource: resource.text, source: source, from: call.now, to: expires),
+                at: call.now
             )
-            try await core.store.add(authorization, at: call.now)
         case .deny(let source, let code, let details):
             decision.source = source
             let told = code == .authorizationDeniedByMVPD && isPreauthorization ? .preauthorizationDeniedByMVPD : code
@@ -147,7 +147,8 @@ struct V2DecisionEndpoints: Sendable {
             provider,
             kind: kind,
             from: call.now,
-            lifetime: provider.authorizationLifetime
+            lifetime: provider.authorizationLifetime,
+            identity: identity
         )
         guard let viewer = core.viewer(profile, temporaryIdentity: identity) else {
             return .nobody(source: source, .authenticatedProfileMissing)

@@ -23,7 +23,7 @@ struct V2ProfileEndpoints: Sendable {
 
     private func list(_ call: Call) async throws -> Response {
         let caller = try await V2Caller(call, core)
-        let stored = try await core.store.profiles(of: caller.device, requestor: caller.requestor.id)
+        let stored = try await core.profiles(of: caller.device, requestor: caller.requestor, at: call.now)
         return try .json(profiles(stored, at: call.now))
     }
 

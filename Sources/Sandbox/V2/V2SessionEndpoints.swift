@@ -32,7 +32,13 @@ struct V2SessionEndpoints: Sendable {
             throw Refusal.v2(.invalidParameterServiceProvider)
         }
         _ = try await core.caller(call, for: requestor)
-        return try .json(core.configuration.description(of: requestor))
+        return try .json(
+            DeviceConfiguration(
+                device: call.deviceInfo("primaryHardwareType") ?? "unknown",
+                os: call.deviceInfo("osName") ?? "unknown",
+                description: core.configuration.description(of: requestor)
+            )
+        )
     }
 
     private func create(_ call: Call) async throws -> Response { try await begin(call, reason: "none") }
@@ -108,7 +114,9 @@ struct V2SessionEndpoints: Sendable {
             }
             session.provider = provider.id
         }
-        if let domain = call.parameter("domainName", "domain") { session.domain = String(domain.prefix(255)) }
+        if let domain = call.parameter("domainName", "domain") {
+            session.domain = session.domain ?? String(domain.prefix(255))
+        }
         if let redirect = call.parameter("redirectUrl") {
             guard let target = RedirectTarget.allowed(redirect, registered: registered, host: call.host) else {
                 throw Refusal.v2(.invalidParameterRedirectURL)
@@ -163,6 +171,33 @@ struct V2SessionEndpoints: Sendable {
             notBefore: session.created,
             notAfter: session.expires
         )
+    }
+}
+
+/// A configuration as REST API v2 tells it: with what the service takes the device for.
+private struct DeviceConfiguration: Encodable {
+    let device: String
+    let os: String
+    let description: ServiceConfiguration
+
+    private enum Key: String, CodingKey { case device, clientType, os }
+
+    func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Key.self)
+        try members.encode(device, forKey: .device)
+        try members.encode("unknown", forKey: .clientType)
+        try members.encode(os, forKey: .os)
+        try description.encode(to: encoder)
+    }
+}
+
+extension Call {
+    /// What a device says of itself.
+    fileprivate func deviceInfo(_ name: String) -> String? {
+        guard case .some(.some(let members)) = object(inHeader: "X-Device-Info"),
+            case .text(let text)? = members.first(where: { $0.name == name })?.value
+        else { return nil }
+        return text
     }
 }
 
