@@ -136,7 +136,7 @@ let package = Package(
             ],
             resources: [
                 .embedInCode("Pages/sandbox.css"), .embedInCode("Pages/demo.html"), .embedInCode("Pages/demo.js"),
-                .embedInCode("default.yaml"),
+                .embedInCode("Pages/stream.js"), .embedInCode("default.yaml"),
             ],
             swiftSettings: settings
         ),

@@ -12,6 +12,7 @@ import Testing
         "is there, with its type",
         arguments: [
             ("/", "text/html;charset=UTF-8"), ("/demo.js", "text/javascript;charset=UTF-8"),
+            ("/stream.js", "text/javascript;charset=UTF-8"),
             ("/sandbox.css", "text/css;charset=UTF-8"), ("/sandbox/demo.json", "application/json;charset=UTF-8"),
             ("/sandbox/keys", "application/x-pem-file"), ("/sandbox/errors", "text/html;charset=UTF-8"),
         ]
@@ -27,7 +28,9 @@ import Testing
 
     @Test func `is all that HEAD asks about`() async throws {
         try await RunningSandbox.with { (sandbox) throws in
-            for path in ["/", "/demo.js", "/sandbox.css", "/sandbox/demo.json", "/sandbox/keys", "/sandbox/errors"] {
+            for path in [
+                "/", "/demo.js", "/stream.js", "/sandbox.css", "/sandbox/demo.json", "/sandbox/keys", "/sandbox/errors",
+            ] {
                 #expect(try sandbox.send("HEAD", path).status == 200, "\(path)")
             }
             let device = try sandbox.device()

@@ -18,6 +18,9 @@ struct PublicEndpoints: Sendable {
             Endpoint(.get, "/demo.js", nil, .page) { _ in
                 Self.file(PackageResources.demo_js, "text/javascript;charset=UTF-8")
             },
+            Endpoint(.get, "/stream.js", nil, .page) { _ in
+                Self.file(PackageResources.stream_js, "text/javascript;charset=UTF-8")
+            },
             Endpoint(.get, "/sandbox.css", nil, .page) { _ in
                 Self.file(PackageResources.sandbox_css, "text/css;charset=UTF-8")
             },

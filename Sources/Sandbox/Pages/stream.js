@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+// Streams for demo.js: HLS with fragmented MP4, appended to a media source; native where a browser has none. What the gate
+// refuses is told in words.
+
+"use strict";
+
+// What the gate's codes mean. It answers an edge with no body: the code comes in a header.
+const gateCodes = {
+  media_token_missing: ["A media token is needed to play this.", "authorization"],
+  token_conflict: ["Two different media tokens were shown at once.", "authorization"],
+  untrusted_signature: ["The signature of the media token is not trusted.", "authorization"],
+  signature_length: ["The signature of the media token is not trusted.", "authorization"],
+  key_out_of_scope: ["The signature of the media token is not trusted for this.", "authorization"],
+  no_usable_key: ["The gate has no key that is valid now.", "configuration"],
+  requestor_mismatch: ["The media token was issued to another requestor.", "authorization"],
+  resource_mismatch: ["The media token is good for something else.", "authorization"],
+  issued_in_future: ["The media token is not valid yet.", "authorization"],
+  expired: ["The media token has expired.", "authorization"],
+  mvpd_not_allowed: ["Viewers of this TV provider may not play this now.", "none"],
+  rating_not_allowed: ["The rating of this is not allowed.", "none"],
+  token_revoked: ["The media token was revoked.", "authorization"],
+  session_revoked: ["The session was revoked after the media token was issued.", "authorization"],
+  mvpd_revoked: ["The tokens of this TV provider were revoked.", "none"],
+  token_already_used: ["The media token was used before: it starts one playback only.", "authorization"],
+  use_store_full: ["The gate has no room to record one more use.", "retry"],
+  use_store_unavailable: ["It could not be found out whether the media token was used before.", "retry"],
+  gate_overloaded: ["The gate has too much to do.", "retry"],
+  unknown_media: ["The gate does not know this media.", "none"],
+  invalid_path: ["The gate does not know this path.", "none"],
+  peer_not_trusted: ["The gate does not trust the server that asks it.", "configuration"],
+  edge_request_invalid: ["The gate does not understand the server that asks it.", "configuration"],
+};
+
+/** A part of a stream. What the gate refuses has its reason in headers. */
+async function part(url, signal) {
+  const response = await fetch(url, { cache: "no-store", signal });
+  if (response.ok) return response;
+  const code = response.headers.get("X-Playgate-Code");
+  const [message, action] = gateCodes[code]
+    || (code ? ["The gate does not take this media token.", "authorization"] : ["The stream cannot be had now.", "retry"]);
+  const trace = response.headers.get("X-Playgate-Trace");
+  throw new Refusal(code ? "gate" : "nobody", { message, action, code: code || `http_${response.status}`, trace });
+}
+
+async function openStream(video, masterURL, signal) {
+  // The first variant: there is but one.
+  const master = (await (await part(masterURL, signal)).text()).split(/\r?\n/);
+  const place = master.findIndex((line) => line.startsWith("#EXT-X-STREAM-INF:"));
+  const url = new URL(master[place + 1], masterURL);
+  const type = `video/mp4; codecs="${/CODECS="([^"]*)"/.exec(master[place])?.[1] || ""}"`;
+  if (!window.MediaSource?.isTypeSupported(type)) {
+    video.src = url;
+    return;
+  }
+  const list = (await (await part(url, signal)).text()).split(/\r?\n/);
+  const first = /^#EXT-X-MAP:.*URI="([^"]*)"/m.exec(list.join("\n"))[1];
+  const parts = [first, ...list.filter((line) => line && !line.startsWith("#"))].map((name) => new URL(name, url));
+  const source = new MediaSource();
+  video.src = URL.createObjectURL(source);
+  await event(source, "sourceopen", signal);
+  URL.revokeObjectURL(video.src);
+  const buffer = source.addSourceBuffer(type);
+  source.duration = list.reduce((sum, line) => sum + (parseFloat(line.split("#EXTINF:")[1]) || 0), 0);
+  for (const url of parts.slice(0, 2)) await append(buffer, url, signal);
+  // The rest comes while it plays.
+  fill(video, source, buffer, parts.slice(2), signal).catch((error) => refuse(error, signal));
+}
+
+async function fill(video, source, buffer, parts, signal) {
+  for (const url of parts) {
+    const ahead = () => video.buffered.length ? video.buffered.end(video.buffered.length - 1) - video.currentTime : 0;
+    while (ahead() > 6) await event(video, "timeupdate seeking", signal);
+    await append(buffer, url, signal);
+  }
+  source.endOfStream();
+}
+
+async function append(buffer, url, signal) {
+  const bytes = await (await part(url, signal)).arrayBuffer();
+  signal.throwIfAborted();
+  const done = event(buffer, "updateend", signal);
+  buffer.appendBuffer(bytes);
+  await done;
+}
+
+/** Waits for the first of the events. */
+function event(target, names, signal) {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    for (const name of names.split(" ")) target.addEventListener(name, resolve, { once: true, signal });
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
