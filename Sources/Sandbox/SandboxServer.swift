@@ -28,12 +28,14 @@ package struct SandboxServer: Sendable {
     ///   - configuration: What is played.
     ///   - keys: What is signed with.
     ///   - state: Where the state is.
+    ///   - isVerbose: Whether each request is a line on standard error.
     ///   - clock: Tells the time.
     /// - Throws: ``SandboxError`` where the state cannot be opened.
     package init(
         _ configuration: SandboxConfiguration,
         keys: SandboxKeys,
         state: State = .memory,
+        isVerbose: Bool = false,
         clock: @escaping @Sendable () -> Timestamp = { .now() }
     ) throws(SandboxError) {
         let path: String? = if case .file(let path) = state { path } else { nil }
@@ -49,7 +51,7 @@ package struct SandboxServer: Sendable {
             clock: clock
         )
         var logger = Logger(label: "playgate-sandbox", factory: { StreamLogHandler.standardError(label: $0) })
-        logger.logLevel = .warning
+        logger.logLevel = isVerbose ? .info : .warning
         self.logger = logger
     }
 

@@ -37,6 +37,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Let other machines in too. Everybody there can log in as anybody.")
     var allowRemote = false
 
+    @Flag(help: "Tell each request on standard error: what was asked for and its status, without ids and secrets.")
+    var verbose = false
+
     func validate() throws {
         guard let address = ListenAddress(listen) else {
             throw ValidationError("--listen takes HOST:PORT, such as 127.0.0.1:8070 or [::1]:8070")
@@ -53,7 +56,8 @@ struct ServeCommand: AsyncParsableCommand {
             let server = try SandboxServer(
                 configuration,
                 keys: signingKeys(),
-                state: state.map { .file($0) } ?? .memory
+                state: state.map { .file($0) } ?? .memory,
+                isVerbose: verbose
             )
             try await server.run(host: address.host, port: address.port) { port in
                 let shown = address.host.contains(":") ? "[\(address.host)]" : address.host

@@ -44,6 +44,34 @@ import Testing
         }
     }
 
+    @Test func `inventory 3: tells requests where it is asked to, with the names of options and no values`()
+        async throws
+    {
+        try await onThread {
+            let folder = try TemporaryFolder()
+            let program = try Program(
+                Program.built("playgate-sandbox"),
+                ["serve", "--verbose", "--listen", "127.0.0.1:0"],
+                log: folder.file("log")
+            )
+            #expect(eventually { program.output.contains("listening on ") || !program.isRunning })
+            let line = try #require(program.output.firstMatch(of: /listening on http:\/\/(127\.0\.0\.1:\d+)\n/))
+            _ = try HTTPConnection(String(line.1)).request(
+                "GET",
+                "/api/v2/REF30/profiles/code/SECRET1?token=SECRET2",
+                headers: [
+                    "AP-Visitor-Identifier": "SECRET3", "AP-Application-Profile": "SECRET4",
+                    "Authorization": "Bearer SECRET5",
+                ],
+                host: "localhost"
+            )
+            #expect(eventually { program.output.contains("GET /api/v2/:provider/profiles/code/:code") })
+            #expect(program.output.contains("options=visitorID,applicationProfile"))
+            #expect(program.output.contains("status=401"))
+            #expect(!program.output.contains("SECRET"))
+        }
+    }
+
     @Test func `refuses what it cannot do, with a reason and an exit code`() async throws {
         try await onThread {
             let folder = try TemporaryFolder()

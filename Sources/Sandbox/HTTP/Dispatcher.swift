@@ -41,7 +41,19 @@ struct Dispatcher: Sendable {
         }
         // What is left of the body would be taken for the next request.
         if isTooLarge { response.headers[.connection] = "close" }
+        log(call, endpoint, response, context.logger)
         return response
+    }
+
+    /// A line for a request. Codes and ids are in paths, and more than that in queries: neither is told.
+    private func log(_ call: Call, _ endpoint: Endpoint, _ response: Response, _ logger: Logger) {
+        guard logger.logLevel <= .info else { return }
+        var facts: Logger.Metadata = ["status": "\(response.status.code)", "trace": "\(call.trace)"]
+        // Of the options that go along with every call of a client, which ones did.
+        let options = [("visitorID", "AP-Visitor-Identifier"), ("applicationProfile", "AP-Application-Profile")]
+        let given = options.filter { call.header($0.1) != nil }.map(\.0)
+        if !given.isEmpty { facts["options"] = "\(given.joined(separator: ","))" }
+        logger.info("\(endpoint.method) \(endpoint.path)", metadata: facts)
     }
 
     private func answer(_ call: Call, _ endpoint: Endpoint) async throws -> Response {
