@@ -44,7 +44,8 @@ import Testing
             let slow = try (0..<1000).map { _ in try HTTPConnection(address) }
             let request = Array("GET /v1/check/forward HTTP/1.1\r\nHost: g\r\nX: ".utf8)
             for byte in request {
-                for connection in slow { try connection.send([byte]) }
+                // On a busy machine some are cut before they are through, as they should be.
+                for connection in slow { _ = connection.isAccepting([byte]) }
                 for _ in 0..<20 { #expect(try Self.check(target, on: first) == 200) }
                 #expect(try Self.check(target, on: try HTTPConnection(address)) == 200)
             }
