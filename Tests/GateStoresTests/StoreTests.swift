@@ -205,9 +205,11 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         let path = folder.file("uses.sqlite")
         let store = try SQLiteUseStore(path: path, busyTimeout: .milliseconds(20))
         try #require(Program.installed("sqlite3") != nil, "sqlite3 is not installed; run scripts/setup test")
-        // Holds the write lock until its input ends.
-        let script =
-            "(echo 'BEGIN IMMEDIATE;'; echo \".shell touch \(folder.file("held"))\"; sleep 30) | sqlite3 \(path)"
+        // Holds the write lock until its input ends; says so only once it does.
+        let script = """
+            (echo '.timeout 20000'; echo 'BEGIN IMMEDIATE;'; echo ".shell touch \(folder.file("held"))"; sleep 60) |
+            sqlite3 -bail \(path)
+            """
         let holder = try Program("/bin/sh", ["-c", script], log: folder.file("log"))
         #expect(eventually { FileManager.default.fileExists(atPath: folder.file("held")) })
         await #expect(throws: UseStoreError(.unavailable, "")) {
