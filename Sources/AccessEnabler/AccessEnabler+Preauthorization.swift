@@ -48,11 +48,9 @@ extension AccessEnabler {
                 return await failure(error, viewer, requestor)
             }
         }
-        let ordered = request.resources.compactMap { decisions[ResourceName($0)] }
-        guard ordered.count == request.resources.count else {
-            return Self.failure(.serverResponseFormatUnknown, "the service has not decided about every resource")
-        }
-        return .response(PreauthorizeResponse(decisions: ordered))
+        return .response(
+            PreauthorizeResponse(decisions: request.resources.compactMap { decisions[ResourceName($0)] })
+        )
     }
 
     /// The same, for who wants to be called.

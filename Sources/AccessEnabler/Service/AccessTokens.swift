@@ -113,31 +113,24 @@ actor AccessTokens {
     }
 
     /// Asks without a token, again where there was no answer; a refusal says that the application has no access.
-    private func ask<Value: Decodable & Sendable>(
+    private nonisolated func ask<Value: Decodable & Sendable>(
         _ type: Value.Type,
         _ request: ServiceRequest,
         isStatement: Bool
     ) async throws(ServiceFailure) -> Value {
-        var attempt = 1
-        while true {
-            do throws(ServiceFailure) {
-                let answer = try await settings.http.answer(request, at: url, within: settings.timeout)
-                if 200..<300 ~= answer.status { return try answer.value(type) }
-                if answer.status == 429 { throw .throttled(httpStatus: 429) }
-                let error = try? EntitlementBody.read(RegistrationError.self, json: answer.body)
-                // A fault, or something before the service, says nothing of the application.
-                if answer.status >= 500 || error == nil && ![400, 401].contains(answer.status) {
-                    throw .unreadable(
-                        "the service answered with the HTTP status \(answer.status)",
-                        httpStatus: answer.status
-                    )
-                }
-                throw .noAccess(error, isStatement: isStatement)
-            } catch {
-                guard error.isRetried, let delay = settings.retry.delay(after: attempt, asked: nil) else { throw error }
-                attempt += 1
-                do { try await settings.sleep(delay) } catch { throw .cancelled }
+        try await settings.repeated { () async throws(ServiceFailure) in
+            let answer = try await settings.http.answer(request, at: url, within: settings.timeout)
+            if 200..<300 ~= answer.status { return try answer.value(type) }
+            if answer.status == 429 { throw .throttled(httpStatus: 429) }
+            let error = try? EntitlementBody.read(RegistrationError.self, json: answer.body)
+            // A fault, or something before the service, says nothing of the application.
+            if answer.status >= 500 || error == nil && ![400, 401].contains(answer.status) {
+                throw .unreadable(
+                    "the service answered with the HTTP status \(answer.status)",
+                    httpStatus: answer.status
+                )
             }
+            throw .noAccess(error, isStatement: isStatement)
         }
     }
 }

@@ -83,7 +83,7 @@ struct RESTv2: EntitlementInterface {
 
     func authorize(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> Authorized {
         // That the provider did not answer is said in an answer that is a success.
-        try await connection.repeated { () async throws(ServiceFailure) in try await decision(question) }
+        try await connection.settings.repeated { () async throws(ServiceFailure) in try await decision(question) }
     }
 
     private func decision(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> Authorized {

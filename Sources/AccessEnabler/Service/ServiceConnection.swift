@@ -20,25 +20,8 @@ struct ServiceConnection: Sendable {
         guard request.path.allSatisfy({ !["", ".", ".."].contains($0) }) else {
             throw .unreadable("an id is empty, or cannot stand in a path", httpStatus: 0)
         }
-        return try await repeated(while: request.isRepeatable) { () async throws(ServiceFailure) in
+        return try await settings.repeated(while: request.isRepeatable) { () async throws(ServiceFailure) in
             try await authorized(request, accepting)
-        }
-    }
-
-    /// Does something again where that may help, as often and as late as it may be.
-    func repeated<Value: Sendable>(
-        while isRepeatable: Bool = true,
-        _ body: () async throws(ServiceFailure) -> Value
-    ) async throws(ServiceFailure) -> Value {
-        var attempt = 1
-        while true {
-            do throws(ServiceFailure) { return try await body() } catch {
-                guard error.isRetried, isRepeatable,
-                    let delay = settings.retry.delay(after: attempt, asked: error.retryAfter)
-                else { throw error }
-                attempt += 1
-                do { try await settings.sleep(delay) } catch { throw .cancelled }
-            }
         }
     }
 
@@ -87,6 +70,25 @@ struct ConnectionSettings: Sendable {
     let timeout: Duration
     /// Waits; a test does not.
     let sleep: @Sendable (Duration) async throws -> Void
+}
+
+extension ConnectionSettings {
+    /// Does something again where that may help, as often and as late as it may be.
+    func repeated<Value: Sendable>(
+        while isRepeatable: Bool = true,
+        _ body: () async throws(ServiceFailure) -> Value
+    ) async throws(ServiceFailure) -> Value {
+        var attempt = 1
+        while true {
+            do throws(ServiceFailure) { return try await body() } catch {
+                guard error.isRetried, isRepeatable,
+                    let delay = retry.delay(after: attempt, asked: error.retryAfter)
+                else { throw error }
+                attempt += 1
+                do { try await sleep(delay) } catch { throw .cancelled }
+            }
+        }
+    }
 }
 
 extension ServiceAnswer {

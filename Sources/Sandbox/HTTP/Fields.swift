@@ -71,19 +71,4 @@ extension StringProtocol {
     fileprivate var formDecoded: String? {
         String(decoding: utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }, as: UTF8.self).percentDecoded
     }
-
-    /// This text as it may stand as a value in a query.
-    var queryEncoded: String {
-        var text = ""
-        for byte in utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                text.unicodeScalars.append(Unicode.Scalar(byte))
-            default: text += "%" + CollectionOfOne(byte).hexadecimal.uppercased()
-            }
-        }
-        return text
-    }
 }

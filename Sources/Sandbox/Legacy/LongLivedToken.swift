@@ -36,10 +36,6 @@ enum LongLivedToken {
 extension LongLivedToken.Authentication {
     /// The token, signed, in one line.
     func signed(by issuer: Issuer) throws -> String {
-        let device = XMLElement(
-            "simpleTokenDeviceID",
-            children: [XMLElement("simpleTokenFingerprint", text: fingerprint)]
-        )
         let element = XMLElement(
             Self.root,
             children: [
@@ -49,7 +45,7 @@ extension LongLivedToken.Authentication {
                 XMLElement("simpleTokenRequestorID", text: requestor),
                 XMLElement("simpleTokenDomainName", text: "adobe.com"),
                 XMLElement("simpleTokenExpires", text: expires.longLivedForm),
-                XMLElement("simpleTokenMsoID", text: provider), device,
+                XMLElement("simpleTokenMsoID", text: provider), .device(fingerprint),
             ]
         )
         return try issuer.sign(body: element.documentInOneLine()).raw
@@ -62,7 +58,7 @@ extension LongLivedToken.Authentication {
             let session = element.first("simpleSamlSessionIndex")?.text,
             let requestor = element.first("simpleTokenRequestorID")?.text,
             let provider = element.first("simpleTokenMsoID")?.text,
-            let fingerprint = element.first("simpleTokenDeviceID")?.first("simpleTokenFingerprint")?.text,
+            let fingerprint = element.deviceFingerprint,
             let expires = element.first("simpleTokenExpires").flatMap({ Timestamp(tokenTime: $0.text) }), expires > now
         else { return nil }
         self.init(
@@ -79,10 +75,6 @@ extension LongLivedToken.Authentication {
 extension LongLivedToken.Authorization {
     /// The token, signed, in one line.
     func signed(by issuer: Issuer) throws -> String {
-        let device = XMLElement(
-            "simpleTokenDeviceID",
-            children: [XMLElement("simpleTokenFingerprint", text: fingerprint)]
-        )
         let element = XMLElement(
             Self.root,
             children: [
@@ -90,7 +82,7 @@ extension LongLivedToken.Authorization {
                 XMLElement("simpleTokenResourceID", text: resource),
                 XMLElement("simpleTokenTTL", text: expires.longLivedForm),
                 XMLElement("simpleTokenMsoID", text: provider),
-                XMLElement("simpleSamlSessionIndex", text: session), device,
+                XMLElement("simpleSamlSessionIndex", text: session), .device(fingerprint),
             ]
         )
         return try issuer.sign(body: element.documentInOneLine()).raw
@@ -103,7 +95,7 @@ extension LongLivedToken.Authorization {
             let requestor = element.first("simpleTokenRequestorID")?.text,
             let provider = element.first("simpleTokenMsoID")?.text,
             let resource = element.first("simpleTokenResourceID")?.text,
-            let fingerprint = element.first("simpleTokenDeviceID")?.first("simpleTokenFingerprint")?.text,
+            let fingerprint = element.deviceFingerprint,
             let expires = element.first("simpleTokenTTL").flatMap({ Timestamp(tokenTime: $0.text) }), expires > now
         else { return nil }
         self.init(
@@ -127,6 +119,13 @@ extension XMLElement {
         else { return nil }
         self = element
     }
+
+    /// The device that a token is for.
+    fileprivate static func device(_ fingerprint: String) -> XMLElement {
+        XMLElement("simpleTokenDeviceID", children: [XMLElement("simpleTokenFingerprint", text: fingerprint)])
+    }
+
+    fileprivate var deviceFingerprint: String? { first("simpleTokenDeviceID")?.first("simpleTokenFingerprint")?.text }
 
     /// This as a document in one line whatever its texts have: clients look for tokens line by line.
     fileprivate func documentInOneLine() throws -> [UInt8] {

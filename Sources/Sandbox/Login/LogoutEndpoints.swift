@@ -28,8 +28,8 @@ struct LogoutEndpoints: Sendable {
         let ticket = Ticket(purpose: .logout, subject: provider.id, target: redirect)
         let secret = try await core.store.issue(ticket, at: call.now)
         return """
-            \(call.origin)/adobe-services/logout?noflash=true&mso_id=\(provider.id.queryEncoded)\
-            &requestor_id=\(requestor.queryEncoded)&ticket=\(secret)&redirect_url=\(redirect.queryEncoded)
+            \(call.origin)/adobe-services/logout?noflash=true&mso_id=\(provider.id.percentEncoded)\
+            &requestor_id=\(requestor.percentEncoded)&ticket=\(secret)&redirect_url=\(redirect.percentEncoded)
             """
     }
 
