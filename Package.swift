@@ -165,6 +165,7 @@ let package = Package(
         .target(
             name: "CommandLineSupport",
             dependencies: [
+                "StrictJSON",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],

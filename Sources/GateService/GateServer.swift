@@ -104,15 +104,20 @@ public struct GateServer: Sendable {
         let registry = PrometheusRegistry()
         let metrics = DecisionMetrics(factory: registry, store: store.name)
         let salt = configuration.log.salt?.text ?? "\(TraceID.new())"
-        let observer = DecisionObservers([
-            DecisionLog(
-                sink,
-                format: configuration.log.format,
-                salt: salt,
-                logsChecks: configuration.log.checks == .all
-            ),
-            metrics,
-        ])
+        var observers: [any DecisionObserver] = [metrics]
+        // Lines of decisions are news, and not for those who want to hear of errors alone.
+        if configuration.log.level.isAtMost(.info) {
+            observers.insert(
+                DecisionLog(
+                    sink,
+                    format: configuration.log.format,
+                    salt: salt,
+                    logsChecks: configuration.log.checks == .all
+                ),
+                at: 0
+            )
+        }
+        let observer = DecisionObservers(observers)
         let gate = assembly.gate(configuration, store: store, observer: observer)
         let live = LiveGate(
             LiveGate.Snapshot(
@@ -138,9 +143,21 @@ public struct GateServer: Sendable {
             logger.info("listening", metadata: ["listener": "\(listener)", "address": "\(address)"])
             surroundings.onListening(listener, "\(address)")
         }
-        let connections = { (listener: String) in
-            Counter(label: "playgate_connections", dimensions: [("listener", listener)], factory: registry)
+        let budget = ByteBudget(32 << 20)
+        let reporter = PeerReporter(logger: logger)
+        let makePlaces = { (listener: String, limits: GateConfiguration.Listener.Limits) -> ConnectionPlaces in
+            ConnectionPlaces(
+                listener,
+                limits,
+                factory: registry,
+                standing: { peer in listener == "edge" ? live.standing(of: peer) : .trusted },
+                report: { reporter.report($0, $1, listener: listener) }
+            )
         }
+        let apiPlaces = makePlaces("api", configuration.api.listener.limits)
+        let adminPlaces = makePlaces("admin", configuration.admin.limits)
+        let edgePlaces = (configuration.edge?.listener.limits).map { makePlaces("edge", $0) }
+        let allPlaces = [apiPlaces, adminPlaces] + (edgePlaces.map { [$0] } ?? [])
         let api = try HTTPListener(
             configuration.api.listener,
             APIResponder(
@@ -153,7 +170,8 @@ public struct GateServer: Sendable {
             ),
             group: loops,
             logger: logger.quieter,
-            accepted: connections("api"),
+            places: apiPlaces,
+            budget: budget,
             clock: surroundings.clock,
             onListening: { announce("api", $0) }
         )
@@ -163,18 +181,21 @@ public struct GateServer: Sendable {
                 live: live,
                 reloader: reloader,
                 registry: registry,
-                gauges: ServiceGauges(inHand: inHand, reloads: reloads, sink: sink),
+                gauges: ServiceGauges(inHand: inHand, reloads: reloads, sink: sink, places: allPlaces),
+                places: allPlaces,
                 clock: surroundings.clock
             ),
             group: loops,
             logger: logger.quieter,
-            accepted: connections("admin"),
+            places: adminPlaces,
+            budget: budget,
             clock: surroundings.clock,
             onListening: { announce("admin", $0) }
         )
-        let edge = try configuration.edge.map { edge in
-            try HTTPListener(
-                edge.listener,
+        var edge: HTTPListener?
+        if let section = configuration.edge, let edgePlaces {
+            edge = try HTTPListener(
+                section.listener,
                 EdgeResponder(
                     live: live,
                     metrics: metrics,
@@ -184,7 +205,8 @@ public struct GateServer: Sendable {
                 ),
                 group: loops,
                 logger: logger.quieter,
-                accepted: connections("edge"),
+                places: edgePlaces,
+                budget: budget,
                 clock: surroundings.clock,
                 onListening: { announce("edge", $0) }
             )

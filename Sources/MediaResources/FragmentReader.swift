@@ -133,6 +133,7 @@ struct FragmentReader {
             case .start: return event
             case .end: return nil
             case .attribute: continue
+            case .interruption: throw interruptedText(event)
             case .text:
                 guard events.text(event.value).allSatisfy(\.isXMLSpace) else {
                     throw ResourceError(.mixedContent, "text beside elements", line: event.line)
@@ -151,6 +152,7 @@ struct FragmentReader {
             // Pieces of one text follow each other in the list's bytes too.
             case .text: text = (text?.lowerBound ?? event.value.lowerBound)..<event.value.upperBound
             case .attribute: continue
+            case .interruption: throw interruptedText(event)
             case .start: throw ResourceError(.mixedContent, "an element where text belongs", line: event.line)
             case .end:
                 guard let text else { return nil }
@@ -182,6 +184,10 @@ struct FragmentReader {
         ResourceError(.repeatedElement, "a second \(name)", line: element.line)
     }
 
+    private func interruptedText(_ event: XMLEvent) -> ResourceError {
+        ResourceError(.mixedContent, "a comment or processing instruction within text", line: event.line)
+    }
+
     // MARK: Everything else
 
     /// Takes the element whose start tag was read last, and all in it, into the extras in canonical XML.
@@ -202,6 +208,7 @@ struct FragmentReader {
                 open.append((next.name, false))
                 openTag(next, &xml)
             case .attribute: break
+            case .interruption: throw interruptedText(next)
             case .text:
                 text = (text?.lowerBound ?? next.value.lowerBound)..<next.value.upperBound
             case .end:
@@ -235,7 +242,7 @@ struct FragmentReader {
         if isMedia(element) {
             xml += MediaNamespace.canonical.utf8
         } else {
-            xml.appendXMLAttributeValue(events.text(element.namespace))
+            xml.appendXMLAttributeValue(events.namespace(element.namespace))
         }
         xml += "\"".utf8
         xml += attributes()
@@ -265,7 +272,7 @@ struct FragmentReader {
                 xml += "xml:".utf8
             } else if !attribute.namespace.isEmpty {
                 xml += "xmlns:n\(index)=\"".utf8
-                xml.appendXMLAttributeValue(events.text(attribute.namespace))
+                xml.appendXMLAttributeValue(events.namespace(attribute.namespace))
                 xml += "\" n\(index):".utf8
             }
             xml += events.text(attribute.name)

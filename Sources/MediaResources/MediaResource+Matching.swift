@@ -9,7 +9,7 @@ extension MediaResource {
     public struct MatchOptions: Hashable, Sendable {
         /// Compare the texts byte for byte and nothing else, as integrators of the vendor's library did.
         public var exactOnly = false
-        /// Let a token for a channel play every asset of that channel.
+        /// Let a token for a channel play every asset of that channel, where both say nothing unknown of the channel.
         ///
         /// Off by default: whoever asks for the channel should ask for the channel's resource.
         public var channelCoversAssets = false
@@ -109,10 +109,12 @@ extension ResourceFacts {
         options: MediaResource.MatchOptions
     ) -> ResourceMismatch? {
         guard same(channel, wanted.channel, options) else { return .channel }
-        if isChannel, wanted.hasItem, !wanted.extras.hasAnyInChannel {
-            return options.channelCoversAssets ? nil : .channelForAsset
+        // First, and whatever stands beside them: the options about items are not to make a channel of one.
+        if hasItem, !wanted.hasItem { return .assetForChannel }
+        if !hasItem, wanted.hasItem {
+            guard options.channelCoversAssets else { return .channelForAsset }
+            return isChannel && !wanted.extras.hasAnyInChannel ? nil : .other
         }
-        if hasItem, wanted.isChannel { return .assetForChannel }
         guard same(itemTitle, wanted.itemTitle, options) else { return .itemTitle }
         guard same(guid, wanted.guid, options) else { return .guid }
         guard options.ignoreRating || sameRatings(as: wanted, aliases: options.schemeAliases) else { return .rating }

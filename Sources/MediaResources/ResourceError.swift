@@ -39,7 +39,7 @@ public struct ResourceError: Error, Sendable {
         case missingChannel = "resource_missing_channel"
         /// A second channel, item, title or guid.
         case repeatedElement = "resource_repeated_element"
-        /// Text beside elements, or elements in a title, guid or rating.
+        /// Text beside elements, elements in a title, guid or rating, or a comment or processing instruction within text.
         case mixedContent = "resource_mixed_content"
         /// An internal failure: libxml2 could not get memory.
         case internalFailure = "resource_internal_failure"

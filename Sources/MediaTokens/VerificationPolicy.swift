@@ -18,6 +18,13 @@ public struct VerificationPolicy: Hashable, Sendable {
     /// What may differ between the resource of a token and the one that is wanted; nothing by default.
     public let matchOptions: MediaResource.MatchOptions
 
+    /// The largest leeway, early or late, that a policy may have: 120 s.
+    public static let leewayLimit = Duration.milliseconds(leewayLimitMilliseconds)
+    /// The longest life that a policy may take: 24 h.
+    public static let timeToLiveLimit = Duration.seconds(24 * 3600)
+
+    package static let leewayLimitMilliseconds: Int64 = 120_000
+
     let earlyLeewayMilliseconds: Int64
     let lateLeewayMilliseconds: Int64
     let maximumTimeToLiveMilliseconds: Int64
@@ -26,9 +33,9 @@ public struct VerificationPolicy: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - requestors: The requestors whose tokens are taken: at least one, none empty.
-    ///   - earlyLeeway: From 0 to 120 s.
-    ///   - lateLeeway: From 0 to 120 s.
-    ///   - maximumTimeToLive: From 1 ms to 24 h.
+    ///   - earlyLeeway: From 0 to ``leewayLimit``.
+    ///   - lateLeeway: From 0 to ``leewayLimit``.
+    ///   - maximumTimeToLive: From 1 ms to ``timeToLiveLimit``.
     ///   - minimumKeySize: The smallest RSA key that is used.
     ///   - matchOptions: What may differ between resources.
     /// - Throws: ``PolicyError`` for a value outside its range.
@@ -41,9 +48,9 @@ public struct VerificationPolicy: Hashable, Sendable {
         matchOptions: MediaResource.MatchOptions = .init()
     ) throws(PolicyError) {
         guard !requestors.isEmpty, requestors.allSatisfy({ !$0.trimmed.isEmpty }) else { throw .noRequestor }
-        guard .zero ... .seconds(120) ~= earlyLeeway else { throw .earlyLeewayOutOfRange }
-        guard .zero ... .seconds(120) ~= lateLeeway else { throw .lateLeewayOutOfRange }
-        guard .milliseconds(1) ... .seconds(24 * 3600) ~= maximumTimeToLive else { throw .maximumTimeToLiveOutOfRange }
+        guard .zero...Self.leewayLimit ~= earlyLeeway else { throw .earlyLeewayOutOfRange }
+        guard .zero...Self.leewayLimit ~= lateLeeway else { throw .lateLeewayOutOfRange }
+        guard .milliseconds(1)...Self.timeToLiveLimit ~= maximumTimeToLive else { throw .maximumTimeToLiveOutOfRange }
         self.requestors = requestors
         self.earlyLeeway = earlyLeeway
         self.lateLeeway = lateLeeway

@@ -70,6 +70,8 @@ public enum Decision: Hashable, Sendable {
             case repeated
             /// The token is good, and may be shown until it expires: nothing was used up.
             case withinTTL
+            /// The token is good; the request has a method that starts no playback, and nothing was used up.
+            case probe
             /// The token is good; whether it was used before is not known, and the configuration lets that pass.
             case useUnknown
             /// It would have been refused; shadow mode let it pass.
@@ -82,6 +84,7 @@ public enum Decision: Hashable, Sendable {
                 case .verified: "verified"
                 case .repeated: "repeated"
                 case .withinTTL: "within_ttl"
+                case .probe: "probe"
                 case .useUnknown: "use_unknown"
                 case .shadow: "shadow"
                 }

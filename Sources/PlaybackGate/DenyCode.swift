@@ -16,6 +16,12 @@ public enum DenyCode: Hashable, Sendable {
     case peerNotTrusted
     /// An edge does not say what its client asked for, or says what cannot be understood in one way only.
     case edgeRequestInvalid
+    /// Entries of the catalogue name hosts, and the request does not say which one was asked for.
+    case hostMissing
+    /// The entry does not permit requests of this method.
+    case methodNotPermitted
+    /// A part of a media whose token starts one playback: the token would be consumed by it, or open all parts.
+    case rangeNotPermitted
     /// Two different tokens are shown at once.
     case tokenConflict
     /// A protected media was asked for without a token.
@@ -49,6 +55,9 @@ extension DenyCode: RawRepresentable {
         case .invalidPath: "invalid_path"
         case .peerNotTrusted: "peer_not_trusted"
         case .edgeRequestInvalid: "edge_request_invalid"
+        case .hostMissing: "host_missing"
+        case .methodNotPermitted: "method_not_permitted"
+        case .rangeNotPermitted: "range_not_permitted"
         case .tokenConflict: "token_conflict"
         case .tokenMissing: "media_token_missing"
         case .token(let reason): reason.rawValue
@@ -73,7 +82,10 @@ extension DenyCode: RawRepresentable {
 extension DenyCode: CaseIterable {
     /// Every code, in the order of the checks.
     public static let allCases: [DenyCode] =
-        [.peerNotTrusted, .edgeRequestInvalid, .unknownMedia, .invalidPath, .tokenConflict, .tokenMissing]
+        [
+            .peerNotTrusted, .edgeRequestInvalid, .invalidPath, .hostMissing, .unknownMedia, .methodNotPermitted,
+            .tokenConflict, .tokenMissing, .rangeNotPermitted,
+        ]
         + RefusalReason.allCases.map { .token($0) } + [
             .mvpdNotAllowed, .ratingNotAllowed, .tokenRevoked, .sessionRevoked, .mvpdRevoked, .tokenAlreadyUsed,
             .useStoreFull, .useStoreUnavailable, .overloaded,
@@ -97,8 +109,10 @@ extension DenyCode {
     /// What the client should do.
     public var action: ClientAction {
         switch self {
-        case .unknownMedia, .invalidPath, .mvpdNotAllowed, .ratingNotAllowed, .mvpdRevoked: .none
-        case .token(.noUsableKey), .peerNotTrusted, .edgeRequestInvalid: .configuration
+        case .unknownMedia, .invalidPath, .methodNotPermitted, .rangeNotPermitted, .mvpdNotAllowed, .ratingNotAllowed,
+            .mvpdRevoked:
+            .none
+        case .token(.noUsableKey), .peerNotTrusted, .edgeRequestInvalid, .hostMissing: .configuration
         case .token(.internalFailure), .useStoreFull, .useStoreUnavailable, .overloaded: .retry
         case .tokenMissing, .tokenConflict, .token, .tokenRevoked, .sessionRevoked, .tokenAlreadyUsed: .authorization
         }
@@ -116,6 +130,9 @@ extension DenyCode {
         case .invalidPath: "This path is not in the one form that names a media."
         case .peerNotTrusted: "Only an edge that the gate trusts may ask this."
         case .edgeRequestInvalid: "The edge did not say clearly what its client asked for."
+        case .hostMissing: "The request does not say which host it is for."
+        case .methodNotPermitted: "This media is not to be had by this method."
+        case .rangeNotPermitted: "This media is to be had as a whole only."
         case .tokenConflict: "The request shows two different media tokens."
         case .tokenMissing: "A media token is needed to play this media."
         case .token(let reason): reason.message
@@ -140,6 +157,10 @@ extension DenyCode {
             "edge.trustedPeers in the configuration; otherwise somebody reaches the gate past its edge."
         case .edgeRequestInvalid:
             "The edge's configuration: the endpoint and its headers, each set once. Otherwise somebody probes."
+        case .hostMissing:
+            "The header with the host in the edge's configuration, or host in the backend's request: entries name hosts."
+        case .methodNotPermitted: "methods of the catalogue's entry; GET and HEAD by default."
+        case .rangeNotPermitted: "A player that seeks in a file: give its entry use: within-ttl."
         case .tokenConflict: "Does the player show an old token beside a new one? Otherwise somebody probes."
         case .tokenMissing: "Does the player, or the edge, pass the token on?"
         case .token(let reason): reason.operatorHint

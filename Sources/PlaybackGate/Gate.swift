@@ -83,7 +83,7 @@ public final class Gate: Sendable {
     ///   - request: What is to be played, with which token.
     ///   - now: The time of receipt.
     public func decide(_ request: PlaybackRequest, at now: Timestamp) async -> Decision {
-        await decide(Question(request, catalogue.find(request.target)), at: now)
+        await decide(Question(request, catalogue.find(request.target, host: request.host)), at: now)
     }
 
     /// Decides at once; nil where the use store has to be waited for, and ``decide(_:at:)-(PlaybackRequest,_)`` must be
@@ -91,7 +91,7 @@ public final class Gate: Sendable {
     ///
     /// Nothing is recorded where it returns nil.
     public func decideNow(_ request: PlaybackRequest, at now: Timestamp) -> Decision? {
-        decideNow(Question(request, catalogue.find(request.target)), at: now)
+        decideNow(Question(request, catalogue.find(request.target, host: request.host)), at: now)
     }
 
     /// A request, and what was found out about it before.
@@ -176,8 +176,10 @@ public final class Gate: Sendable {
         case .entry(let found): entry = found
         case .unknown: return .decided(refusal(.unknownMedia, .nothing))
         case .invalidPath: return .decided(refusal(.invalidPath, .nothing))
+        case .hostMissing: return .decided(refusal(.hostMissing, .nothing))
         }
         let subject = Decision.Subject(entry: entry, token: nil)
+        guard entry.permits(request.method) else { return .decided(refusal(.methodNotPermitted, subject)) }
         if case .none = entry.protection {
             return .decided(.allow(Decision.Allowance(reason: .unprotected, subject: subject)))
         }
@@ -185,6 +187,10 @@ public final class Gate: Sendable {
         guard let token = request.token, !token.isEmpty else { return .decided(refusal(.tokenMissing, subject)) }
         guard case .resource(let resource, let requestor) = entry.protection else {
             return .decided(refusal(.token(.resourceMismatch), subject))
+        }
+        // A probe must not cost the playback its token, and parts of the media must not be had without it.
+        if request.isPartial, entry.use == .once, !request.method.isProbe {
+            return .decided(refusal(.rangeNotPermitted, subject))
         }
         switch verifier.verify(token.utf8.span, for: resource, requestor: requestor, at: now) {
         case .refused(let refused):
@@ -196,12 +202,12 @@ public final class Gate: Sendable {
             }
             let use = TokenUse(
                 token,
-                forgettable: token.expires.advanced(byMilliseconds: lateLeewayMilliseconds),
                 maximumUses: rules.maximumUses,
                 playbackID: request.playbackID,
-                media: entry.key.text
+                media: request.target.playedName
             )
-            return .use(PendingUse(use: use, subject: subject, isRecorded: entry.use == .once))
+            let isRecorded = entry.use == .once && !request.method.isProbe
+            return .use(PendingUse(use: use, subject: subject, isRecorded: isRecorded))
         }
     }
 
@@ -209,7 +215,8 @@ public final class Gate: Sendable {
     private func decision(_ outcome: UseOutcome?, _ subject: Decision.Subject) -> Decision {
         switch outcome {
         case .recorded: .allow(Decision.Allowance(reason: .verified, subject: subject))
-        case .notRevoked: .allow(Decision.Allowance(reason: .withinTTL, subject: subject))
+        case .notRevoked:
+            .allow(Decision.Allowance(reason: subject.entry?.use == .once ? .probe : .withinTTL, subject: subject))
         case .repeated: .allow(Decision.Allowance(reason: .repeated, subject: subject))
         case .usedUp: refusal(.tokenAlreadyUsed, subject)
         case .revoked(.token): refusal(.tokenRevoked, subject)
@@ -249,11 +256,6 @@ public final class Gate: Sendable {
             )
         )
         return decision
-    }
-
-    private var lateLeewayMilliseconds: Int64 {
-        let (seconds, attoseconds) = verifier.policy.lateLeeway.components
-        return seconds * 1000 + attoseconds / 1_000_000_000_000_000
     }
 }
 

@@ -16,12 +16,44 @@ public struct PlaybackRequest: Hashable, Sendable {
 
     /// What is to be played.
     public var target: Target
+    /// The host that the client asked for, in the form of ``HostName``; nil if it is not known. Entries that name hosts
+    /// are found with it.
+    public var host: Substring?
+    /// The method of the client's request; a playback that a backend starts counts as a GET.
+    public var method: Method = .get
+    /// Whether the client asks for a part of the media: a `Range` that is not the whole.
+    public var isPartial = false
     /// The media token as transmitted, if there is one. A part of a larger text costs no copy.
     public var token: Substring?
     /// What names this start of a playback, so that a second request for it gets the answer of the first.
     public var playbackID: String?
     /// Who asks, as far as is known. Never decides anything.
     public var client: Client
+
+    /// A method of HTTP, as far as entries of the catalogue can permit it.
+    ///
+    /// Source: RFC 9110 §9.
+    public enum Method: String, Hashable, Sendable, CaseIterable {
+        /// Fetches the media.
+        case get = "GET"
+        /// Fetches what is known of the media without the media: never consumes a token.
+        case head = "HEAD"
+        /// Asks what may be asked, such as a CORS preflight: never consumes a token.
+        case options = "OPTIONS"
+        /// Sends something, such as a request for a licence.
+        case post = "POST"
+        /// Replaces the media.
+        case put = "PUT"
+        /// Changes the media.
+        case patch = "PATCH"
+        /// Removes the media.
+        case delete = "DELETE"
+        /// Any other method, such as PURGE. No entry permits it.
+        case other = ""
+
+        /// Whether a request of this method carries no media to the client, and so starts no playback.
+        var isProbe: Bool { self == .head || self == .options }
+    }
 
     /// Facts about who asks, for the log.
     public struct Client: Hashable, Sendable {
@@ -41,8 +73,15 @@ public struct PlaybackRequest: Hashable, Sendable {
     }
 
     /// Makes a request.
-    public init(_ target: Target, token: String?, playbackID: String? = nil, client: Client = Client()) {
+    public init(
+        _ target: Target,
+        host: String? = nil,
+        token: String?,
+        playbackID: String? = nil,
+        client: Client = Client()
+    ) {
         self.target = target
+        self.host = host.map { $0[...] }
         self.token = token.map { $0[...] }
         self.playbackID = playbackID
         self.client = client

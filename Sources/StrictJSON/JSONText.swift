@@ -52,7 +52,8 @@ package enum JSONText: Sendable {
         bytes += close.utf8
     }
 
-    /// RFC 8259 §7. DEL and the separators of lines are escaped too, so that a line stays one on every terminal.
+    /// RFC 8259 §7. DEL, the separators of lines and the controls of text direction are escaped too, so that a line stays
+    /// one on every terminal, and reads in the order of its bytes.
     package static func write(_ text: String, to bytes: inout [UInt8]) {
         bytes += "\"".utf8
         // Nearly all text is plain: it is copied in one go.
@@ -68,12 +69,25 @@ package enum JSONText: Sendable {
             case "\n": bytes += "\\n".utf8
             case "\r": bytes += "\\r".utf8
             case "\t": bytes += "\\t".utf8
-            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
+            case _ where scalar.isLineControl:
                 let digits = String(scalar.value, radix: 16)
                 bytes += "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8
             default: bytes += String(scalar).utf8
             }
         }
         bytes += "\"".utf8
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether this starts a line, moves the cursor, or changes the direction of the text that follows.
+    ///
+    /// Source: Unicode Standard Annex 9, §2.
+    package var isLineControl: Bool {
+        switch value {
+        case 0...0x1F, 0x7F...0x9F, 0x2028, 0x2029: true
+        case 0x61C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
+        default: false
+        }
     }
 }

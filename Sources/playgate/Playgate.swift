@@ -15,7 +15,8 @@ struct Playgate: AsyncParsableCommand {
             Verifies the short-lived, signed media tokens of TV providers' entitlement services, matches the resources \
             that they are good for, and runs the gate that player backends ask before they serve.
 
-            Exit codes: 0 yes, 1 refused, 2 could not run, 64 wrong usage.
+            Exit codes: 0 yes, 1 refused, 2 could not run, 64 wrong usage. Where a command answers in JSON, 2 comes with \
+            an object that has a code (error) and a message.
             """,
         version: "playgate \(GateVersion.current)",
         subcommands: [

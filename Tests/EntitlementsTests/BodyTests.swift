@@ -407,12 +407,27 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
         ("<play \((0..<200_000).map { "a\($0)=''" }.joined(separator: " "))/>", .malformed),
         ("<play><requestor>a</requestor><requestor>b</requestor></play>", .unexpected),
         ("<play><userId>&secret;</userId></play>", .malformed),
+        (handedOut("TNT<!-- -->Sports"), .malformed), (handedOut("TNT<?a?><![CDATA[Sports]]>"), .malformed),
+        (handedOut("TNT<a/>Sports"), .malformed), (handedOut("TNT<a/>"), .malformed),
+        (handedOut("T") + "<!--", .malformed),
         ("<play>\(String(repeating: "<a/>", count: 60_000))</play>", .malformed),
         (
             "<play><expires>1.5</expires><mvpdId>m</mvpdId><requestor>r</requestor><resource>t</resource>"
                 + "<serializedToken>s</serializedToken><userId>u</userId></play>", .unexpected
         ),
     ]
+
+    private static func handedOut(_ resource: String) -> String {
+        "<play><expires>1</expires><mvpdId>m</mvpdId><requestor>r</requestor><resource>\(resource)</resource>"
+            + "<serializedToken>s</serializedToken><userId>u</userId></play>"
+    }
+
+    /// A text is what it is in every reader, or refused: comments beside it and CDATA sections change nothing.
+    @Test(arguments: ["TNTSports", "TNT<![CDATA[Sports]]>", "<!-- a -->TNTSports<?b?>", "TNT&#83;ports"])
+    func `but not in XML of another spelling`(resource: String) throws {
+        let document = "<!-- a -->" + Self.handedOut(resource).replacing("<mvpdId>", with: "\n<!-- b --> <mvpdId>")
+        #expect(try HandedOutToken(xml: [UInt8](document.utf8)).resource == "TNTSports")
+    }
 
     @Test(arguments: xml.indices) func `in XML`(index: Int) {
         let (document, code) = Self.xml[index]

@@ -175,6 +175,60 @@ import Testing
         }
     }
 
+    // MARK: Web pages
+
+    /// Requests that a page in an operator's browser can make, and those of tools and of the listener's own page.
+    @Test(
+        arguments: [
+            ("POST", "/reload", "localhost", [:], 403),
+            ("POST", "/reload", "localhost", ["Content-Type": "text/plain"], 403),
+            ("POST", "/reload", "127.0.0.1:9090", ["Origin": "http://evil.example"], 403),
+            ("POST", "/reload", "127.0.0.1:9090", ["Origin": "null"], 403),
+            ("POST", "/reload", "127.0.0.1:9090", ["Origin": "http://evil.example", "X-Playgate-Request": "1"], 403),
+            ("POST", "/reload", "127.0.0.1:9090", ["Sec-Fetch-Site": "cross-site", "X-Playgate-Request": "1"], 403),
+            ("POST", "/reload", "127.0.0.1:9090", ["Sec-Fetch-Site": "same-site"], 403),
+            ("POST", "/reload", "127.0.0.1:9090", ["Origin": "http://127.0.0.1:9090"], 200),
+            ("POST", "/reload", "127.0.0.1:9090", ["X-Playgate-Request": "1"], 200),
+            ("POST", "/reload", "gate.internal:9090", ["X-Playgate-Request": "1"], 200),
+            ("POST", "/reload", "rebound.example", ["X-Playgate-Request": "1"], 403),
+            ("GET", "/config", "rebound.example", [:], 403), ("GET", "/metrics", "rebound.example:9090", [:], 403),
+            ("GET", "/metrics", "localhost.evil.example", [:], 403),
+            ("GET", "/metrics", "127.0.0.1.evil.example", [:], 403),
+            ("GET", "/metrics", "", [:], 403), ("GET", "/metrics", "localhost, evil.example", [:], 403),
+            ("GET", "/metrics", "LOCALHOST:9090", [:], 200), ("GET", "/metrics", "[::1]:9090", [:], 200),
+            ("GET", "/metrics", "10.1.2.3", [:], 200), ("GET", "/metrics", "Gate.Internal", [:], 200),
+            ("DELETE", "/metrics", "localhost", [:], 403),
+        ] as [(String, String, String, [String: String], Int)]
+    )
+    func `answers no page of another site, nor a name that is not its own`(
+        method: String,
+        path: String,
+        host: String,
+        headers: [String: String],
+        status: Int
+    ) async throws {
+        let configuration = RunningGate.configuration()
+            .replacing(
+                "admin: { listen: \"127.0.0.1:0\" }",
+                with: "admin: { listen: \"127.0.0.1:0\", hosts: [gate.internal] }"
+            )
+        try await RunningGate.with(configuration) { (gate) throws in
+            let answer = try HTTPConnection(gate.admin).request(method, path, headers: headers, host: host)
+            #expect(answer.status == status, "\(answer)")
+            if status == 403 { #expect(answer.json["error"] != nil) }
+        }
+    }
+
+    @Test func `is asked by any name on a unix socket, which no browser reaches`() async throws {
+        let folder = try TemporaryFolder()
+        let socket = "unix:\(folder.file("admin.sock"))"
+        let configuration = RunningGate.configuration()
+            .replacing("admin: { listen: \"127.0.0.1:0\" }", with: "admin: { listen: \"\(socket)\" }")
+        try await RunningGate.with(configuration) { (gate) throws in
+            #expect(try HTTPConnection(socket).request("POST", "/reload", host: "gate").status == 200)
+        }
+    }
+
     // MARK: Overload
 
     @Test func `refuses at once what is beyond its limit`() async throws {

@@ -110,7 +110,7 @@ import Testing
 }
 
 /// Lets this process, and those that it starts, have as many files open; false where it may not.
-private func raiseFileLimit(to number: rlim_t) -> Bool {
+func raiseFileLimit(to number: rlim_t) -> Bool {
     let resource = __rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue))
     var limit = rlimit()
     unsafe getrlimit(resource, &limit)

@@ -13,15 +13,25 @@ enum EdgeProxy: String, CaseIterable {
     case varnish
     case trafficserver
 
-    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("docs/edges")
+    private static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    /// A file of this repository.
+    static func file(_ name: String) throws -> String {
+        try String(contentsOf: repository.appendingPathComponent(name), encoding: .utf8)
+    }
+
+    /// The places of tokens, as the example and the pages print them.
+    static let tokens: Result<String, any Error> = Result {
+        let printed = try file("docs/edges/README.md").split(separator: "\n").first { $0.hasPrefix("  tokens: ") }
+        let line = String(try #require(printed).dropFirst("  ".count))
+        try #require(try file("examples/gate.yaml").contains("#   \(line)\n"), "the example prints other places")
+        return line
+    }
 
     /// The block of the edge's page that is marked as `kind`, with what is the same on all pages replaced.
     fileprivate func block(_ kind: String, _ folder: TemporaryFolder, gate: String, origin: Int) throws -> String {
-        let page = try String(
-            contentsOf: Self.folder.appendingPathComponent("\(rawValue).md"),
-            encoding: .utf8
-        )
+        let page = try Self.file("docs/edges/\(rawValue).md")
         let start = try #require(page.range(of: "```\(kind)\n")).upperBound
         let end = try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound
         return String(page[start..<end])
@@ -68,30 +78,58 @@ enum EdgeProxy: String, CaseIterable {
 }
 
 extension EdgeProxy {
-    /// Runs `body` with a gate, and this edge in front of it; nothing where it is not installed.
-    func withGate(_ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void) async throws {
+    /// Runs `body` with a gate, and this edge in front of it; nothing where it is not installed. Tokens come where the
+    /// pages say; with `segment`, in segments that begin so too.
+    ///
+    /// - Parameters:
+    ///   - edge: More of the gate's `edge` section.
+    ///   - replacing: Changes of the edge's page.
+    func withGate(
+        segment: String? = nil,
+        catalogue: String = catalogue,
+        edge: String = "",
+        replacing: [String: String] = [:],
+        folder: TemporaryFolder? = nil,
+        _ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void
+    ) async throws {
         guard isInstalled else { return }
-        let folder = try TemporaryFolder()
+        let folder = try folder ?? TemporaryFolder()
         let listen = asksOverTCP ? "127.0.0.1:0" : "unix:\(folder.file("edge.sock"))"
+        var tokens = try Self.tokens.get()
+        if let segment { tokens = tokens.replacing("]", with: ", { segment: \"\(segment)\" }]") }
         let configuration = RunningGate.configuration(
             """
             use: { memory: { capacity: 1000 } }
-            edge: { listen: "\(listen)", tokens: [{ query: token }, { cookie: media_token }] }
+            edge: { listen: "\(listen)", \(tokens)\(edge) }
             """,
-            catalogue: """
-                    - { path: /live/seg/, resource: TNT, use: within-ttl }
-                    - { path: /live/free/, protected: false }
-                """
+            catalogue: catalogue
         )
         try await RunningGate.with(configuration) { (gate) throws in
             let address = asksOverTCP ? gate.edge : folder.file("edge.sock")
-            try body(gate, try RunningEdge(self, folder, gate: address))
+            let options = RunningEdge.Options(hasSegments: segment != nil, replacing: replacing)
+            try body(gate, try RunningEdge(self, folder, gate: address, options))
         }
     }
+
+    /// What edges ask about, beside `/live/tnt/`.
+    static let catalogue = """
+            - { path: /live/seg/, resource: TNT, use: within-ttl }
+            - { path: /live/free/, protected: false }
+        """
 }
 
 /// An edge that runs, in a folder of its own.
 final class RunningEdge {
+    /// What differs from the edge's page.
+    struct Options {
+        /// Whether it waits longer for the gate than its page says: other tests may hold all cores.
+        var isPatient = true
+        /// Whether it takes tokens out of paths, as its page says.
+        var hasSegments = false
+        /// Changes of the text of the page.
+        var replacing: [String: String] = [:]
+    }
+
     let origin: RecordingOrigin
     private let program: Program
     /// Where players connect.
@@ -99,11 +137,11 @@ final class RunningEdge {
 
     /// - Parameters:
     ///   - gate: Where the gate is: the path of a socket, or an address.
-    ///   - isPatient: Whether it waits longer for the gate than its page says: other tests may hold all cores.
-    init(_ edge: EdgeProxy, _ folder: TemporaryFolder, gate: String, isPatient: Bool = true) throws {
+    ///   - options: What differs from the page.
+    init(_ edge: EdgeProxy, _ folder: TemporaryFolder, gate: String, _ options: Options = Options()) throws {
         origin = try RecordingOrigin()
         let executable = try #require(edge.executable, "\(edge) is not installed: run scripts/setup test")
-        let page = EdgePage(edge: edge, folder: folder, gate: gate, origin: origin.port, isPatient: isPatient)
+        let page = EdgePage(edge: edge, folder: folder, gate: gate, origin: origin.port, options: options)
         let start = try page.start()
         let program = try Program(executable, start.arguments, log: folder.file("\(edge).log"))
         (self.program, address) = (program, start.address)
@@ -132,7 +170,7 @@ private struct EdgePage {
     let folder: TemporaryFolder
     let gate: String
     let origin: Int
-    let isPatient: Bool
+    let options: RunningEdge.Options
 
     private var socket: String { folder.file("edge-players.sock") }
 
@@ -149,17 +187,26 @@ private struct EdgePage {
     /// The block that is marked as `kind`, where `brief` waits are `long` for who is patient.
     private func block(_ kind: String, waiting brief: String = "", _ long: String = "") throws -> String {
         let text = try edge.block(kind, folder, gate: gate, origin: origin)
-        guard isPatient, !brief.isEmpty else { return text }
+        guard options.isPatient, !brief.isEmpty else { return text }
         try #require(text.contains(brief), "the page of \(edge) waits in another way")
         return text.replacing(brief, with: long)
     }
 
     private func nginx() throws -> Start {
         var text = try block("nginx", waiting: "_timeout 300ms", "_timeout 10s")
-            .replacing("/run/playgate-example", with: folder.path)
+        for (printed, other) in options.replacing {
+            try #require(text.contains(printed), "the page of nginx prints something else")
+            text = text.replacing(printed, with: other)
+        }
+        text = text.replacing("/run/playgate-example", with: folder.path)
             .replacing("listen 127.0.0.1:8088", with: "listen unix:\(socket)")
             .replacing("worker_processes auto;", with: "worker_processes 1; daemon off;")
         if getuid() == 0 { text = "user root;\n" + text }
+        if options.hasSegments {
+            let line = "            auth_request /_gate;\n"
+            try #require(text.contains(line))
+            text = text.replacing(line, with: try block("nginx-segment") + line)
+        }
         for name in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
             text = text.replacing("access_log off;", with: "access_log off; \(name)_temp_path \(folder.file(name));")
         }
@@ -184,7 +231,11 @@ private struct EdgePage {
 
     private func varnish() throws -> Start {
         let text = try block("vcl", waiting: "_timeout = 300ms", "_timeout = 10s")
-        let file = try folder.write("playgate.vcl", text)
+        let strip = try folder.write("playgate-strip.vcl", try EdgeProxy.file("examples/playgate-strip.vcl"))
+        let file = try folder.write(
+            "playgate.vcl",
+            text.replacing("/etc/varnish/playgate-strip.vcl", with: strip)
+        )
         let work = folder.file("varnish")
         let arguments = ["-F", "-j", "none", "-n", work, "-a", socket, "-f", file, "-s", "malloc,16m"]
         return (arguments, "unix:\(socket)")
@@ -206,8 +257,10 @@ private struct EdgePage {
         ]
         let layout = try folder.write("trafficserver/runroot.yaml", places.joined(separator: "\n") + "\n")
         var remap = try block("remap", waiting: "connect_attempts_timeout=1", "connect_attempts_timeout=20")
-        if isPatient { remap = remap.replacing("activity_timeout_out=1", with: "activity_timeout_out=20") }
+        if options.isPatient { remap = remap.replacing("activity_timeout_out=1", with: "activity_timeout_out=20") }
+        remap = remap.replacing("/etc/trafficserver", with: "\(root)/etc")
         try folder.write("trafficserver/etc/remap.config", remap)
+        try folder.write("trafficserver/etc/playgate.lua", try block("lua"))
         try folder.write("trafficserver/etc/playgate.config", try block("header-rewrite"))
         let records =
             try block("records").replacing("STRING 8088", with: "STRING \(port):ip-in=127.0.0.1")

@@ -82,6 +82,63 @@ import Testing
         }
     }
 
+    @Test func `closes on a client that does not finish its second request either`() async throws {
+        try await RunningGate.with(Self.limits("requestTimeout: 300ms, idleTimeout: 1h")) { (gate) throws in
+            let connection = try gate.connect()
+            #expect(try connection.request("GET", "/v1/codes").status == 200)
+            try connection.send("GET /v1/codes HTTP/1.1\r\nHost: g\r\nX: ")
+            #expect(connection.isClosedByPeer())
+        }
+    }
+
+    @Test func `asks for the key before the body, and reads none of what is refused`() async throws {
+        let keys = "  keys: [{ name: a, sha256: \"\(String(repeating: "0", count: 64))\", scopes: [playback] }]\n"
+        try await RunningGate.with(RunningGate.configuration(api: keys)) { (gate) throws in
+            let json = "Content-Type: application/json\r\nContent-Length: 50000\r\nExpect: 100-continue\r\n"
+            for (line, more, status) in [
+                ("POST /v1/playback/batch", json, 401),
+                ("POST /v1/playback", "\(json)Authorization: Bearer x\r\n", 401),
+                ("POST /v1/nothing", json, 404), ("PUT /v1/playback", json, 405), ("GET /v1/codes", json, 200),
+            ] {
+                let connection = try gate.connect()
+                try connection.send("\(line) HTTP/1.1\r\nHost: g\r\n\(more)\r\n")
+                // Not 100: the body is not wanted.
+                #expect(try connection.response().status == status, "\(line)")
+            }
+        }
+    }
+
+    /// Malformed bytes behind a request end the connection, and take no answer with them.
+    @Test(arguments: ["\u{1}", "x x x\r\n\r\n", "GET / HTTP/1.1\r\n\u{2}: x\r\n\r\n"])
+    func `answers what came before malformed bytes`(garbage: String) async throws {
+        try await RunningGate.with { (gate) throws in
+            for last in ["", "Connection: close\r\n"] {
+                let connection = try gate.connect()
+                let request = "GET /v1/codes/expired HTTP/1.1\r\nHost: g\r\n"
+                try connection.send("\(request)\r\n\(request)\(last)\r\n\(garbage)")
+                for _ in 0..<2 { #expect(try connection.response().status == 200) }
+                #expect(connection.isClosedByPeer())
+            }
+        }
+    }
+
+    @Test func `gives a client that reads nothing no more answers than it takes, and all in order when it does`()
+        async throws
+    {
+        try await RunningGate.with { (gate) throws in
+            let connection = try gate.connect()
+            let paths = (0..<30).map { $0.isMultiple(of: 3) ? "/openapi.yaml" : "/v1/codes/expired" }
+            try connection.send(paths.map { "GET \($0) HTTP/1.1\r\nHost: g\r\n\r\n" }.joined())
+            for path in paths {
+                let answer = try connection.response()
+                #expect(answer.status == 200 && answer.body.hasPrefix("openapi") == (path == "/openapi.yaml"))
+            }
+            try connection.send("GET /openapi.yaml HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n")
+            #expect(try connection.response().body.hasPrefix("openapi"))
+            #expect(connection.isClosedByPeer())
+        }
+    }
+
     @Test func `answers a body that is too large before it comes, and closes`() async throws {
         try await RunningGate.with(Self.limits("bodyBytes: 1024, requestTimeout: 10m, idleTimeout: 1h")) {
             (gate) throws in
@@ -155,7 +212,7 @@ import Testing
     }
 
     @Test func `lets no more connections in than it may`() async throws {
-        try await RunningGate.with(Self.limits("connections: 2")) { (gate) throws in
+        try await RunningGate.with(Self.limits("connections: 2, connectionsPerPeer: 2")) { (gate) throws in
             let first = try gate.connect()
             #expect(try first.request("GET", "/v1/codes").status == 200)
             let second = try gate.connect()

@@ -21,7 +21,7 @@ import Testing
             let token = try gate.token()
             for _ in 0..<5 { #expect(try nginx.get("/live/seg/1?token=\(token)").status == 200) }
             #expect(try checks() == 1)
-            let cookie = ["Cookie": "media_token=\(token)"]
+            let cookie = ["Cookie": "media-token=\(token)"]
             for _ in 0..<2 { #expect(try nginx.get("/live/seg/1", cookie).status == 200) }
             #expect(try checks() == 2)
             #expect(try nginx.get("/live/seg/1").status == 401)

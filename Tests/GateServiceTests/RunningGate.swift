@@ -116,8 +116,12 @@ final class RunningGate: Sendable {
         try connect().request("GET", path, headers: headers)
     }
 
-    func admin(_ method: String, _ path: String) throws -> HTTPConnection.Response {
-        try HTTPConnection(admin).request(method, path)
+    func admin(
+        _ method: String,
+        _ path: String,
+        headers: [String: String] = ["X-Playgate-Request": "test"]
+    ) throws -> HTTPConnection.Response {
+        try HTTPConnection(admin).request(method, path, headers: headers, host: "localhost")
     }
 
     /// A playback of `media`, or of `path`.

@@ -14,18 +14,23 @@ final class ServedGate: Sendable {
 
     /// Starts a gate in `folder` and waits until it listens.
     ///
-    /// - Parameter descriptor: What it inherits as its number 3.
+    /// - Parameters:
+    ///   - descriptor: What it inherits as its number 3.
+    ///   - memory: How many bytes of data it may have, if that is limited (`prlimit --data`).
     init(
         _ folder: TemporaryFolder,
         _ configuration: String,
         name: String = "gate",
-        keeping descriptor: Int32? = nil
+        keeping descriptor: Int32? = nil,
+        memory: Int? = nil
     ) throws {
         self.folder = folder
         try folder.write("signer.pem", try GateSample.current.get().keys.signerCertificate)
         let file = try folder.write("\(name).yaml", configuration)
         let log = folder.file("\(name)-\(UUID().uuidString).log")
-        program = try Program(Program.built("playgate"), ["serve", "--config", file], log: log, keeping: descriptor)
+        var command = [Program.built("playgate"), "serve", "--config", file]
+        if let memory, let limiter = Program.installed("prlimit") { command = [limiter, "--data=\(memory)"] + command }
+        program = try Program(command[0], Array(command.dropFirst()), log: log, keeping: descriptor)
         let program = program
         let listeners = configuration.contains("edge: {") ? 3 : 2
         guard eventually({ program.output.components(separatedBy: "\"listening\"").count > listeners }) else {
@@ -44,7 +49,8 @@ final class ServedGate: Sendable {
     var api: String { addresses["api"] ?? "" }
 
     func admin(_ method: String, _ path: String) throws -> HTTPConnection.Response {
-        try HTTPConnection(addresses["admin"] ?? "").request(method, path)
+        let headers = ["X-Playgate-Request": "test"]
+        return try HTTPConnection(addresses["admin"] ?? "").request(method, path, headers: headers, host: "localhost")
     }
 
     /// The value of a metric, by its name with its labels.

@@ -163,6 +163,25 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         }
     }
 
+    @Test(arguments: StoreKind.present)
+    func `keeps a revocation for requests whose time is behind that of others`(kind: StoreKind) async throws {
+        try await kind.with { (first, second) async throws in
+            let use = try Self.use(1)
+            let word = { (before: Int64, ends: Int64) in
+                let issuedBefore = use.token.timeIssued.adding(seconds: before)
+                let subject = Revocation.Subject.session(guid: use.token.userSessionGUID, issuedBefore: issuedBefore)
+                return Revocation(subject, expires: Self.now.adding(seconds: ends))
+            }
+            try await first.revoke(word(1, 60), at: Self.now)
+            let ahead = Self.now.adding(seconds: 170)
+            for number in 2...3 { #expect(try await second.record(try Self.use(number), at: ahead) == .recorded) }
+            #expect(try await first.record(use, at: Self.now.adding(seconds: 60)) == .revoked(.session))
+            // A weaker word on the same session takes nothing back.
+            try await second.revoke(word(-10, 600), at: ahead)
+            #expect(try await first.record(use, at: Self.now.adding(seconds: 60)) == .revoked(.session))
+        }
+    }
+
     @Test(arguments: [StoreKind.memory, .sqlite])
     func `lets a revocation end`(kind: StoreKind) async throws {
         try await kind.with { (store, _) async throws in
@@ -188,7 +207,48 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
             #expect(try await store.record(try GateSample.use(number, issued: later), at: later) == .recorded)
             try await store.check()
         }
-        #expect(try await store.record(use, at: GateSample.time.adding(seconds: 1000)) == .recorded)
+        #expect(try rows(of: path, in: folder, "SELECT count(*) FROM use WHERE forgettable < 1925115645000") == "0")
+        #expect(try rows(of: path, in: folder, "SELECT count(*) FROM use") == "2")
+        // What was swept is not taken for new, whatever the time.
+        #expect(try await store.record(use, at: GateSample.time.adding(seconds: 1000)) == .usedUp)
+        #expect(try await store.record(use, at: GateSample.time) == .usedUp)
+    }
+
+    /// A file as the first version made it: uses were kept by the late leeway of their time.
+    @Test func `keeps what is in a file of before for as long as leeways may be raised to`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("uses.sqlite")
+        let use = try GateSample.use(1)
+        let expires = use.token.expires.millisecondsSince1970
+        _ = try rows(
+            of: path,
+            in: folder,
+            """
+            CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+            INSERT INTO grdb_migrations VALUES ('1: uses and revocations');
+            CREATE TABLE use (token BLOB NOT NULL, number INTEGER NOT NULL, playback INTEGER,
+                forgettable INTEGER NOT NULL, PRIMARY KEY (token, number)) WITHOUT ROWID;
+            CREATE INDEX use_forgettable ON use (forgettable);
+            CREATE TABLE revocation (subject BLOB NOT NULL PRIMARY KEY, issuedBefore INTEGER NOT NULL,
+                expires INTEGER NOT NULL) WITHOUT ROWID;
+            INSERT INTO use VALUES (x'\(use.token.fingerprint.hexadecimal)', 0, NULL, \(expires));
+            """
+        )
+        let store = try SQLiteUseStore(path: path)
+        let late = use.token.expires.adding(seconds: 119)
+        for number in 2...3 {
+            #expect(try await store.record(try GateSample.use(number, issued: late), at: late) == .recorded)
+        }
+        #expect(try await store.record(use, at: late) == .usedUp)
+        #expect(try rows(of: path, in: folder, "SELECT min(forgettable) FROM use") == "\(expires + 120_000)")
+    }
+
+    /// What the database at `path` answers.
+    private func rows(of path: String, in folder: TemporaryFolder, _ statement: String) throws -> String {
+        let program = try #require(Program.installed("sqlite3"), "sqlite3 is not installed; run scripts/setup test")
+        let query = try Program(program, [path, statement], log: folder.file(UUID().uuidString))
+        #expect(query.waitUntilExit() == 0, "\(query.output)")
+        return query.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     @Test(arguments: ["no such folder/uses.sqlite", "", "text"])
@@ -277,8 +337,8 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
             #expect(try await store.record(use, at: Self.now) == .recorded)
             let key = "playgate:use:\(use.token.fingerprint.hexadecimal):1"
             let left = try Self.command(redis, "PTTL \(key)").split(separator: ":").last.flatMap { Int($0) } ?? 0
-            // The token's seven minutes, and two more for clocks.
-            #expect((530_000...540_000).contains(left))
+            // The token's seven minutes, two for late leeways, two for clocks, and one more.
+            #expect((710_000...720_000).contains(left))
         }
         server.signal(SIGTERM)
     }

@@ -48,10 +48,15 @@ package struct GateSample: Sendable {
     }
 
     /// A verifier that trusts the trusted issuer.
-    package static func verifier(requestors: [String] = ["REF30"]) throws -> Verifier {
+    package static func verifier(requestors: [String] = ["REF30"], lateLeeway: Duration = .zero) throws -> Verifier {
         let pem = try trusted.get().keys.signerCertificate
         let trust = try TrustStore([.pem(pem, name: "signer")], at: time)
-        return Verifier(trust: trust, policy: try VerificationPolicy(requestors: requestors))
+        return Verifier(trust: trust, policy: try VerificationPolicy(requestors: requestors, lateLeeway: lateLeeway))
+    }
+
+    /// What a token of the trusted issuer says. Stores take verified tokens for granted; the time of the keys does not matter.
+    package static func content(_ claims: TokenClaims, at issued: Timestamp) throws -> MediaToken {
+        try UnverifiedToken(reading: try trusted.get().issuer.issue(claims, at: issued).raw).content
     }
 
     /// What a store is told of the use of a token of its own for each `number`.
@@ -62,11 +67,8 @@ package struct GateSample: Sendable {
         mvpd: String = "SandboxMVPD",
         issued: Timestamp = time
     ) throws -> TokenUse {
-        let claims = claims(mvpd: mvpd, session: "session-\(number)")
-        let token = try trusted.get().issuer.issue(claims, at: issued).raw
-        // Stores take verified tokens for granted; the time of the keys does not matter here.
-        let known = try UnverifiedToken(reading: token).content
-        return TokenUse(known, forgettable: known.expires, maximumUses: maximumUses, playbackID: playbackID, media: "m")
+        let known = try content(claims(mvpd: mvpd, session: "session-\(number)"), at: issued)
+        return TokenUse(known, maximumUses: maximumUses, playbackID: playbackID, media: "m")
     }
 }
 

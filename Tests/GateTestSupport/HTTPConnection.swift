@@ -28,8 +28,10 @@ package final class HTTPConnection {
         package var code: String? { json["code"] as? String }
     }
 
-    /// Connects to `HOST:PORT` of this machine, or `unix:PATH`.
-    package init(_ address: String) throws {
+    /// Connects to `ADDRESS:PORT` (of IPv4; anything else is loopback), or `unix:PATH`.
+    ///
+    /// - Parameter receiveBuffer: How many bytes the system keeps for a client that does not read.
+    package init(_ address: String, receiveBuffer: Int32? = nil) throws {
         if address.hasPrefix("unix:") {
             socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             var name = sockaddr_un()
@@ -53,6 +55,9 @@ package final class HTTPConnection {
             name.sin_family = sa_family_t(AF_INET)
             name.sin_port = port.bigEndian
             name.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            let host = address.prefix { $0 != ":" }
+            if host != "0.0.0.0" { unsafe _ = inet_pton(AF_INET, String(host), &name.sin_addr) }
+            if var receiveBuffer { unsafe setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
             let result = unsafe withUnsafePointer(to: &name) { name in
                 unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                     unsafe connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
@@ -84,6 +89,28 @@ package final class HTTPConnection {
             guard count > 0 else { throw Failure(reason: "cannot send: \(errno)", isTimeout: errno == EAGAIN) }
             sent += count
         }
+    }
+
+    /// Sends as many of `bytes` as the system takes at once.
+    ///
+    /// - Returns: How many.
+    @discardableResult
+    package func sendWhatFits(_ bytes: [UInt8]) throws -> Int {
+        var sent = 0
+        while sent < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes { bytes in
+                unsafe Glibc.send(
+                    socket,
+                    bytes.baseAddress.map { unsafe $0 + sent },
+                    bytes.count - sent,
+                    Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+                )
+            }
+            if count < 0, errno == EAGAIN || errno == EWOULDBLOCK { break }
+            guard count > 0 else { throw Failure(reason: "cannot send: \(errno)") }
+            sent += count
+        }
+        return sent
     }
 
     /// Closes the end that sends.

@@ -40,6 +40,13 @@ package final class RedisServer: Sendable {
         return server
     }
 
+    /// Removes all keys.
+    package func flush() throws {
+        let connection = try HTTPConnection("unix:\(socket)")
+        try connection.send("FLUSHALL\r\n")
+        _ = try connection.line()
+    }
+
     package struct NotInstalled: Error {}
     package struct NotStarted: Error { let log: String }
 }

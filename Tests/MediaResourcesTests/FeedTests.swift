@@ -108,6 +108,23 @@ import Testing
         #expect(next.mediaID == "after" && next.line == 5)
     }
 
+    @Test(arguments: [1, 2, 297, 298, 299, 300, 301, 302, 1000])
+    func `has line ends of one byte in CDATA, wherever its chunks and libxml2's pieces end`(size: Int) throws {
+        for count in 295...305 {
+            let text = String(repeating: "x", count: count) + "\r\n" + String(repeating: "y\r", count: 400) + "\n."
+            let feed =
+                "<rss><channel><title>T</title><item><guid>1</guid><title><![CDATA[\(text)]]></title></item></channel></rss>"
+            let (items, error) = read(Array(feed.utf8), piece: size)
+            #expect(error == nil)
+            guard case .entry(let entry) = try #require(items.first) else {
+                Issue.record("refused")
+                continue
+            }
+            let expected = String(repeating: "x", count: count) + "\n" + String(repeating: "y\n", count: 400) + "."
+            #expect(entry.resource.itemTitle == expected)
+        }
+    }
+
     @Test func `needs its channel before its items, or from outside`() {
         let late =
             "<rss><channel><item><guid>1</guid></item><title>TNT</title><item><guid>2</guid></item></channel></rss>"
@@ -190,6 +207,35 @@ import Testing
                 continue
             }
             #expect(entry.resource.channel == "café")
+        }
+    }
+
+    /// Start tags over many lines, in several encodings and pieces.
+    @Test(arguments: [1, 2, 5, 100, 65_536, Int.max])
+    func `gives the line on which a tag begins`(piece: Int) throws {
+        let tags = [
+            "<item>", "<item\n>", "<item\n\n a='1'\r\n\tb=\"2\"\n>", "<item a='\n>\n'\n b='&#10;&gt;&amp;'>",
+            "<item\n xmlns:x='urn:a\nb'\n x:a='1'>", "<!-- <item\n> --><item\n a='1'>",
+            "<![CDATA[<\n]]>\n<item\na='<!--\n-->'>".replacing("'<", with: "'&lt;"),
+            "<?pi <\n?><item a='\(String(repeating: "long\n", count: 100))'>", "text\n\n<item  >",
+        ]
+        var feed = "<?xml version='1.0'?>\n<rss\n><channel\n><title\n>é</title>"
+        var expected: [Int] = []
+        for index in 0..<60 {
+            let tag = tags[index * 7 % tags.count]
+            let start = tag.replacing("<!-- <item", with: "<!-- <####").ranges(of: "<item").first?.lowerBound
+            let before = try tag[..<#require(start)]
+            expected.append((feed + before).utf8.count { $0 == 0xA } + 1)
+            feed += tag + "<guid\n>\(index)</guid\n></item\n>" + (index.isMultiple(of: 2) ? "\n" : "<x\n/>")
+        }
+        feed += "</channel></rss>"
+        var wide: [UInt8] = [0xFF, 0xFE]
+        for unit in feed.utf16 { wide += [UInt8(truncatingIfNeeded: unit), UInt8(unit >> 8)] }
+        for bytes in [Array(feed.utf8), wide] {
+            let (items, error) = read(bytes, piece: piece)
+            #expect(error == nil)
+            let lines = items.map { if case .entry(let entry) = $0 { entry.line } else { 0 } }
+            #expect(lines == expected)
         }
     }
 

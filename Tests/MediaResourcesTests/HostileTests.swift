@@ -106,6 +106,10 @@ import Testing
             try MediaResource("<rss>\n<channel><title>T</title>\n<title>T</title></channel></rss>")
         }
         #expect(second?.line == 3)
+        let spread = #expect(throws: ResourceError.self) {
+            try MediaResource("<rss>\n<channel><title>T</title>\n<title\n a='1'\n>T</title></channel></rss>")
+        }
+        #expect(spread?.line == 3)
         #expect(
             second?.description.contains("line 3") == true
                 && second?.description.contains("resource_repeated_element") == true

@@ -38,7 +38,8 @@ import Testing
 
     /// What no field may hold, and how it is written.
     static let malformations = [
-        "a<b", "a<b>c</b>", "<b/>", "a<!-- -->", "<!---->", "<?pi?>", "a<?pi x?>b", "a]]>b", "]]>", "a&b", "a&b;", "&",
+        "a<b", "a<b>c</b>", "<b/>", "a<!-- -->", "<!---->", "<?pi?>", "a<?pi x?>b", "TNT<!-- -->Sports",
+        "TNT<?a?>Sports", "a]]>b", "]]>", "a&b", "a&b;", "&",
         "&;", "&nbsp;", "&AMP;", "&amp", "&#;", "&#x;", "&#X41;", "&#-1;", "&#+65;", "&#65", "&#a;", "&#xG;", "&#0;",
         "&#x0;", "&#1;", "&#x1F;", "&#xD800;", "&#xDFFF;", "&#xFFFE;", "&#xFFFF;", "&#x110000;", "&#1114112;",
         "&#99999999999999999999;", "&#xFFFFFFFFFFFFFFFFF;", "<![CDATA[", "<![CDATA[a", "<![CDATA[a]]", "<![CDATA[a]>",

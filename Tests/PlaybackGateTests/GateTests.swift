@@ -205,9 +205,11 @@ import Testing
         #expect(try await ask("a", 0) == nil)
         #expect(try await ask("b", 10) == nil)
         #expect(try await ask("c", 20) == .useStoreFull)
-        #expect(try await ask("d", 420) == .useStoreFull)
-        #expect(try await ask("e", 422) == nil)
-        #expect(try await ask("f", 423) == .useStoreFull)
+        // The tokens are over at 420 s, but a late leeway that is raised could give them two minutes more.
+        #expect(try await ask("d", 422) == .useStoreFull)
+        #expect(try await ask("e", 540) == .useStoreFull)
+        #expect(try await ask("f", 542) == nil)
+        #expect(try await ask("g", 543) == .useStoreFull)
     }
 
     // MARK: Stores that fail

@@ -41,6 +41,25 @@ import Testing
         #expect(live.count > 100)
     }
 
+    @Test func `forgets a revocation two minutes after its end, and none before`() async throws {
+        let store = MemoryUseStore(capacity: 10)
+        let use = try GateSample.use(1)
+        let end = GateSample.time.adding(seconds: 60)
+        let revoke = { (subject: Revocation.Subject, seconds: Int64) in
+            let now = GateSample.time.adding(seconds: seconds)
+            try await store.revoke(Revocation(subject, expires: max(end, now)), at: now)
+        }
+        try await revoke(.token(use.token.fingerprint), 0)
+        for number in 1..<MemoryUseStore.revocationLimit {
+            try await revoke(.token(try #require(Self.fingerprint(number))), 0)
+        }
+        let other = Revocation.Subject.session(guid: "other", issuedBefore: GateSample.time)
+        await #expect(throws: UseStoreError(.full, "")) { try await revoke(other, 180) }
+        #expect(store.recordNow(use, at: end) == .revoked(.token))
+        try await revoke(other, 181)
+        #expect(store.recordNow(use, at: end) == .recorded)
+    }
+
     @Test func `is full at its capacity and not before`() throws {
         let store = MemoryUseStore(capacity: 20_000)
         let until = GateSample.time.adding(seconds: 420)

@@ -36,6 +36,42 @@ import Testing
         }
     }
 
+    /// Lines longer than the pieces in which a file is read, behind one that moves them about in these.
+    @Test(arguments: [16_385, 40_000, 65_536, 300_000], [0, 65_000])
+    func `keeps the resource of a line whose token is too long`(length: Int, before: Int) throws {
+        let long = String(repeating: "A", count: length)
+        let lines = [
+            (String(repeating: "B", count: before) + "\tTNT", before > 0 ? "token_too_large" : "token_empty"),
+            ("\(long)\tTNT", "token_too_large"), ("\(long)\tTNT\r", "token_too_large"),
+            ("\(long)\t<rss>", "resource_malformed_xml"), ("\(long)\t\(long)", "resource_too_large"),
+            ("\(long)\t", "resource_empty"), ("\(token)\tTBS\t\(long)", "resource_too_large"),
+            ("\(token)\tTNT", "null"), (long, "resource_missing"),
+        ]
+        for ending in ["", "\n"] {
+            let text = lines.map(\.0).joined(separator: "\n") + ending
+            #expect(try run(text, []).reasons == lines.map(\.1))
+            #expect(try run(text).reasons == lines.map(\.1).dropLast() + ["token_too_large"])
+        }
+    }
+
+    /// At the limits themselves, wherever the line is cut, and with either line end.
+    @Test(arguments: [8191, 8192, 8193], ["", "\r", "\rx"])
+    func `takes a resource up to its limit`(length: Int, end: String) throws {
+        let resource = String(repeating: "R", count: length) + end
+        let size = end == "\r" ? length : resource.utf8.count
+        let reason =
+            size > 8192 ? "resource_too_large" : end == "\rx" ? "resource_invalid_character" : "resource_mismatch"
+        for filler in [0, 40_000, 57_000, 65_000] {
+            let text = String(repeating: "B", count: filler) + "\tTNT\n\(token)\t\(resource)\n\(token)\n"
+            #expect(try Array(run(text).reasons.dropFirst()) == [reason, "null"])
+        }
+    }
+
+    @Test func `tells in JSON what keeps it from running`() throws {
+        let missing = try CommandRun(keys.verify(["--batch", "/nowhere/tokens", "--resource", "TNT"]))
+        #expect(missing.output.hasPrefix(#"{"error":"input_unreadable","message":"/nowhere/tokens: "#))
+    }
+
     @Test func `needs a resource from the line or the command`() throws {
         #expect(try run(token + "\n", []).verdicts == ["INVALID_RESOURCE_ID resource_missing"])
         #expect(try run("\(token)\tTNT\n", []).verdicts == ["VALID_TOKEN null"])
@@ -74,4 +110,7 @@ extension CommandRun {
             return "\(object?["status"] ?? "?") \(object?["reason"] as? String ?? "null")"
         }
     }
+
+    /// The reason of each line of output.
+    fileprivate var reasons: [String] { verdicts.map { String($0.split(separator: " ")[1]) } }
 }

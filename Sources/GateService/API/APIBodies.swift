@@ -3,14 +3,16 @@
 
 internal import MediaTokens
 internal import NIOCore
+internal import PlaybackGate
 internal import StrictJSON
 
 /// Asks for the start of a playback.
 struct PlaybackBody: StrictBody {
-    static let members = ["media", "path", "token", "playbackID"]
+    static let members = ["media", "path", "host", "token", "playbackID"]
 
     let media: String?
     let path: String?
+    let host: String?
     let token: String?
     let playbackID: String?
 
@@ -22,6 +24,14 @@ struct PlaybackBody: StrictBody {
         playbackID = try object.text("playbackID", limit: 256)
         guard (media == nil) != (path == nil) else {
             throw BodyFault("there must be either media or path")
+        }
+        if let text = try object.text("host", limit: 255) {
+            guard let name = HostName(text[...]) else {
+                throw BodyFault("host must be a name or an address, such as live.example.com; a port may follow")
+            }
+            host = String(name.text)
+        } else {
+            host = nil
         }
         if playbackID?.isEmpty ?? false { throw BodyFault("playbackID must not be empty") }
     }

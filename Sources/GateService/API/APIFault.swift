@@ -105,8 +105,11 @@ extension DenyCode {
         switch self {
         case .unknownMedia, .invalidPath: .notFound
         case .tokenMissing: .unauthorized
+        case .methodNotPermitted: .methodNotAllowed
+        case .rangeNotPermitted: .rangeNotSatisfiable
         case .token(.internalFailure), .useStoreFull, .useStoreUnavailable, .overloaded: .serviceUnavailable
-        case .peerNotTrusted, .edgeRequestInvalid, .tokenConflict, .token, .mvpdNotAllowed, .ratingNotAllowed,
+        case .peerNotTrusted, .edgeRequestInvalid, .hostMissing, .tokenConflict, .token, .mvpdNotAllowed,
+            .ratingNotAllowed,
             .tokenRevoked, .sessionRevoked, .mvpdRevoked,
             .tokenAlreadyUsed:
             .forbidden

@@ -20,7 +20,7 @@ struct APIResponder: HTTPService {
     let inHand: ConcurrencyLimit
     let requests: StatusCounters
     let clock: @Sendable () -> Timestamp
-    let bodyLimit: Int?
+    private let bodyLimit: Int
     private let helpURL: String
 
     init(
@@ -48,6 +48,21 @@ struct APIResponder: HTTPService {
         let snapshot: LiveGate.Snapshot
 
         var gate: Gate { snapshot.gate }
+    }
+
+    /// Reads a body if there is an operation that takes it, from a caller that may send it; what is refused is refused
+    /// before its body is read.
+    func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception {
+        let request = HTTPRequest(head: head, connection: connection)
+        guard let operation = APIOperation(request.path), let limit = operation.largestBody, head.method == .POST,
+            Self.isJSON(request)
+        else { return .answer }
+        let snapshot = live.current
+        do throws(APIRefusal) {
+            let caller = try Self.authenticate(request, for: operation, snapshot)
+            let admission = HTTPAdmission(snapshot: snapshot.number, caller: caller)
+            return .body(limit: min(bodyLimit, limit), admission)
+        } catch { return .answer }
     }
 
     func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
@@ -92,52 +107,26 @@ struct APIResponder: HTTPService {
     // MARK: Operations
 
     private func operate(_ call: Call) throws(APIRefusal) -> Outcome {
-        let path = call.request.path
-        let method = call.request.head.method
-        switch path {
-        case "/v1/playback":
-            try post(method)
-            return try playback(call)
-        case "/v1/playback/batch":
-            try post(method)
-            return try batch(call)
-        case "/v1/verify":
-            try post(method)
-            return .now(try verify(call))
-        case "/v1/revocations":
-            try post(method)
-            return try revoke(call)
-        case "/v1/codes":
-            try get(method)
-            return .now(.json(CodeTable.json(helpURL: helpURL), trace: call.trace))
-        case "/openapi.yaml":
-            try get(method)
-            return .now(APIAnswer(PackageResources.openapi_yaml, type: "application/yaml", trace: call.trace))
-        default: break
-        }
-        if let code = path.below("/v1/codes/") {
-            try get(method)
+        guard let operation = APIOperation(call.request.path) else { throw APIRefusal(.operationUnknown) }
+        try operation.check(call.request.head.method)
+        let caller = try Self.authenticate(call.request, for: operation, call.snapshot)
+        switch operation {
+        case .playback: return try playback(call, caller)
+        case .batch: return try batch(call, caller)
+        case .verify: return .now(try verify(call))
+        case .revoke: return try revoke(call)
+        case .codes: return .now(.json(CodeTable.json(helpURL: helpURL), trace: call.trace))
+        case .code(let code):
             guard let entry = CodeTable.entry(code, helpURL: helpURL) else { throw APIRefusal(.codeUnknown) }
             return .now(.json(entry, trace: call.trace))
+        case .catalogue(let media): return .now(try lookUp(media, call))
+        case .document:
+            return .now(APIAnswer(PackageResources.openapi_yaml, type: "application/yaml", trace: call.trace))
         }
-        if let media = path.below("/v1/catalogue/") {
-            try get(method)
-            return .now(try lookUp(media, call))
-        }
-        throw APIRefusal(.operationUnknown)
-    }
-
-    private func post(_ method: HTTPMethod) throws(APIRefusal) {
-        guard method == .POST else { throw APIRefusal(.methodNotAllowed, allow: "POST") }
-    }
-
-    private func get(_ method: HTTPMethod) throws(APIRefusal) {
-        guard method == .GET || method == .HEAD else { throw APIRefusal(.methodNotAllowed, allow: "GET, HEAD") }
     }
 
     /// `POST /v1/playback`: decides, and uses the token up.
-    private func playback(_ call: Call) throws(APIRefusal) -> Outcome {
-        let caller = try authenticate(call, for: .playback)
+    private func playback(_ call: Call, _ caller: String?) throws(APIRefusal) -> Outcome {
         let request = playbackRequest(try read(PlaybackBody.self, call), caller, call)
         let (gate, time, trace) = (call.gate, call.time, call.trace)
         try takeRoom(for: 1)
@@ -160,8 +149,7 @@ struct APIResponder: HTTPService {
     }
 
     /// `POST /v1/playback/batch`: decides each of up to 100, whatever becomes of the others.
-    private func batch(_ call: Call) throws(APIRefusal) -> Outcome {
-        let caller = try authenticate(call, for: .playback)
+    private func batch(_ call: Call, _ caller: String?) throws(APIRefusal) -> Outcome {
         let requests = try read(BatchBody.self, call).playbacks.map { playbackRequest($0, caller, call) }
         let (gate, time, trace) = (call.gate, call.time, call.trace)
         try takeRoom(for: requests.count)
@@ -191,12 +179,11 @@ struct APIResponder: HTTPService {
     private func playbackRequest(_ body: PlaybackBody, _ caller: String?, _ call: Call) -> PlaybackRequest {
         let target: PlaybackRequest.Target = body.media.map { .media($0) } ?? .path(body.path ?? "")
         let client = PlaybackRequest.Client(trace: call.trace, caller: caller)
-        return PlaybackRequest(target, token: body.token, playbackID: body.playbackID, client: client)
+        return PlaybackRequest(target, host: body.host, token: body.token, playbackID: body.playbackID, client: client)
     }
 
     /// `POST /v1/verify`: verifies, and uses nothing up.
     private func verify(_ call: Call) throws(APIRefusal) -> APIAnswer {
-        _ = try authenticate(call, for: .verify)
         let body = try read(VerifyBody.self, call)
         try takeRoom(for: 1)
         defer { inHand.giveBack(1) }
@@ -224,7 +211,6 @@ struct APIResponder: HTTPService {
 
     /// `POST /v1/revocations`.
     private func revoke(_ call: Call) throws(APIRefusal) -> Outcome {
-        _ = try authenticate(call, for: .revoke)
         let revocation = try revocation(try read(RevocationBody.self, call), call)
         let (gate, time, trace) = (call.gate, call.time, call.trace)
         try takeRoom(for: 1)
@@ -244,21 +230,30 @@ struct APIResponder: HTTPService {
         }
     }
 
-    /// What a body asks to revoke. Without an end, it holds until no token issued before now can be verified.
+    /// For how long a token can be verified after a time before which it was issued, by whatever policy a reload may bring:
+    /// a day, and four minutes of leeways.
+    private static let longestLife = VerificationPolicy.timeToLiveLimit + VerificationPolicy.leewayLimit * 2
+
+    /// The revocation that a body asks for. Without an end, it holds until no token that it revokes can be verified, now or after any
+    /// reload.
     private func revocation(_ body: RevocationBody, _ call: Call) throws(APIRefusal) -> Revocation {
-        let policy = call.gate.verifier.policy
-        let life = policy.maximumTimeToLive + policy.lateLeeway + policy.earlyLeeway
-        let expires = body.expires ?? call.time.advanced(byMilliseconds: life.milliseconds)
+        // The clock of an issuer may be ahead by the early leeway: what it issued before a time may say that it is from later.
+        let ahead = call.gate.verifier.policy.earlyLeeway.milliseconds
+        let issuedBefore = body.issuedBefore?.advanced(byMilliseconds: ahead)
         let latest = call.time.advanced(byMilliseconds: Duration.seconds(400 * 86_400).milliseconds)
+        let lastIssued = max(call.time, issuedBefore ?? call.time)
+        let lastVerified = lastIssued.advanced(byMilliseconds: Self.longestLife.milliseconds)
+        let expires = body.expires ?? min(lastVerified, latest)
         guard call.time < expires, expires <= latest else {
             throw APIRefusal(.invalidRequest, details: "expires must be in the future, and within 400 days")
         }
         switch body.subject {
         case .fingerprint(let fingerprint): return Revocation(.token(fingerprint), expires: expires)
         case .session(let guid):
-            return Revocation(.session(guid: guid, issuedBefore: body.issuedBefore ?? call.time), expires: expires)
+            let now = call.time.advanced(byMilliseconds: ahead)
+            return Revocation(.session(guid: guid, issuedBefore: issuedBefore ?? now), expires: expires)
         case .mvpd(let id):
-            return Revocation(.mvpd(id: id, issuedBefore: body.issuedBefore ?? expires), expires: expires)
+            return Revocation(.mvpd(id: id, issuedBefore: issuedBefore ?? expires), expires: expires)
         case .token(let text):
             let answer = call.gate.verifier.authenticate(text, at: call.time)
             guard let token = answer.token else {
@@ -270,7 +265,6 @@ struct APIResponder: HTTPService {
 
     /// `GET /v1/catalogue/{media}`.
     private func lookUp(_ encoded: Substring, _ call: Call) throws(APIRefusal) -> APIAnswer {
-        _ = try authenticate(call, for: .catalogue)
         guard let media = encoded.percentDecoded, let entry = call.gate.catalogue.entry(media: media) else {
             throw APIRefusal(DenyCode.unknownMedia)
         }
@@ -292,16 +286,21 @@ struct APIResponder: HTTPService {
 
     // MARK: Parts of operations
 
-    private func authenticate(_ call: Call, for scope: Scope) throws(APIRefusal) -> String? {
-        try CallerAuthentication(callers: call.snapshot.configuration.api.callers).authenticate(
-            call.request,
-            for: scope
-        )
+    /// The caller's name, once it may do what `operation` does; nil if everyone may.
+    private static func authenticate(
+        _ request: HTTPRequest,
+        for operation: APIOperation,
+        _ snapshot: LiveGate.Snapshot
+    ) throws(APIRefusal) -> String? {
+        guard let scope = operation.scope else { return nil }
+        // Found out at the head already, unless a reload has come between.
+        if let admission = request.admission, admission.snapshot == snapshot.number { return admission.caller }
+        return try CallerAuthentication(callers: snapshot.configuration.api.callers).authenticate(request, for: scope)
     }
 
     private func read<Body: StrictBody>(_: Body.Type, _ call: Call) throws(APIRefusal) -> Body {
-        guard Self.isJSON(call.request.first("content-type") ?? "") else { throw APIRefusal(.unsupportedMediaType) }
-        let limit = min(bodyLimit ?? 0, Body.largestBody)
+        guard Self.isJSON(call.request) else { throw APIRefusal(.unsupportedMediaType) }
+        let limit = min(bodyLimit, Body.largestBody)
         let body = call.request.body ?? ByteBuffer()
         guard !call.request.isTooLarge, body.readableBytes <= limit else {
             throw APIRefusal(.bodyTooLarge, details: "at most \(limit) bytes")
@@ -311,7 +310,8 @@ struct APIResponder: HTTPService {
         }
     }
 
-    private static func isJSON(_ type: String) -> Bool {
+    private static func isJSON(_ request: HTTPRequest) -> Bool {
+        let type = request.first("content-type") ?? ""
         if type == "application/json" { return true }
         return type.prefix { $0 != ";" }.lowercased().filter { $0 != " " } == "application/json"
     }
@@ -322,12 +322,5 @@ struct APIResponder: HTTPService {
             metrics.countOverload()
             throw APIRefusal(DenyCode.overloaded)
         }
-    }
-}
-
-extension Substring {
-    /// What follows `prefix`, where that is not empty.
-    fileprivate func below(_ prefix: String) -> Substring? {
-        hasPrefix(prefix) && utf8.count > prefix.utf8.count ? self[index(startIndex, offsetBy: prefix.count)...] : nil
     }
 }

@@ -13,9 +13,10 @@ struct AdminResponder: HTTPService {
     let reloader: Reloader
     let registry: PrometheusRegistry
     let gauges: ServiceGauges
+    let places: [ConnectionPlaces]
     let clock: @Sendable () -> Timestamp
 
-    var bodyLimit: Int? { nil }
+    func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .answer }
 
     func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
         output.write(answer(request))
@@ -25,6 +26,9 @@ struct AdminResponder: HTTPService {
         let path = request.path
         let method = request.head.method
         let isRead = method == .GET || method == .HEAD
+        if let reason = AdminGuard(hosts: live.current.configuration.adminHosts).refusal(request) {
+            return .now(.json(.object([("error", .string(reason))]), status: .forbidden, trace: nil))
+        }
         switch path {
         case "/livez" where isRead: return .now(.json(.object([("live", .bool(true))]), trace: nil))
         case "/readyz" where isRead: return .later { await readiness() }
@@ -50,7 +54,8 @@ struct AdminResponder: HTTPService {
         return answer
     }
 
-    /// Ready is who can say yes: keys that are valid now, a store that answers, a catalogue.
+    /// A gate is ready if it could say yes: a key is valid now, the store answers, there is a catalogue, and whoever asks
+    /// finds a place.
     private func readiness() async -> APIAnswer {
         let gate = live.current.gate
         let now = clock()
@@ -62,6 +67,9 @@ struct AdminResponder: HTTPService {
             faults.append(("store", .string("\(gate.store.name): \(error)")))
         }
         if gate.catalogue.count == 0 { faults.append(("catalogue", .string("the catalogue is empty"))) }
+        for places in places where places.isFull {
+            faults.append((places.listener, .string("all \(places.limit) connections are open")))
+        }
         return .json(
             .object([("ready", .bool(faults.isEmpty)), ("faults", .object(faults))]),
             status: faults.isEmpty ? .ok : .serviceUnavailable,

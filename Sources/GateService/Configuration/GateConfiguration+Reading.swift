@@ -36,7 +36,10 @@ extension GateConfiguration {
         self.isShadow = isShadow
         api = root.section("api", API.init)
         edge = root.optionalSection("edge") { Edge($0, tokensOfEntries: catalogue.tokens) }
-        admin = root.section("admin") { Listener($0, default: .tcp(host: "127.0.0.1", port: 9090)) }
+        (admin, adminHosts) = root.section("admin") { section in
+            let listener = Listener(section, default: .tcp(host: "127.0.0.1", port: 9090))
+            return (listener, section.hostNames("hosts").map { String($0.text) })
+        }
         log = root.section("log", Log.init)
         shutdownGrace = root.section("shutdown") {
             $0.duration("grace", in: .milliseconds(100) ... .seconds(600), default: .seconds(10))
@@ -153,11 +156,11 @@ struct ParseFault: Error, CustomStringConvertible {
 
 extension GateConfiguration.Catalogue {
     init(_ section: ConfigurationSection, requestor: String?) {
-        var tokens: [PlaybackGate.Catalogue.Entry.Key: [TokenSource]] = [:]
+        var tokens: [PlaybackGate.Catalogue.Entry: [TokenSource]] = [:]
         entries = section.list("entries") { entry in
             let value = PlaybackGate.Catalogue.Entry.read(entry, requestor: requestor)
             let own = entry.has("tokens") ? entry.list("tokens", TokenSource.read).compactMap { $0 } : nil
-            if let own, let value { tokens[value.key] = own }
+            if let own, let value { tokens[value] = own }
             return Located(value: value, place: entry.place)
         }.compactMap { located in located.value.map { Located(value: $0, place: located.place) } }
         self.tokens = tokens
@@ -185,6 +188,15 @@ extension ConfigurationSection {
     }
 
     func resolve(_ name: String) -> String { file.resolve(name) }
+
+    /// A list of hosts without ports.
+    fileprivate func hostNames(_ key: String) -> [HostName] {
+        (strings(key) ?? []).compactMap { name in
+            if let host = HostName(name[...]), host.text.utf8.elementsEqual(name.lowercased().utf8) { return host }
+            note(key, "\(name) must be a host without a port, such as live.example.com")
+            return nil
+        }
+    }
 }
 
 extension PlaybackGate.Catalogue.Entry {
@@ -193,11 +205,12 @@ extension PlaybackGate.Catalogue.Entry {
         let isShadow = section.bool("shadow", default: false)
         let isProtected = section.bool("protected", default: true)
         let key = readKey(section)
+        let (methods, hosts) = (readMethods(section), readHosts(section))
         guard isProtected else {
             if section.optionalString("resource") != nil {
                 section.note("resource", "an entry that is not protected has no resource")
             }
-            return key.map { Self(key: $0, protection: .none, isShadow: isShadow) }
+            return key.map { Self(key: $0, protection: .none, isShadow: isShadow, methods: methods, hosts: hosts) }
         }
         let requestor = section.requestor(default: requestor) ?? ""
         guard section.has("resource") else {
@@ -207,7 +220,34 @@ extension PlaybackGate.Catalogue.Entry {
         let resource: MediaResource? = section.parsed("resource", default: nil) { try MediaResource($0) }
         let use = section.choice("use", default: Use.once)
         guard let key, let resource else { return nil }
-        return Self(key: key, protection: .resource(resource, requestor: requestor), isShadow: isShadow, use: use)
+        return Self(
+            key: key,
+            protection: .resource(resource, requestor: requestor),
+            isShadow: isShadow,
+            use: use,
+            methods: methods,
+            hosts: hosts
+        )
+    }
+
+    private static func readMethods(_ section: ConfigurationSection) -> [PlaybackRequest.Method] {
+        guard let names = section.strings("methods") else { return [.get, .head] }
+        if names.isEmpty { section.note("methods", "must name at least one method, or be left out for GET and HEAD") }
+        return names.compactMap { name in
+            if let method = PlaybackRequest.Method(rawValue: name), method != .other { return method }
+            let known = PlaybackRequest.Method.allCases.map(\.rawValue).filter { !$0.isEmpty }.joined(separator: ", ")
+            section.note("methods", "\(name) is no method that an entry can permit; there are \(known)")
+            return nil
+        }
+    }
+
+    private static func readHosts(_ section: ConfigurationSection) -> [HostName] {
+        guard section.has("hosts") else { return section.hostNames("hosts") }
+        if section.has("media") { section.note("hosts", "is for paths: a media id has no host") }
+        let hosts = section.hostNames("hosts")
+        // An empty list would be an entry of every host.
+        if hosts.isEmpty, !section.isFaulty { section.note("hosts", "must name at least one host") }
+        return hosts
     }
 
     private static func readKey(_ section: ConfigurationSection) -> Key? {
@@ -394,6 +434,12 @@ extension GateConfiguration.Listener.TLS {
 extension GateConfiguration.Listener.Limits {
     fileprivate init(_ section: ConfigurationSection) {
         connections = section.integer("connections", in: 1...1_000_000, default: 4096)
+        // Half: two clients that hold all they can get leave something for each other, and one leaves half for all others.
+        connectionsPerPeer = section.integer(
+            "connectionsPerPeer",
+            in: 1...1_000_000,
+            default: max(1, (connections + 1) / 2)
+        )
         headerBytes = section.integer("headerBytes", in: 1024...1_048_576, default: 32 * 1024)
         bodyBytes = section.integer("bodyBytes", in: 1024...67_108_864, default: 2 * 1024 * 1024)
         requestTimeout = section.duration(
@@ -445,10 +491,11 @@ extension GateConfiguration.API {
 extension GateConfiguration.Edge {
     fileprivate init(
         _ section: ConfigurationSection,
-        tokensOfEntries: [PlaybackGate.Catalogue.Entry.Key: [TokenSource]]
+        tokensOfEntries: [PlaybackGate.Catalogue.Entry: [TokenSource]]
     ) {
         listener = GateConfiguration.Listener(section, default: .tcp(host: "127.0.0.1", port: 8081))
         peers = TrustedPeers(
+            trustsLoopback: section.bool("trustLoopback", default: true),
             networks: (section.strings("trustedPeers") ?? []).compactMap { text in
                 let network = TrustedPeers.Network(text)
                 if network == nil {
@@ -486,7 +533,7 @@ extension GateConfiguration.Edge {
         }
         self.tokensOfEntries = tokensOfEntries
         let sources = Set(tokens).union(tokensOfEntries.values.joined())
-        segments = sources.filter { if case .segment = $0 { true } else { false } }
+        segments = sources.compactMap { if case .segment(let prefix) = $0 { prefix } else { nil } }.sorted()
         tokenHeaders = Set(sources.compactMap(\.headerName)).sorted().joined(separator: ", ")
         let ceiling = section.duration("cacheCeiling", in: .zero ... .seconds(3600), default: .seconds(5))
         cacheCeiling = ceiling.components.seconds
@@ -512,6 +559,7 @@ extension TokenSource {
             return nil
         }
         if scheme != nil, header == nil { section.note("scheme", "is for a header") }
+        if segment?.utf8.first == UInt8(ascii: ".") { section.note("segment", "must not begin with a dot") }
         if query != nil { return .query(name) }
         if cookie != nil { return .cookie(name) }
         return header != nil ? .header(name, scheme: scheme) : .segment(name)

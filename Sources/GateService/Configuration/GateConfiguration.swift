@@ -24,6 +24,8 @@ struct GateConfiguration: Sendable {
     /// Nil where no edge asks.
     var edge: Edge?
     var admin: Listener
+    /// The names by which the admin listener may be reached, beside addresses and localhost.
+    var adminHosts: [String]
     var log: Log
     var shutdownGrace: Duration
     /// How often files are looked at for changes; nil never.
@@ -56,7 +58,7 @@ struct GateConfiguration: Sendable {
     struct Catalogue: Sendable {
         var entries: [Located<PlaybackGate.Catalogue.Entry>]
         /// Where tokens are shown for entries that say so themselves.
-        var tokens: [PlaybackGate.Catalogue.Entry.Key: [TokenSource]]
+        var tokens: [PlaybackGate.Catalogue.Entry: [TokenSource]]
         var feeds: [Feed]
 
         struct Feed: Hashable, Sendable {
@@ -99,6 +101,8 @@ struct GateConfiguration: Sendable {
         struct Limits: Hashable, Sendable {
             /// How many connections may be open.
             var connections: Int
+            /// How many connections one address may have.
+            var connectionsPerPeer: Int
             /// How many bytes of headers a request may have.
             var headerBytes: Int
             /// How many bytes of body a request may have.
@@ -129,9 +133,9 @@ struct GateConfiguration: Sendable {
         /// Where clients may show their tokens.
         var tokens: [TokenSource]
         /// The same for entries that have a list of their own.
-        var tokensOfEntries: [PlaybackGate.Catalogue.Entry.Key: [TokenSource]]
-        /// All segments of paths that may be tokens, for whatever entry: none is part of a path, or of a log.
-        var segments: [TokenSource]
+        var tokensOfEntries: [PlaybackGate.Catalogue.Entry: [TokenSource]]
+        /// Prefixes of the segments of paths that may be tokens, for whatever entry: none is part of a path, or of a log.
+        var segments: [String]
         /// The headers of clients that an answer depends on, for `Vary`: where tokens are.
         var tokenHeaders: String
         /// For how many seconds an edge may keep an answer.
@@ -204,6 +208,11 @@ enum LogLevel: String, CaseIterable, Sendable {
     case info
     case warning
     case error
+
+    /// True if lines of `level` are written too.
+    func isAtMost(_ level: LogLevel) -> Bool {
+        (Self.allCases.firstIndex(of: self) ?? 0) <= (Self.allCases.firstIndex(of: level) ?? 0)
+    }
 }
 
 /// Where a listener listens.

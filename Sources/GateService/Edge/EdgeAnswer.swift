@@ -20,11 +20,11 @@ struct EdgeAnswer: HTTPAnswer {
     struct Keeping {
         /// In seconds; 0 is not at all.
         let seconds: Int64
-        /// What of the check it depends on, beside its URL: headers of the dialect, and those with tokens.
-        let varying: StaticString?
+        /// The headers that it depends on, beside the URL of the check: those of the dialect, and those with tokens.
+        let varying: StaticString
         let tokenHeaders: String
 
-        static let none = Keeping(seconds: 0, varying: nil, tokenHeaders: "")
+        static let none = Keeping(seconds: 0, varying: "", tokenHeaders: "")
     }
 
     /// 401 where a token would help; edges make other statuses 500.
@@ -61,15 +61,15 @@ struct EdgeAnswer: HTTPAnswer {
         guard keeping.seconds > 0 else { return writer.write("Cache-Control: no-store\r\nX-Accel-Expires: 0\r\n") }
         writer.write("Cache-Control: max-age=")
         writer.write(decimal: keeping.seconds)
-        writer.write("\r\nX-Accel-Expires: ")
+        // Never an old yes because the gate cannot be asked (RFC 9111 §5.2.2.2).
+        writer.write(", must-revalidate\r\nX-Accel-Expires: ")
         writer.write(decimal: keeping.seconds)
         writer.write("\r\n")
-        guard let varying = keeping.varying, varying.utf8CodeUnitCount > 0 || !keeping.tokenHeaders.isEmpty else {
-            return
-        }
+        let hasVarying = keeping.varying.utf8CodeUnitCount > 0
+        guard hasVarying || !keeping.tokenHeaders.isEmpty else { return }
         writer.write("Vary: ")
-        writer.write(varying)
-        if varying.utf8CodeUnitCount > 0, !keeping.tokenHeaders.isEmpty { writer.write(", ") }
+        writer.write(keeping.varying)
+        if hasVarying, !keeping.tokenHeaders.isEmpty { writer.write(", ") }
         writer.write(keeping.tokenHeaders.utf8.span)
         writer.write("\r\n")
     }

@@ -15,8 +15,8 @@ struct EdgeResponder: HTTPService {
     let requests: EdgeCounters
     let clock: @Sendable () -> Timestamp
 
-    /// Bodies mean nothing, nor do `Range`, `If-*`, `Expect`, `TE` and `Upgrade`, which edges hand on.
-    var bodyLimit: Int? { nil }
+    /// Bodies mean nothing, nor do `If-*`, `Expect`, `TE` and `Upgrade`, which edges hand on.
+    func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .answer }
 
     func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
         let snapshot = live.current
@@ -30,22 +30,37 @@ struct EdgeResponder: HTTPService {
         var asked = PlaybackRequest(.path(found?.dialect.endpoint ?? "/"), token: nil, client: client)
         // Where a reload has taken the section away, the listener stays until a restart, and lets nobody pass.
         guard let rules = snapshot.edge, rules.peers.trusts(request.connection, snapshot: snapshot.number) else {
+            // The place is another's.
+            output.closing.closesConnection = true
             output.write(refuse(.peerNotTrusted, asked, snapshot.gate, at: now))
             return nil
         }
         guard let (dialect, rest) = found, rules.answers(dialect),
-            let target = dialect.target(request.head, rest: rest).flatMap({ OriginalTarget($0) })
+            let client = EdgeRequest(request.head, rest: rest, dialect), let target = OriginalTarget(client.target)
         else {
             output.write(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now))
             return nil
         }
-        let path = target.removingSegments(rules.segments).path
-        asked.target = .path(path)
-        let finding = snapshot.gate.catalogue.find(path, form: dialect.pathForm)
+        let path = target.removingSegments(rules.segments)
+        asked.target = .path(path.path)
+        asked.method = client.method
+        asked.isPartial = client.isPartial
+        let finding: Catalogue.Finding =
+            path.isAmbiguous
+            ? .invalidPath(.notResolved)
+            : snapshot.gate.catalogue.find(path.path, host: client.host, form: dialect.pathForm)
         let sources = rules.sources(finding)
         let shown = ShownToken(in: sources, request.head.headers, target)
         asked.token = shown.token
-        let check = Check(rules, dialect, client.trace, shownIn: shown.sources, sources, at: now)
+        let check = Check(
+            rules,
+            dialect,
+            asked.client.trace,
+            shownIn: shown.sources,
+            sources,
+            isKept: client.isKeyWhole,
+            at: now
+        )
         guard inHand.take() else {
             metrics.countOverload()
             output.write(answer(.refuse(Decision.Refusal(code: .overloaded, subject: .nothing)), check))
@@ -71,6 +86,8 @@ struct EdgeResponder: HTTPService {
         let trace: TraceID
         let shownIn: UInt16
         let sources: [TokenSource]
+        /// Whether the edge may keep the answer, if it says nothing that is over in a moment.
+        let isKept: Bool
         let now: Timestamp
 
         init(
@@ -79,6 +96,7 @@ struct EdgeResponder: HTTPService {
             _ trace: TraceID,
             shownIn: UInt16,
             _ sources: [TokenSource],
+            isKept: Bool,
             at now: Timestamp
         ) {
             self.rules = rules
@@ -86,6 +104,7 @@ struct EdgeResponder: HTTPService {
             self.trace = trace
             self.shownIn = shownIn
             self.sources = sources
+            self.isKept = isKept
             self.now = now
         }
     }
@@ -98,7 +117,7 @@ struct EdgeResponder: HTTPService {
             shownIn: check.shownIn,
             sources: check.sources,
             keeping: EdgeAnswer.Keeping(
-                seconds: check.rules.secondsToKeep(decision, at: check.now),
+                seconds: check.isKept ? check.rules.secondsToKeep(decision, at: check.now) : 0,
                 varying: check.dialect.varying,
                 tokenHeaders: check.rules.tokenHeaders
             )

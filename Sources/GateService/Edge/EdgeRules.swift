@@ -11,7 +11,7 @@ final class EdgeRules: Sendable {
     init(_ edge: GateConfiguration.Edge) { self.edge = edge }
 
     var peers: TrustedPeers { edge.peers }
-    var segments: [TokenSource] { edge.segments }
+    var segments: [String] { edge.segments }
     var tokenHeaders: String { edge.tokenHeaders }
 
     func answers(_ dialect: EdgeDialect) -> Bool { edge.dialects.contains(dialect) }
@@ -19,7 +19,7 @@ final class EdgeRules: Sendable {
     /// Where the token may be for what was found.
     func sources(_ finding: Catalogue.Finding) -> [TokenSource] {
         guard !edge.tokensOfEntries.isEmpty, case .entry(let entry) = finding else { return edge.tokens }
-        return edge.tokensOfEntries[entry.key] ?? edge.tokens
+        return edge.tokensOfEntries[entry] ?? edge.tokens
     }
 
     /// For how many seconds an answer may be kept: not at all where something was used up, or refused, or may be another
@@ -31,7 +31,7 @@ final class EdgeRules: Sendable {
         case .withinTTL:
             let left = (allowance.expires?.millisecondsSince1970 ?? 0) - now.millisecondsSince1970
             return min(max(left / 1000, 0), edge.cacheCeiling)
-        case .verified, .repeated, .useUnknown, .shadow: return 0
+        case .verified, .repeated, .probe, .useUnknown, .shadow: return 0
         }
     }
 }

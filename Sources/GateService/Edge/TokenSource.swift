@@ -12,7 +12,8 @@ enum TokenSource: Hashable, Sendable {
     case cookie(String)
     /// A parameter of the original query.
     case query(String)
-    /// A segment of the original path, by what it begins with; the catalogue knows the path without it.
+    /// A segment of the original path, by what it begins with; the catalogue knows the path without it. See
+    /// ``OriginalTarget/removingSegments(_:)``.
     case segment(String)
 
     private var parts: (kind: StaticString, name: String) {
@@ -76,7 +77,7 @@ struct ShownToken {
                 }
             case .segment(let prefix):
                 target.path.forEachPart(of: UInt8(ascii: "/")) { segment in
-                    if segment.hasBytePrefix(prefix) { show(segment.dropFirst(prefix.count), number) }
+                    if segment.hasBytePrefix(prefix) { show(segment.droppingBytes(prefix.utf8.count), number) }
                 }
             }
         }
@@ -97,28 +98,8 @@ struct ShownToken {
     }
 }
 
-extension OriginalTarget {
-    /// The path without the segments that a token may stand in.
-    func removingSegments(_ sources: [TokenSource]) -> OriginalTarget {
-        var target = self
-        for case .segment(let prefix) in sources {
-            var kept = ""
-            var isChanged = false
-            target.path.dropFirst().forEachPart(of: UInt8(ascii: "/")) { segment in
-                if segment.hasBytePrefix(prefix) {
-                    isChanged = true
-                } else {
-                    kept += "/" + segment
-                }
-            }
-            if isChanged { target = OriginalTarget(path: kept.isEmpty ? "/" : kept[...], query: target.query) }
-        }
-        return target
-    }
-}
-
 extension String {
-    /// Whether this is `name`, which is in lower case, in letters of either case.
+    /// Whether this is `name`, in letters of either case.
     fileprivate func isSameField(as name: String) -> Bool {
         guard utf8.count == name.utf8.count else { return false }
         return zip(utf8, name.utf8).allSatisfy { byte, wanted in
@@ -129,6 +110,7 @@ extension String {
     }
 }
 
+// By bytes throughout: a combining character behind a separator makes another character of it.
 extension Substring {
     /// Calls `body` with what is between the `separator`s.
     fileprivate func forEachPart(of separator: UInt8, _ body: (Substring) -> Void) {
@@ -143,36 +125,39 @@ extension Substring {
         body(self[start...])
     }
 
-    fileprivate func hasBytePrefix(_ prefix: String) -> Bool {
+    func hasBytePrefix(_ prefix: String) -> Bool {
         utf8.count >= prefix.utf8.count && utf8.starts(with: prefix.utf8)
     }
 
-    /// What follows `name=`; nil where this has another name.
+    fileprivate func droppingBytes(_ count: Int) -> Substring { self[utf8.index(startIndex, offsetBy: count)...] }
+
+    /// What follows `name=`; nil if this has another name.
     fileprivate func after(name: String) -> Substring? {
         guard hasBytePrefix(name) else { return nil }
-        let rest = self[utf8.index(startIndex, offsetBy: name.utf8.count)...]
-        return rest.utf8.first == UInt8(ascii: "=") ? rest[rest.utf8.index(after: rest.startIndex)...] : nil
+        let rest = droppingBytes(name.utf8.count)
+        return rest.utf8.first == UInt8(ascii: "=") ? rest.droppingBytes(1) : nil
     }
 
-    /// What follows the scheme and blanks; nil where this has another scheme.
+    /// What follows the scheme and blanks; nil if this has another scheme.
     fileprivate func after(scheme: String?) -> Substring? {
         guard let scheme else { return trimmingBlanks }
-        guard utf8.count > scheme.utf8.count, String(prefix(scheme.count)).isSameField(as: scheme) else { return nil }
-        let rest = dropFirst(scheme.count)
+        let length = scheme.utf8.count
+        guard utf8.count > length, String(Substring(utf8.prefix(length))).isSameField(as: scheme) else { return nil }
+        let rest = droppingBytes(length)
         return rest.utf8.first == UInt8(ascii: " ") ? rest.trimmingBlanks : nil
     }
 
     fileprivate var trimmingBlanks: Substring {
-        var rest = self
-        while let first = rest.utf8.first, first == 0x20 || first == 0x09 { rest = rest.dropFirst() }
-        while let last = rest.utf8.last, last == 0x20 || last == 0x09 { rest = rest.dropLast() }
-        return rest
+        var rest = utf8
+        while let first = rest.first, first == 0x20 || first == 0x09 { rest = rest.dropFirst() }
+        while let last = rest.last, last == 0x20 || last == 0x09 { rest = rest.dropLast() }
+        return Substring(rest)
     }
 
     /// A cookie's value without the quotes that it may stand in (RFC 6265 §4.1.1).
     fileprivate var unquoted: Substring {
         utf8.count >= 2 && utf8.first == UInt8(ascii: "\"") && utf8.last == UInt8(ascii: "\"")
-            ? dropFirst().dropLast() : self
+            ? Substring(utf8.dropFirst().dropLast()) : self
     }
 
     /// This with percent-encoding undone once. Base64 has no percent sign; a raw token begins with `<` and may have one.

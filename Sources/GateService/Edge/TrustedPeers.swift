@@ -3,9 +3,11 @@
 
 internal import NIOCore
 
-/// Who may ask as an edge: this machine, and the networks and certificates of the configuration. A client that reaches
-/// the listener past its edge could write what it likes into the edge's headers.
+/// The peers that may ask as edges: this machine, and the networks and certificates of the configuration. A client that
+/// reaches the listener past its edge could write what it likes into the edge's headers.
 struct TrustedPeers: Hashable, Sendable {
+    /// Whether every process of this machine may ask over TCP.
+    var trustsLoopback = true
     var networks: [Network] = []
     /// The SHA-256 of client certificates.
     var certificates: [[UInt8]] = []
@@ -20,12 +22,19 @@ struct TrustedPeers: Hashable, Sendable {
         return isTrusted
     }
 
+    /// The standing of a peer before its first request.
+    func standing(of peer: SocketAddress?) -> PeerStanding {
+        if isAddressTrusted(peer) { return .trusted }
+        return certificates.isEmpty ? .untrusted : .unknown
+    }
+
     private func isAddressTrusted(_ address: SocketAddress?) -> Bool {
         switch address {
         case .unixDomainSocket: return true
         case .v4, .v6:
-            guard let text = address?.ipAddress, let number = Network.number(text) else { return false }
-            return Network.loopback.contains { $0.has(number) } || networks.contains { $0.has(number) }
+            guard let number = address.flatMap({ Network.number($0) }) else { return false }
+            return trustsLoopback && Network.loopback.contains { $0.has(number) }
+                || networks.contains { $0.has(number) }
         // A client's end of a unix socket has no name.
         case nil: return false
         }
@@ -45,11 +54,18 @@ struct TrustedPeers: Hashable, Sendable {
 
         /// Reads an address, or `ADDRESS/BITS`; nil where it is neither, and for networks of everybody.
         init?(_ text: String) {
-            let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-            let isV6 = text.utf8.contains(UInt8(ascii: ":"))
-            guard let address = parts.first, let number = Self.number(String(address)) else { return nil }
+            let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
+            // The C library reads up to a zero byte; a zone names the way to addresses of IPv6 only.
+            guard let address = parts.first, !address.contains(0), let number = Self.number(String(Substring(address)))
+            else { return nil }
+            let isV6 = address.prefix { $0 != UInt8(ascii: "%") }.contains(UInt8(ascii: ":"))
+            guard isV6 || !address.contains(UInt8(ascii: "%")) else { return nil }
             let size = isV6 ? 128 : 32
-            guard let bits = parts.count == 1 ? size : Int(parts[1]), 1...size ~= bits else { return nil }
+            // Digits alone: `Int` takes a sign too.
+            let digits = parts.count == 1 ? String(size) : String(Substring(parts[1]))
+            guard 1...3 ~= digits.utf8.count, digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let bits = Int(digits),
+                1...size ~= bits
+            else { return nil }
             mask = UInt128.max << UInt128(size - bits)
             first = number & mask
         }
@@ -59,9 +75,18 @@ struct TrustedPeers: Hashable, Sendable {
         /// The address as a number.
         static func number(_ text: String) -> UInt128? {
             // Zones (`%eth0`) name the way and not the peer.
-            let text = String(text.prefix { $0 != "%" })
-            guard let address = try? SocketAddress(ipAddress: text, port: 0) else { return nil }
-            let isV6 = text.utf8.contains(UInt8(ascii: ":"))
+            let end = text.utf8.firstIndex(of: UInt8(ascii: "%")) ?? text.endIndex
+            return (try? SocketAddress(ipAddress: String(text[..<end]), port: 0)).flatMap { number($0) }
+        }
+
+        /// The address as a number; nil if it is none of IP.
+        static func number(_ address: SocketAddress) -> UInt128? {
+            let isV6: Bool
+            switch address {
+            case .v4: isV6 = false
+            case .v6: isV6 = true
+            case .unixDomainSocket: return nil
+            }
             return unsafe address.withSockAddr { address, _ in
                 // sockaddr_in has the address behind family and port; sockaddr_in6 has a word of flow before it.
                 let start = unsafe UnsafeRawPointer(address) + (isV6 ? 8 : 4)

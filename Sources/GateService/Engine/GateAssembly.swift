@@ -27,6 +27,11 @@ struct GateAssembly: Sendable {
         var warnings: [String] = []
         let catalogue = Self.catalogue(configuration.catalogue, problems, &warnings)
         let policy = Self.policy(configuration, problems)
+        // Two halves of two states may be a whole that nobody wrote.
+        if FileStamps(configuration) != files {
+            let change = "changed while it was read, or a file that it names did: try again"
+            problems.add(configuration.file.place(""), change)
+        }
         try problems.throwIfAny()
         guard let trust, let policy else { throw ConfigurationError(problems: []) }
         self.trust = trust

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import MediaTokens
+internal import NIOCore
 internal import PlaybackGate
 internal import Synchronization
 
@@ -37,6 +38,9 @@ final class LiveGate: Sendable {
 
     /// What is in force.
     var current: Snapshot { snapshot.withLock { $0 } }
+
+    /// The standing of a peer of the edge listener, by its address.
+    func standing(of peer: SocketAddress?) -> PeerStanding { current.edge?.peers.standing(of: peer) ?? .untrusted }
 
     /// Puts `next` in force.
     func replace(with next: Snapshot) { snapshot.withLock { $0 = next } }

@@ -52,26 +52,16 @@ final class Reloader: Service {
     private func watch() async {
         guard let interval = live.current.configuration.watchInterval else { return }
         await cancelWhenGracefulShutdown {
-            var refused: Refused?
+            var watch = FileWatch<FileStamps>()
             while (try? await Task.sleep(for: interval)) != nil {
                 let present = self.live.current
                 let seen = FileStamps(present.configuration)
-                guard seen != present.files else { continue }
-                if let refused, refused.seen == seen, refused.inForce == present.number, refused.again > .now {
-                    continue
+                guard watch.look(seen, active: present.files, inForce: present.number, at: .now) else { continue }
+                if await self.reload(because: "files changed") != nil {
+                    watch.refuse(seen, inForce: present.number, until: .now + interval * 30)
                 }
-                let fault = await self.reload(because: "files changed")
-                refused = fault.map { _ in Refused(seen: seen, inForce: present.number, again: .now + interval * 30) }
             }
         }
-    }
-
-    /// What a reload was refused for. It is tried again when it changes, and now and then: what is wrong may be with a file
-    /// that only the new configuration names, or with the time.
-    private struct Refused {
-        let seen: FileStamps
-        let inForce: UInt64
-        let again: ContinuousClock.Instant
     }
 
     /// Reads everything again, on a thread of its own: a large feed takes seconds.
@@ -119,7 +109,7 @@ final class Reloader: Service {
                 counts.failed()
                 for problem in error.problems {
                     logger.error(
-                        "reload failed, the old stays in force: \(problem)",
+                        "reload failed, the previous configuration stays active: \(problem)",
                         metadata: ["because": "\(reason)"]
                     )
                 }

@@ -9,7 +9,8 @@ internal import NIOHTTP1
 /// One connection of a listener: its requests go to the service one after the other, and its answers back in order.
 ///
 /// Answers that are there at once are gathered and written together, after all that was read. While an answer is waited
-/// for, what comes in waits too, and no more is read: a client cannot make us keep more than it could send at once.
+/// for, or the client does not take those that are there, what comes in waits too, and no more is read: a client cannot
+/// make us keep more than it could send at once.
 ///
 /// Source: RFC 9112 §9.
 final class HTTPConnectionHandler: ChannelDuplexHandler {
@@ -20,6 +21,7 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
     private let service: any HTTPService
     private let flushes: FlushQueue
     private let limits: HTTPTimeLimits
+    private let budget: ByteBudget
     private let clock: @Sendable () -> Timestamp
 
     private var context: ChannelHandlerContext?
@@ -31,8 +33,15 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
     private var head: HTTPRequestHead?
     private var body: ByteBuffer?
     private var bodySize = 0
+    private var bodyLimit = 0
+    private var admission: HTTPAdmission?
+    /// Whether bytes of a request have come, and its end has not. A connection begins with its first request.
+    private var isArriving = true
     /// Whether a head has come, and its end has not.
     private var isReceiving = false
+    /// How many bytes have come of the request that is not answered yet, and how many of them the budget has given.
+    private var unfinished = 0
+    private var borrowed = 0
     /// Whether the request that comes in needs no answer any more.
     private var isAnswered = false
     /// Whether an answer is waited for.
@@ -45,10 +54,14 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
     private var isInputClosed = false
     /// Whether the listener is about to end.
     private var isDraining = false
+    /// Whether the last answer is being written.
+    private var isFinishing = false
 
-    /// What came in while an answer is waited for.
+    /// What came in while an answer is waited for, or while the client takes none.
     private var waiting = CircularBuffer<HTTPServerRequestPart>()
     private var isReadHeld = false
+    /// Whether parts are being looked at: writing an answer may make the channel writable in the midst of it.
+    private var isWorking = false
 
     private var output = HTTPOutput()
 
@@ -59,15 +72,28 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
     /// How much of a body is read past that nobody wants.
     private static let discardLimit = 1 << 20
 
+    /// How many bytes of answers are gathered before they are written.
+    private static let outputLimit = 16 * 1024
+
+    /// How many parts of requests wait at most: for a client that does not take its answers, and for an answer. Clients
+    /// that send more requests ahead are cut off.
+    private static let waitingLimit = 64
+    private static let pendingLimit = 256
+
+    /// How many bytes every request may have that is not whole, before it needs some of the budget.
+    private static let allowance = 4096
+
     init(
         _ service: any HTTPService,
         _ limits: HTTPTimeLimits,
+        budget: ByteBudget,
         flushes: FlushQueue,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.service = service
         self.flushes = flushes
         self.limits = limits
+        self.budget = budget
         self.clock = clock
     }
 
@@ -82,6 +108,7 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         deadline?.cancel()
+        settle()
         self.context = nil
     }
 
@@ -93,16 +120,56 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
     func channelInactive(context: ChannelHandlerContext) {
         deadline?.cancel()
         isOver = true
+        waiting.removeAll()
+        settle()
         context.fireChannelInactive()
+    }
+
+    /// Takes notice of bytes that are about to be parsed; false if there is no room for them.
+    func takesBytes(_ count: Int) -> Bool {
+        if isOver { return true }
+        if !isArriving { beginArriving() }
+        // Bodies that are not kept take no room.
+        if isReceiving, isAnswered { return true }
+        unfinished += count
+        let missing = unfinished - borrowed - Self.allowance
+        guard missing > 0 else { return true }
+        guard budget.take(missing) else { return false }
+        borrowed += missing
+        return true
+    }
+
+    private func beginArriving() {
+        isArriving = true
+        if !isPending { deadline?.expect(within: limits.request) }
+    }
+
+    /// Gives back what the budget has given.
+    private func settle() {
+        unfinished = 0
+        guard borrowed > 0 else { return }
+        budget.release(borrowed)
+        borrowed = 0
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
-        if isPending {
-            waiting.append(part)
+        if isPending || !waiting.isEmpty || !context.channel.isWritable {
+            let limit = isPending ? Self.pendingLimit : Self.waitingLimit
+            if waiting.count >= limit { return cutOff(context) }
+            if !isOver { waiting.append(part) }
         } else {
+            isWorking = true
             receive(part, context)
+            isWorking = false
         }
+    }
+
+    /// Ends the connection with what is answered or waited for: the client has sent too much ahead.
+    private func cutOff(_ context: ChannelHandlerContext) {
+        isOver = true
+        waiting.removeAll()
+        flush(context)
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -111,7 +178,7 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        if context.channel.isWritable, !isPending || waiting.isEmpty {
+        if canRead(context) {
             context.read()
         } else {
             isReadHeld = true
@@ -120,7 +187,9 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if context.channel.isWritable {
+            receiveWaiting(context)
             expectNextStep()
+            flush(context)
             resumeReading(context)
         } else {
             // A client that asks and does not read its answers.
@@ -143,18 +212,19 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
     /// The client sends nothing more; what it has asked is answered.
     private func endInput(_ context: ChannelHandlerContext) {
         isInputClosed = true
-        if isPending { return }
+        if isPending || !waiting.isEmpty { return }
         isOver = true
         flush(context)
-        context.close(promise: nil)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard error is HTTPParserError, !isOver else { return context.close(promise: nil) }
+        // Of malformed bytes; behind the first ones, all that the client sends is malformed.
+        guard error is HTTPParserError || error is ByteToMessageDecoderError else { return context.close(promise: nil) }
+        let isOverAlready = isOver
         isOver = true
-        // While an answer is waited for, it is given, and nothing more.
+        // What is waited for or was answered is written, and nothing more.
         if isPending { return }
-        if isReceiving, isAnswered { return finish(context) }
+        if isOverAlready || (isReceiving && isAnswered) { return flush(context) }
         prepareOutput(isHead: false)
         let closing = output.closing
         output.write(atMost: 96 + HTTPClosingFields.limit) { writer in
@@ -172,12 +242,26 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
         case .head(let head): begin(head, context)
         case .body(let bytes): take(bytes, context)
         case .end:
-            isReceiving = false
+            (isReceiving, isArriving) = (false, false)
             if !isAnswered, let head { answer(head, context) }
-            if !isPending { expectNextStep() }
+            if !isPending {
+                settle()
+                expectNextStep()
+            }
             head = nil
             body = nil
+            admission = nil
         }
+    }
+
+    /// Goes on with the parts that waited, until one has to wait again.
+    private func receiveWaiting(_ context: ChannelHandlerContext) {
+        if isWorking { return }
+        isWorking = true
+        defer { isWorking = false }
+        while !isPending, context.channel.isWritable, let part = waiting.popFirst() { receive(part, context) }
+        // The client has closed its end behind its last request.
+        if isInputClosed, !isPending, waiting.isEmpty { isOver = true }
     }
 
     private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
@@ -186,10 +270,13 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
         bodySize = 0
         isReceiving = true
         isAnswered = false
-        deadline?.expect(within: limits.request)
+        if !isArriving { beginArriving() }
         let facts = HTTPFramingFacts(head)
         isClientsLast = facts.isLast
-        guard let limit = service.bodyLimit else { return answer(head, context) }
+        guard let connection, case .body(let limit, let admission) = service.receive(head, connection) else {
+            return answer(head, context)
+        }
+        (bodyLimit, self.admission) = (limit, admission)
         if let length = facts.contentLength, length > limit { return answerTooLarge(head, context) }
         if facts.expectsContinue {
             output.write(atMost: 32) { $0.write("HTTP/1.1 100 Continue\r\n\r\n") }
@@ -202,8 +289,8 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
             if bodySize > Self.discardLimit { context.close(promise: nil) }
             return
         }
-        guard let head, let limit = service.bodyLimit else { return }
-        if bodySize > limit { return answerTooLarge(head, context) }
+        guard let head else { return }
+        if bodySize > bodyLimit { return answerTooLarge(head, context) }
         if body == nil {
             body = bytes
         } else {
@@ -221,14 +308,21 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
     private func answer(_ head: HTTPRequestHead, isTooLarge: Bool = false, _ context: ChannelHandlerContext) {
         guard let connection else { return }
         isAnswered = true
-        let request = HTTPRequest(head: head, body: body, isTooLarge: isTooLarge, connection: connection)
+        let request = HTTPRequest(
+            head: head,
+            body: body,
+            isTooLarge: isTooLarge,
+            admission: admission,
+            connection: connection
+        )
         body = nil
         prepareOutput(isHead: head.method == .HEAD)
         if let find = service.answer(request, into: &output) {
-            wait(for: find, isHead: head.method == .HEAD, context)
-        } else if closesAfterAnswer {
-            isOver = true
+            return wait(for: find, isHead: head.method == .HEAD, context)
         }
+        if closesAfterAnswer || output.closing.closesConnection { isOver = true }
+        // Before the next request is looked at: a client that takes no answers gets no more of them.
+        if output.count >= Self.outputLimit { flush(context) }
     }
 
     private func wait(for find: @escaping PendingAnswer, isHead: Bool, _ context: ChannelHandlerContext) {
@@ -257,9 +351,9 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
         prepareOutput(isHead: isHead)
         output.write(answer)
         if closesAfterAnswer { isOver = true }
+        if !isReceiving { settle() }
         expectNextStep()
-        while !isPending, let part = waiting.popFirst() { receive(part, context) }
-        if isInputClosed, !isPending { isOver = true }
+        receiveWaiting(context)
         flush(context)
         resumeReading(context)
     }
@@ -279,16 +373,25 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
     func flush() { if let context { flush(context) } }
 
     private func flush(_ context: ChannelHandlerContext) {
-        guard !output.isEmpty else { return }
-        let isLast = isOver && !isPending
-        context.writeAndFlush(wrapOutboundOut(output.take()), promise: nil)
-        if isLast { finish(context) }
+        guard isOver, !isPending else {
+            if !output.isEmpty { context.writeAndFlush(wrapOutboundOut(output.take()), promise: nil) }
+            return
+        }
+        if isFinishing { return }
+        isFinishing = true
+        waiting.removeAll()
+        // The client must take what is there, and no longer than it may take for a request.
+        deadline?.expect(within: limits.request)
+        let bytes = output.isEmpty ? ByteBuffer() : output.take()
+        let written = context.eventLoop.makePromise(of: Void.self)
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: written)
+        written.futureResult.assumeIsolated().whenComplete { _ in self.finish() }
     }
 
     /// Ends the connection once all is written. Where the client still sends, only our end: its system would throw the
     /// answer away with the rest.
-    private func finish(_ context: ChannelHandlerContext) {
-        waiting.removeAll()
+    private func finish() {
+        guard let context else { return }
         deadline?.expect(within: Self.farewell)
         context.close(mode: isReceiving ? .output : .all, promise: nil)
     }
@@ -296,7 +399,7 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
     /// What the client has to do next, and by when.
     private func expectNextStep() {
         if isPending || isOver { return }
-        if isReceiving {
+        if isArriving {
             deadline?.expect(within: limits.request)
         } else {
             deadline?.expect(within: isDraining ? Self.farewell : limits.idle)
@@ -304,43 +407,10 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
     }
 
     private func resumeReading(_ context: ChannelHandlerContext) {
-        guard isReadHeld, context.channel.isWritable, !isPending || waiting.isEmpty else { return }
+        guard isReadHeld, canRead(context) else { return }
         isReadHeld = false
         context.read()
     }
-}
 
-/// How long a client may take.
-struct HTTPTimeLimits: Sendable {
-    /// From the connection, or the first byte of a request, to the last byte of the request.
-    let request: TimeAmount
-    /// From an answer to the next request.
-    let idle: TimeAmount
-
-    init(_ limits: GateConfiguration.Listener.Limits) {
-        request = TimeAmount(limits.requestTimeout)
-        idle = TimeAmount(limits.idleTimeout)
-    }
-}
-
-/// What the head of a request says of its connection and its body.
-struct HTTPFramingFacts {
-    /// Whether the connection ends after this request.
-    private(set) var isLast: Bool
-    private(set) var contentLength: Int?
-    private(set) var expectsContinue = false
-
-    init(_ head: HTTPRequestHead) {
-        // NIO reads no more requests after one that asks for another protocol, which is never granted.
-        isLast = head.version != .http1_1 || head.method == .CONNECT
-        for (name, value) in head.headers {
-            switch name.utf8.count {
-            case 6 where name.isSameField("expect"): expectsContinue = value.isSameField("100-continue")
-            case 7 where name.isSameField("upgrade"): isLast = true
-            case 10 where name.isSameField("connection"): if !value.isSameField("keep-alive") { isLast = true }
-            case 14 where name.isSameField("content-length"): contentLength = Int(value)
-            default: break
-            }
-        }
-    }
+    private func canRead(_ context: ChannelHandlerContext) -> Bool { context.channel.isWritable && waiting.isEmpty }
 }

@@ -4,7 +4,6 @@
 internal import ConfigurationReading
 internal import Logging
 internal import MediaTokens
-internal import Metrics
 internal import NIOCore
 internal import NIOExtras
 internal import NIOHTTP1
@@ -21,11 +20,13 @@ struct HTTPListener: Service {
     private let logger: Logger
     private let clock: @Sendable () -> Timestamp
     private let onListening: @Sendable (ListenerAddress) -> Void
-    private let accepted: Counter
+    private let places: ConnectionPlaces
+    private let budget: ByteBudget
 
     /// - Parameters:
     ///   - group: The event loops that answer.
-    ///   - accepted: Counts connections.
+    ///   - places: The places for connections.
+    ///   - budget: The bytes for large requests that are not whole.
     ///   - onListening: Is told where it listens, once it does.
     /// - Throws: ``ConfigurationError`` where certificate or key cannot be used.
     init(
@@ -33,7 +34,8 @@ struct HTTPListener: Service {
         _ responder: any HTTPService,
         group: any EventLoopGroup,
         logger: Logger,
-        accepted: Counter,
+        places: ConnectionPlaces,
+        budget: ByteBudget,
         clock: @escaping @Sendable () -> Timestamp,
         onListening: @escaping @Sendable (ListenerAddress) -> Void
     ) throws(ConfigurationError) {
@@ -41,7 +43,8 @@ struct HTTPListener: Service {
         self.responder = responder
         self.group = group
         self.logger = logger
-        self.accepted = accepted
+        self.places = places
+        self.budget = budget
         self.clock = clock
         self.onListening = onListening
         tls = try listener.tls.map { (tls) throws(ConfigurationError) in try tls.context() }
@@ -62,9 +65,12 @@ struct HTTPListener: Service {
         try await drained.futureResult.get()
     }
 
+    private static let receiveBuffers = AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 2048, maximum: 4096)
+    private static let pendingOutput = ChannelOptions.Types.WriteBufferWaterMark(low: 4 * 1024, high: 16 * 1024)
+
     private func bind(_ quiescing: ServerQuiescingHelper) async throws -> any Channel {
         let connections = listener.limits.connections
-        let accepted = accepted
+        let (places, budget) = (places, budget)
         let (tls, limits, responder, clock) = (tls, HTTPTimeLimits(listener.limits), responder, clock)
         var decoding = NIOHTTPDecoderLimitConfiguration()
         decoding.maxHeaderFieldSize = listener.limits.headerBytes
@@ -79,30 +85,36 @@ struct HTTPListener: Service {
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     try pipeline.addHandler(quiescing.makeServerChannelHandler(channel: channel))
-                    try pipeline.addHandler(ConnectionLimitHandler(connections))
+                    try pipeline.addHandler(places.makeHandler())
                 }
             }
             // A client may close its end behind its last request, and wait for the answer.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
+            // Small: a client that sends ahead, or takes no answers, holds this much at most.
+            .childChannelOption(.recvAllocator, value: Self.receiveBuffers)
+            .childChannelOption(.writeBufferWaterMark, value: Self.pendingOutput)
             .childChannelInitializer { [decoding] channel in
-                accepted.increment()
-                return channel.eventLoop.makeCompletedFuture {
+                channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
-                    let decoder = HTTPRequestDecoder(limitConfiguration: decoding)
-                    try pipeline.addHandler(ByteToMessageHandler(decoder))
                     let connection = HTTPConnectionHandler(
                         responder,
                         limits,
+                        budget: budget,
                         flushes: flushes.queue(of: channel.eventLoop),
                         clock: clock
                     )
+                    try pipeline.addHandler(ArrivalHandler(connection))
+                    let decoder = HTTPRequestDecoder(limitConfiguration: decoding)
+                    try pipeline.addHandler(ByteToMessageHandler(decoder))
                     try pipeline.addHandler(connection)
                 }
             }
         let tuned =
             isTCP
             ? bootstrap.serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                // Connections inherit it. The system would keep megabytes for a client that reads nothing.
+                .serverChannelOption(.socketOption(.so_sndbuf), value: 64 * 1024)
                 .childChannelOption(.socketOption(.tcp_nodelay), value: 1) : bootstrap
         switch listener.address {
         case .tcp(let host, let port): return try await tuned.bind(host: host, port: port).get()
@@ -128,44 +140,6 @@ struct HTTPListener: Service {
     private func address(of server: any Channel) -> ListenerAddress {
         guard case .tcp(let host, let port) = listener.address else { return listener.address }
         return .tcp(host: host, port: server.localAddress?.port ?? port)
-    }
-}
-
-/// Takes no more connections than may be open: who comes later waits in the system's queue.
-private final class ConnectionLimitHandler: ChannelDuplexHandler {
-    typealias InboundIn = any Channel
-    typealias InboundOut = any Channel
-    typealias OutboundIn = Never
-
-    private let limit: Int
-    private var count = 0
-    private var isReadHeld = false
-
-    init(_ limit: Int) { self.limit = limit }
-
-    func read(context: ChannelHandlerContext) {
-        if count < limit {
-            context.read()
-        } else {
-            isReadHeld = true
-        }
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        count += 1
-        let this = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        unwrapInboundIn(data).closeFuture.hop(to: context.eventLoop).whenComplete { _ in
-            let (handler, context) = this.value
-            handler.leave(context)
-        }
-        context.fireChannelRead(data)
-    }
-
-    private func leave(_ context: ChannelHandlerContext) {
-        count -= 1
-        guard isReadHeld, count < limit else { return }
-        isReadHeld = false
-        context.read()
     }
 }
 

@@ -6,14 +6,28 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
 
-/// Who answers the requests of a listener.
+/// A service that answers the requests of a listener.
 protocol HTTPService: Sendable {
-    /// The most bytes of a body that are read. Nil where bodies mean nothing: requests are then answered at their heads,
-    /// and bodies are read past.
-    var bodyLimit: Int? { get }
+    /// Decides at the head of a request whether its body is read.
+    func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception
 
     /// Answers a request, on the event loop of its connection: at once, into `output`, or by what finds the answer.
     func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer?
+}
+
+/// The reading of a request's body.
+enum HTTPReception {
+    /// The request is answered at its head. A body is read past, and not kept.
+    case answer
+    /// The body is read, up to so many bytes, for a caller that may send it.
+    case body(limit: Int, HTTPAdmission?)
+}
+
+/// The caller of a request, once it is known.
+struct HTTPAdmission {
+    /// The number of the snapshot by which it was let in.
+    let snapshot: UInt64
+    let caller: String?
 }
 
 /// What finds an answer that has to be waited for.
@@ -29,14 +43,21 @@ enum HTTPReply<Answer: HTTPAnswer> {
 struct HTTPOutput {
     private var buffer = ByteBuffer()
     private(set) var isEmpty = true
+    /// How many bytes are gathered.
+    var count: Int { isEmpty ? 0 : buffer.readableBytes }
     /// Whether the next answer is to a HEAD.
     var isHead = false
     /// What ends the head of the next answer.
     var closing = HTTPClosingFields(date: HTTPDate(), closesConnection: false)
 
-    /// Takes what is gathered.
+    /// The most bytes of room that a connection keeps for its next answers.
+    private static let keptCapacity = 2048
+
+    /// Takes what is gathered. Room for a usual answer is kept for the next one.
     mutating func take() -> ByteBuffer {
         isEmpty = true
+        guard buffer.capacity > Self.keptCapacity else { return buffer }
+        defer { buffer = ByteBuffer() }
         return buffer
     }
 
@@ -84,6 +105,8 @@ struct HTTPRequest {
     var body: ByteBuffer?
     /// Whether the body was larger than the service takes, and is not here.
     var isTooLarge = false
+    /// The caller, if it was found out at the head.
+    var admission: HTTPAdmission?
     let connection: HTTPConnection
 
     /// The target up to its query.

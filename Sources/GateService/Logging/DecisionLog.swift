@@ -40,7 +40,7 @@ struct DecisionLog: DecisionObserver {
         switch event.target {
         case .media(let id): writer.add("media", id, &line)
         // A query may have a token in it.
-        case .path(let path): writer.add("path", String(path.prefix { $0 != "?" }.prefix(2048)), &line)
+        case .path(let path): writer.add("path", path.loggable, &line)
         }
         writer.add("entry", subject.entry?.key.text, &line)
         writer.add("requestor", subject.requestor, &line)
@@ -61,11 +61,22 @@ struct DecisionLog: DecisionObserver {
     }
 }
 
+extension Substring {
+    /// A path as requested, without its query and at most 2 KiB of it. Cut by bytes: a combining character behind the
+    /// question mark makes another character of it, and the query would follow into the log.
+    fileprivate var loggable: String {
+        let end = utf8.firstIndex(of: UInt8(ascii: "?")) ?? endIndex
+        let path = utf8[..<end]
+        return String(decoding: path.prefix(2048), as: UTF8.self)
+    }
+}
+
 extension DecisionEvent {
     /// Whether nothing was used up, and nothing refused: there are many of these.
     fileprivate var isPassingCheck: Bool {
         guard case .allow(let allowance) = decision else { return false }
-        return allowance.reason == .withinTTL || (allowance.reason == .unprotected && client.edge != nil)
+        return allowance.reason == .withinTTL || allowance.reason == .probe
+            || (allowance.reason == .unprotected && client.edge != nil)
     }
 }
 

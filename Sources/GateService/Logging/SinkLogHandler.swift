@@ -48,7 +48,6 @@ enum TextLine {
 
     /// A text without what would start another line or move the cursor.
     static func printable(_ text: String) -> String {
-        text.unicodeScalars.contains { $0.value < 0x20 || 0x7F...0x9F ~= $0.value || 0x2028...0x2029 ~= $0.value }
-            ? JSONText.string(text).line : text
+        text.unicodeScalars.contains(where: \.isLineControl) ? JSONText.string(text).line : text
     }
 }

@@ -18,6 +18,7 @@ struct ServiceGauges: Sendable {
     let inHand: ConcurrencyLimit
     let reloads: ReloadCounts
     let sink: LogSink
+    let places: [ConnectionPlaces]
 
     func values(_ snapshot: LiveGate.Snapshot, at now: Timestamp) -> [PrometheusGauge] {
         let gate = snapshot.gate
@@ -71,6 +72,16 @@ struct ServiceGauges: Sendable {
                 value: Double(Self.residentMemory)
             ),
         ]
+        for places in places {
+            gauges.append(
+                PrometheusGauge(
+                    name: "playgate_connections_open",
+                    help: "Open connections.",
+                    labels: [("listener", places.listener)],
+                    value: Double(places.count)
+                )
+            )
+        }
         for key in gate.verifier.trust.keys {
             gauges.append(
                 PrometheusGauge(

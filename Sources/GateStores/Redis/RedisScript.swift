@@ -7,12 +7,17 @@
 
     /// The script that Redis runs for a use, without anything between its steps.
     ///
-    /// One key a use (`SET … NX PXAT`), so that Redis forgets it by itself. Redis's clock judges when: keys are kept two
-    /// minutes longer than needed, and where the clocks are so far apart that even this would be over, the use is not
-    /// recorded.
+    /// One key a use (`SET … NX PXAT`), so that Redis forgets it by itself. Redis's clock judges when: two minutes after a use
+    /// may be forgotten, for clocks that differ, it is recorded no more, and only a minute later its key goes.
+    ///
+    /// So no order of scripts records a use anew. A script sees keys as of its start, and the time as of its start (7.2) or as
+    /// of the moment at which it asks (6.2, 7.0), which is no earlier: a use that is not over by that time has its key, even
+    /// where Redis's clock was set back by up to that minute since.
     enum RedisScript {
-        /// How much longer than needed Redis keeps a use, for clocks that differ: two minutes.
+        /// How long a use may be recorded, and a revocation is kept, beyond its end, for clocks that differ: two minutes.
         private static let margin: Int64 = 120_000
+        /// How much longer than a use may be recorded its key is kept: a minute.
+        private static let keeping: Int64 = 60_000
 
         private static let recorded: Int64 = 0
         private static let repeated: Int64 = -1
@@ -24,24 +29,29 @@
         /// and nothing is recorded.
         /// `revoke`: KEYS is the key of what is revoked.
         private static let text = """
+            local function now()
+                local time = redis.call('TIME')
+                return time[1] * 1000 + math.floor(time[2] / 1000)
+            end
             local function revoke(key, before, ends)
+                if now() >= tonumber(ends) then return -3 end
                 local present = redis.call('GET', key)
                 if present and tonumber(present) > tonumber(before) then before = present end
-                local kept = redis.call('TIME')[1] * 1000 + redis.call('PTTL', key)
+                local kept = now() + redis.call('PTTL', key)
                 if present and kept > tonumber(ends) then ends = kept end
                 redis.call('SET', key, before, 'PXAT', string.format('%.0f', ends))
                 return 1
             end
             if ARGV[1] == 'revoke' then return revoke(KEYS[1], ARGV[2], ARGV[3]) end
-            local uses, issued, ends, playback = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
+            local uses, issued, ends, playback = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
             for i = uses + 1, #KEYS do
                 local before = redis.call('GET', KEYS[i])
                 if before and issued < tonumber(before) then return i end
             end
             if ARGV[1] == 'examine' then return -4 end
-            if tonumber(redis.call('TIME')[1]) * 1000 >= tonumber(ends) then return -3 end
+            if now() >= ends then return -3 end
             for i = 1, uses do
-                if redis.call('SET', KEYS[i], playback, 'NX', 'PXAT', ends) then return 0 end
+                if redis.call('SET', KEYS[i], playback, 'NX', 'PXAT', ARGV[6]) then return 0 end
                 if playback ~= '' and redis.call('GET', KEYS[i]) == playback then return -1 end
             end
             return -2
@@ -77,6 +87,7 @@
                     isRecorded ? "use" : "examine", "\(use.maximumUses)",
                     "\(use.token.timeIssued.millisecondsSince1970)",
                     "\(ends.millisecondsSince1970)", use.playback.map { String($0, radix: 16) } ?? "",
+                    "\(ends.advanced(byMilliseconds: keeping).millisecondsSince1970)",
                 ]
             )
         }

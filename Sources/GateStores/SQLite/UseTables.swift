@@ -13,7 +13,7 @@
 
         init(_ database: Database) { self.database = database }
 
-        /// Records a use where the token has one left.
+        /// Records a use where the token has one left, and where none of its uses can have been forgotten.
         func record(_ use: TokenUse, at now: Timestamp) throws -> UseOutcome {
             if let kind = try revocation(of: use.token, at: now) { return .revoked(kind) }
             let fingerprint = Data(use.token.fingerprint.bytes)
@@ -30,12 +30,15 @@
             }
             guard uses < use.maximumUses else { return .usedUp }
             let insertion = try database.cachedStatement(
-                sql: "INSERT INTO use (token, number, playback, forgettable) VALUES (?, ?, ?, ?)"
+                sql: """
+                    INSERT INTO use (token, number, playback, forgettable)
+                        SELECT ?1, ?2, ?3, ?4 WHERE ?4 > (SELECT until FROM forgotten)
+                    """
             )
             try insertion.execute(
                 arguments: [fingerprint, uses, playback, use.forgettable.millisecondsSince1970]
             )
-            return .recorded
+            return database.changesCount == 1 ? .recorded : .usedUp
         }
 
         /// Records a revocation. Of two words on one thing, what each revokes stays revoked.
@@ -51,7 +54,7 @@
             try statement.execute(
                 arguments: [
                     Data(revocation.key), revocation.issuedBefore.millisecondsSince1970,
-                    revocation.expires.millisecondsSince1970, now.millisecondsSince1970,
+                    revocation.expires.millisecondsSince1970, Self.revocationsEnd(now),
                 ]
             )
         }
@@ -74,16 +77,28 @@
             return nil
         }
 
-        /// Removes some of what can be forgotten.
+        /// Removes some of what can be forgotten, the oldest uses first, and keeps the latest time at which one of them could
+        /// be: jobs do not come in the order of their times, and what comes late is not taken for new.
         func forget(at now: Timestamp, atMost limit: Int) throws {
-            try database.cachedStatement(
-                sql: """
-                    DELETE FROM use WHERE (token, number) IN
-                        (SELECT token, number FROM use WHERE forgettable < ? LIMIT ?)
-                    """
-            ).execute(arguments: [now.millisecondsSince1970, limit])
+            let arguments: StatementArguments = [now.millisecondsSince1970, limit]
+            let oldest = "FROM use WHERE forgettable < ? ORDER BY forgettable LIMIT ?"
+            let latest = try database.cachedStatement(
+                sql: "SELECT max(forgettable) FROM (SELECT forgettable \(oldest))"
+            )
+            if let latest = try Int64.fetchOne(latest, arguments: arguments) {
+                try database.cachedStatement(sql: "UPDATE forgotten SET until = max(until, ?)")
+                    .execute(arguments: [latest])
+                try database.cachedStatement(
+                    sql: "DELETE FROM use WHERE (token, number) IN (SELECT token, number \(oldest))"
+                ).execute(arguments: arguments)
+            }
             try database.cachedStatement(sql: "DELETE FROM revocation WHERE expires < ?")
-                .execute(arguments: [now.millisecondsSince1970])
+                .execute(arguments: [Self.revocationsEnd(now)])
+        }
+
+        /// The latest end of the revocations that need not be kept any more, and no later than that.
+        private static func revocationsEnd(_ now: Timestamp) -> Int64 {
+            now.advanced(byMilliseconds: -Revocation.margin).millisecondsSince1970
         }
     }
 
@@ -107,6 +122,16 @@
                             issuedBefore INTEGER NOT NULL,
                             expires INTEGER NOT NULL
                         ) WITHOUT ROWID;
+                        """
+                )
+            }
+            migrator.registerMigration("2: late leeways, and what was forgotten") { database in
+                // Uses were kept by the late leeway that was in force: it may be raised to two minutes.
+                try database.execute(
+                    sql: """
+                        UPDATE use SET forgettable = forgettable + 120000 WHERE forgettable < 9223372036854655807;
+                        CREATE TABLE forgotten (one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1), until INTEGER NOT NULL);
+                        INSERT INTO forgotten (one, until) VALUES (1, -9223372036854775808);
                         """
                 )
             }

@@ -62,7 +62,7 @@ public struct FeedRefusal: Hashable, Sendable {
         case noMediaID = "feed_no_media_id"
         /// A second title or guid.
         case repeatedElement = "feed_repeated_element"
-        /// Elements in a title, guid, rating or restriction.
+        /// Elements in a title, guid, rating or restriction, or a comment or processing instruction within its text.
         case markupInText = "feed_markup_in_text"
         /// A text of more than 64 KiB.
         case textTooLong = "feed_text_too_long"
@@ -101,7 +101,7 @@ public struct FeedError: Error, Sendable {
         case notRSS = "feed_not_rss"
         /// Elements nested more than 64 deep.
         case tooDeep = "feed_too_deep"
-        /// A second channel, or a second title of the channel, or one that has elements or is too long.
+        /// A second channel, or a second title of the channel, or one that has markup in it or is too long.
         case ambiguousChannel = "feed_ambiguous_channel"
         /// libxml2 could not get memory.
         case internalFailure = "feed_internal_failure"

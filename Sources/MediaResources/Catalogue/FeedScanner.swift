@@ -57,6 +57,7 @@ struct FeedScanner: Sendable {
             switch event.kind {
             case .start: try start(event, events)
             case .attribute: attribute(event, events)
+            case .interruption: text?.fault = .markupInText
             case .text: append(events.text(event.value))
             case .end: try end(event, body)
             }
@@ -182,7 +183,11 @@ struct FeedScanner: Sendable {
         let value = String(decoding: text.bytes.trimmingXMLSpace(), as: UTF8.self)
         if text.element == .channelTitle {
             guard text.fault == nil || isChannelGiven else {
-                throw FeedError(.ambiguousChannel, "the title of the channel has elements or is too long", line: line)
+                throw FeedError(
+                    .ambiguousChannel,
+                    "the title of the channel has markup in it or is too long",
+                    line: line
+                )
             }
             if !isChannelGiven, !value.isEmpty { channel = value }
             return

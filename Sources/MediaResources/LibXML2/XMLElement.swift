@@ -33,7 +33,8 @@ package struct XMLElement: Hashable, Sendable {
     }
 
     /// Reads a document of at most 16 levels, 50,000 elements and 1 KiB a tag. No document type, no entity but the predefined and
-    /// numeric ones, no network.
+    /// numeric ones, no network. Text in several pieces, with elements, comments or processing instructions between them, is
+    /// a fault: other readers may take one of them for the whole.
     package init(reading document: Span<UInt8>) throws(Fault) {
         // libxml2 compares each attribute of a tag with all before it.
         guard document.tagsHaveAtMost(1024) else { throw Fault(reason: "a tag is too long") }
@@ -54,12 +55,17 @@ package struct XMLElement: Hashable, Sendable {
             let event = events[index]
             switch event.kind {
             case .start:
-                open.append(XMLElement(events.string(event.name), namespace: events.string(event.namespace)))
+                let namespace = String(decoding: events.namespace(event.namespace), as: UTF8.self)
+                open.append(XMLElement(events.string(event.name), namespace: namespace))
             case .attribute: break
+            case .interruption: throw Fault(reason: "a comment or processing instruction within text")
             case .text: open[open.count - 1].text += events.string(event.value)
             case .end:
                 guard open.count > 1 else { throw Fault(reason: "an end without a start") }
                 let done = open.removeLast()
+                guard done.children.isEmpty || done.text.utf8.allSatisfy(\.isXMLSpace) else {
+                    throw Fault(reason: "text beside elements")
+                }
                 open[open.count - 1].children.append(done)
             }
         }

@@ -10,15 +10,21 @@ struct XMLEvent {
         case attribute
         /// Character data, from text, CDATA or character references. Neighbouring pieces may come as several events.
         case text
+        /// A comment or processing instruction between two pieces of text of one element, ahead of the second.
+        ///
+        /// Readers disagree about such a text: some join the pieces, some take the first alone. No identifier may depend
+        /// on the reader, so who takes text refuses it. Pieces of white space do not count.
+        case interruption
         /// An end tag, or the end of an empty element.
         case end
     }
 
     var kind: Kind
+    /// As libxml2 hands it out; ``XMLEventList/namespace(_:)`` has its name.
     var namespace: Range<Int>
     var name: Range<Int>
     var value: Range<Int>
-    /// The line of the document that the event ends on, from 1.
+    /// The line of the document that a tag begins on and any other event ends on, from 1.
     var line: Int
 }
 
@@ -34,6 +40,18 @@ struct XMLEventList {
     subscript(index: Int) -> XMLEvent { events[index] }
 
     func text(_ range: Range<Int>) -> ArraySlice<UInt8> { bytes[range] }
+
+    /// The name of a namespace. As the value of an attribute that it was, libxml2 hands it out with every `&` as `&#38;`; few
+    /// have one and fewer are asked for their name, so they are stored as they come.
+    func namespace(_ range: Range<Int>) -> [UInt8] {
+        var name: [UInt8] = []
+        var rest = bytes[range]
+        while let byte = rest.popFirst() {
+            name.append(byte)
+            if byte == UInt8(ascii: "&"), rest.starts(with: "#38;".utf8) { rest = rest.dropFirst(4) }
+        }
+        return name
+    }
 
     func string(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
@@ -59,6 +77,22 @@ struct XMLEventList {
     mutating func store(_ source: UnsafeBufferPointer<UInt8>) -> Range<Int> {
         let start = bytes.count
         unsafe bytes.append(contentsOf: source)
+        return start..<bytes.count
+    }
+
+    /// Copies a piece of a CDATA section, with line feeds for its line ends (XML 1.0 §2.11): libxml2 sees to these when it
+    /// pulls, and not when it is pushed.
+    ///
+    /// - Parameter next: The byte behind the piece, as a line end of two bytes may stand in two pieces.
+    mutating func storeSection(_ source: UnsafeBufferPointer<UInt8>, next: UInt8) -> Range<Int> {
+        let start = bytes.count
+        var rest = unsafe source[...]
+        while let end = unsafe rest.firstIndex(of: 0xD) {
+            unsafe bytes.append(contentsOf: rest[..<end])
+            unsafe rest = rest[(end + 1)...]
+            if unsafe (rest.first ?? next) != 0xA { bytes.append(0xA) }
+        }
+        unsafe bytes.append(contentsOf: rest)
         return start..<bytes.count
     }
 

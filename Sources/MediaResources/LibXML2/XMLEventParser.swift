@@ -83,6 +83,12 @@ private final class XMLEventSink {
     private let limits: XMLLimits
     private var depth = 0
     private var elements = 0
+    /// The line of the last event: where a tag is on the same one, it need not be looked for.
+    private var lastLine = 1
+    /// What stood in the open element since its last tag.
+    private var run = TextRun.blank
+
+    private enum TextRun { case blank, text, interrupted }
 
     init(limits: XMLLimits) { self.limits = limits }
 
@@ -91,6 +97,8 @@ private final class XMLEventSink {
         failure = nil
         depth = 0
         elements = 0
+        lastLine = 1
+        run = .blank
     }
 
     private func stop(_ why: XMLFailure) {
@@ -100,7 +108,27 @@ private final class XMLEventSink {
 
     private var line: Int {
         guard let input = unsafe context?.pointee.input else { return 0 }
-        return Int(unsafe input.pointee.line)
+        lastLine = Int(unsafe input.pointee.line)
+        return lastLine
+    }
+
+    /// The line on which the tag begins that was just read.
+    ///
+    /// libxml2 tells the line of its end. The tag is in the buffer still, as the values of its attributes point there, and
+    /// has no other `<` in it.
+    private var lineOfTag: Int {
+        let known = lastLine
+        let end = line
+        guard end != known, let input = unsafe context?.pointee.input?.pointee,
+            let base = unsafe input.base, var place = unsafe input.cur, unsafe place > base
+        else { return end }
+        var start = end
+        repeat {
+            unsafe place -= 1
+            if unsafe place.pointee == UInt8(ascii: "<") { return start }
+            if unsafe place.pointee == 0xA { start -= 1 }
+        } while unsafe place > base
+        return end
     }
 
     private func store(_ text: UnsafePointer<xmlChar>?) -> Range<Int> {
@@ -119,8 +147,10 @@ private final class XMLEventSink {
         }
         unsafe handlers.endElementNs = { sink, _, _, _ in unsafe XMLEventSink.from(sink)?.end() }
         unsafe handlers.characters = { sink, text, count in unsafe XMLEventSink.from(sink)?.text(text, count) }
-        unsafe handlers.cdataBlock = { sink, text, count in unsafe XMLEventSink.from(sink)?.text(text, count) }
+        unsafe handlers.cdataBlock = { sink, text, count in unsafe XMLEventSink.from(sink)?.section(text, count) }
         unsafe handlers.ignorableWhitespace = { sink, text, count in unsafe XMLEventSink.from(sink)?.text(text, count) }
+        unsafe handlers.comment = { sink, _ in unsafe XMLEventSink.from(sink)?.interrupt() }
+        unsafe handlers.processingInstruction = { sink, _, _ in unsafe XMLEventSink.from(sink)?.interrupt() }
         unsafe handlers.serror = { sink, error in unsafe XMLEventSink.from(sink)?.error(error) }
         return unsafe handlers
     }
@@ -139,10 +169,11 @@ private final class XMLEventSink {
         guard failure == nil else { return }
         depth += 1
         elements += 1
+        run = .blank
         if depth == 1, let refusal = unsafe refusalOfRoot(name) { return stop(refusal) }
         guard depth <= limits.depth else { return stop(.tooDeep) }
         guard elements <= limits.elements else { return stop(.tooManyElements) }
-        let line = line
+        let line = lineOfTag
         unsafe events.append(
             XMLEvent(kind: .start, namespace: store(namespace), name: store(name), value: 0..<0, line: line)
         )
@@ -187,19 +218,49 @@ private final class XMLEventSink {
     private func end() {
         guard failure == nil else { return }
         depth -= 1
+        run = .blank
         events.append(XMLEvent(kind: .end, namespace: 0..<0, name: 0..<0, value: 0..<0, line: line))
     }
 
     private func text(_ text: UnsafePointer<xmlChar>?, _ count: Int32) {
         guard failure == nil, let text = unsafe text, count > 0 else { return }
-        let value = unsafe events.store(UnsafeBufferPointer(start: text, count: Int(count)))
+        let line = line
+        let bytes = unsafe UnsafeBufferPointer(start: text, count: Int(count))
+        unsafe noticeText(bytes, line)
+        let value = unsafe events.store(bytes)
         events.append(XMLEvent(kind: .text, namespace: 0..<0, name: 0..<0, value: value, line: line))
+    }
+
+    private func section(_ text: UnsafePointer<xmlChar>?, _ count: Int32) {
+        guard failure == nil, let text = unsafe text, count > 0 else { return }
+        let line = line
+        let bytes = unsafe UnsafeBufferPointer(start: text, count: Int(count))
+        unsafe noticeText(bytes, line)
+        // libxml2 has looked at what follows before it hands out a piece: more of the section, or its `]]>`.
+        let value = unsafe events.storeSection(bytes, next: text[Int(count)])
+        events.append(XMLEvent(kind: .text, namespace: 0..<0, name: 0..<0, value: value, line: line))
+    }
+
+    /// Tells of text that a comment or processing instruction has come within.
+    private func noticeText(_ bytes: UnsafeBufferPointer<UInt8>, _ line: Int) {
+        guard run != .text, unsafe !bytes.allSatisfy(\.isXMLSpace) else { return }
+        if run == .interrupted {
+            events.append(XMLEvent(kind: .interruption, namespace: 0..<0, name: 0..<0, value: 0..<0, line: line))
+        }
+        run = .text
+    }
+
+    /// A comment or processing instruction was read.
+    private func interrupt() {
+        if run == .text { run = .interrupted }
     }
 
     private func error(_ error: UnsafeMutablePointer<xmlError>?) {
         guard failure == nil, let error = unsafe error?.pointee else { return }
         guard unsafe error.level == XML_ERR_ERROR || error.level == XML_ERR_FATAL else { return }
         guard unsafe error.code != Int32(XML_ERR_NO_MEMORY.rawValue) else { return stop(.outOfMemory) }
+        // A namespace is a name: which text is a URI differs between versions of libxml2, and no name is looked up.
+        guard unsafe error.code != Int32(XML_WAR_NS_URI.rawValue) else { return }
         let message = unsafe error.message.map { unsafe String(cString: $0) } ?? "not well-formed"
         stop(
             .syntax(

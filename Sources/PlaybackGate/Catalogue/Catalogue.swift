@@ -9,16 +9,10 @@ public import MediaResources
 /// is protected, and nobody can play it.
 public struct Catalogue: Sendable {
     private var media: [ByteKey: Entry] = [:]
-    private var paths: [ByteKey: Entry] = [:]
-    /// By the names of folders without the slash at their end: so a folder is found by itself and by what is in it.
-    private var folders: [ByteKey: Folder] = [:]
-    private var hasGlobs = false
-
-    /// What is known of the paths in a folder.
-    private struct Folder {
-        var all: Entry?
-        var globs: [Entry] = []
-    }
+    /// The paths of every host.
+    private var paths = PathTable()
+    /// The paths of entries that name hosts.
+    private var pathsOfHosts: [ByteKey: PathTable] = [:]
 
     /// Makes an empty catalogue: nothing can be played.
     public init() {}
@@ -31,28 +25,17 @@ public struct Catalogue: Sendable {
     /// The entry of a media id, byte for byte.
     public func entry(media id: String) -> Entry? { media[ByteKey(id)] }
 
+    /// Whether a path alone does not say which entry it has.
+    public var hasHosts: Bool { !pathsOfHosts.isEmpty }
+
     /// The entry of a path. Of several patterns that cover it, the longest wins; of two that are equally long, the one
-    /// that protects.
-    public func entry(path: MediaPath) -> Entry? {
-        let characters = path.characters
-        if let exact = paths[ByteKey(characters)] { return exact }
-        if folders.isEmpty { return nil }
-        // The folder itself may be named without its slash.
-        var best = folders[ByteKey(characters)]?.all
-        var end = characters.utf8.endIndex
-        while let slash = characters.utf8[..<end].lastIndex(of: UInt8(ascii: "/")) {
-            // Globs of this folder may fix more than its name; those of folders above fix less only as a rule.
-            if let folder = folders[ByteKey(characters[..<slash])] {
-                for glob in folder.globs where glob.key.pattern?.covers(path) ?? false {
-                    best = glob.stronger(than: best)
-                }
-                if let all = folder.all { best = all.stronger(than: best) }
-            }
-            // A folder above fixes less.
-            if !hasGlobs, best != nil { return best }
-            end = slash
-        }
-        return best
+    /// that names the host, else the one that protects.
+    ///
+    /// - Parameter host: The host that was asked for, in the form of ``HostName``.
+    public func entry(path: MediaPath, host: Substring? = nil) -> Entry? {
+        let common = paths.entry(path)
+        guard hasHosts, let host, let own = pathsOfHosts[ByteKey(host)]?.entry(path) else { return common }
+        return own.isLonger(than: common) ?? true ? own : common
     }
 
     /// What is known of the target of a request.
@@ -63,13 +46,17 @@ public struct Catalogue: Sendable {
         case unknown
         /// It is a path that may mean several things.
         case invalidPath(MediaPathError)
+        /// It is a path, entries name hosts, and the request names none.
+        case hostMissing
     }
 
     /// Looks up what is to be played.
-    public func find(_ target: PlaybackRequest.Target) -> Finding {
+    ///
+    /// - Parameter host: The host that was asked for, in the form of ``HostName``.
+    public func find(_ target: PlaybackRequest.Target, host: Substring? = nil) -> Finding {
         switch target {
         case .media(let id): entry(media: id).map { .entry($0) } ?? .unknown
-        case .path(let requested): find(requested)
+        case .path(let requested): find(requested, host: host)
         }
     }
 
@@ -77,10 +64,13 @@ public struct Catalogue: Sendable {
     ///
     /// - Parameters:
     ///   - requested: The path as it was requested: percent-encoded, a query may follow.
+    ///   - host: The host that was asked for, in the form of ``HostName``.
     ///   - form: Which spellings of a path are taken.
-    public func find(_ requested: Substring, form: MediaPath.Form = .resolved) -> Finding {
+    public func find(_ requested: Substring, host: Substring? = nil, form: MediaPath.Form = .resolved) -> Finding {
         do throws(MediaPathError) {
-            return entry(path: try MediaPath(requested, form: form)).map { .entry($0) } ?? .unknown
+            let path = try MediaPath(requested, form: form)
+            if hasHosts, host == nil { return .hostMissing }
+            return entry(path: path, host: host).map { .entry($0) } ?? .unknown
         } catch { return .invalidPath(error) }
     }
 
@@ -132,20 +122,17 @@ public struct Catalogue: Sendable {
             present = media[ByteKey(id)]
             if present.map(mayReplace) ?? true { media[ByteKey(id)] = entry }
         case .path(let pattern):
-            switch pattern.form {
-            case .path:
-                present = paths[ByteKey(pattern.root)]
-                if present.map(mayReplace) ?? true { paths[ByteKey(pattern.root)] = entry }
-            case .folder:
-                let name = ByteKey(pattern.folderName)
-                present = folders[name]?.all
-                if present.map(mayReplace) ?? true { folders[name, default: Folder()].all = entry }
-            case .glob:
-                let name = ByteKey(pattern.folderName)
-                present = folders[name]?.globs.first { $0.key == entry.key }
-                if present == nil {
-                    folders[name, default: Folder()].globs.append(entry)
-                    hasGlobs = true
+            if entry.hosts.isEmpty {
+                present = paths.replace(entry, pattern, where: mayReplace)
+            } else {
+                let tables = entry.hosts.map { ByteKey($0) }
+                var known: Entry?
+                for host in tables { known = known ?? pathsOfHosts[host]?.entry(pattern) }
+                present = known
+                if present.map(mayReplace) ?? true {
+                    for host in tables {
+                        _ = pathsOfHosts[host, default: PathTable()].replace(entry, pattern) { _ in true }
+                    }
                 }
             }
         }
@@ -167,13 +154,28 @@ extension Catalogue {
             let isShadow: Bool
             let use: Use
             let origin: Origin
+            let methods: [PlaybackRequest.Method]
+            let hosts: [String]
+            /// ``methods`` as bits.
+            let permitted: UInt16
 
-            init(_ key: Key, _ protection: Protection, _ isShadow: Bool, _ use: Use, _ origin: Origin) {
+            init(
+                _ key: Key,
+                _ protection: Protection,
+                _ isShadow: Bool,
+                _ use: Use,
+                _ origin: Origin,
+                _ methods: [PlaybackRequest.Method],
+                _ hosts: [String]
+            ) {
                 self.key = key
                 self.protection = protection
                 self.isShadow = isShadow
                 self.use = use
                 self.origin = origin
+                self.methods = methods.filter { $0 != .other }
+                self.hosts = hosts
+                permitted = self.methods.reduce(0) { $0 | $1.bit }
             }
         }
 
@@ -187,23 +189,37 @@ extension Catalogue {
         public var use: Use { facts.use }
         /// Where the entry comes from.
         public var origin: Origin { facts.origin }
+        /// The methods that requests may have.
+        public var methods: [PlaybackRequest.Method] { facts.methods }
+        /// The hosts whose paths it speaks of, in the form of ``HostName``; those of every host if there is none.
+        public var hosts: [String] { facts.hosts }
 
         /// Makes an entry.
+        ///
+        /// - Parameters:
+        ///   - methods: The methods that requests may have.
+        ///   - hosts: The hosts whose paths it speaks of; none means every host. Media ids have no host.
         public init(
             key: Key,
             protection: Protection,
             isShadow: Bool = false,
             use: Use = .once,
-            origin: Origin = .list
+            origin: Origin = .list,
+            methods: [PlaybackRequest.Method] = [.get, .head],
+            hosts: [HostName] = []
         ) {
-            facts = Facts(key, protection, isShadow, use, origin)
+            facts = Facts(key, protection, isShadow, use, origin, methods, hosts.map { String($0.text) })
         }
+
+        /// Whether requests may have this method.
+        func permits(_ method: PlaybackRequest.Method) -> Bool { facts.permitted & method.bit != 0 }
 
         /// Whether both say the same.
         public static func == (left: Entry, right: Entry) -> Bool {
             left.facts === right.facts
                 || left.key == right.key && left.protection == right.protection && left.isShadow == right.isShadow
-                    && left.use == right.use && left.origin == right.origin
+                    && left.use == right.use && left.origin == right.origin && left.methods == right.methods
+                    && left.hosts == right.hosts
         }
 
         /// Hashes what it speaks of: catalogues have an entry for each.
@@ -266,11 +282,16 @@ extension Catalogue {
             case feed(String, line: Int)
         }
 
+        /// Whether the pattern of this fixes more of a path than that of `other`; nil if both fix as much.
+        fileprivate func isLonger(than other: Entry?) -> Bool? {
+            guard let other, let mine = key.pattern, let its = other.key.pattern else { return true }
+            return mine.fixedLength == its.fixedLength ? nil : mine.fixedLength > its.fixedLength
+        }
+
         /// The one of this and `other` that decides.
-        fileprivate func stronger(than other: Entry?) -> Entry {
-            guard let other, let mine = key.pattern, let its = other.key.pattern else { return self }
-            if mine.fixedLength != its.fixedLength { return mine.fixedLength > its.fixedLength ? self : other }
-            return other.protection == .none ? self : other
+        func stronger(than other: Entry?) -> Entry {
+            guard let other else { return self }
+            return isLonger(than: other) ?? (other.protection == .none) ? self : other
         }
     }
 
@@ -298,11 +319,27 @@ public enum FeedPathScope: String, Sendable, CaseIterable {
             guard let path = (try? MediaPath(requested))?.text, !path.utf8.contains(where: { $0.isWildcard }) else {
                 return nil
             }
-            guard let slash = path.lastIndex(of: "/") else { return nil }
+            guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
             // A folder of everything would let one item speak for all others.
             let isRoot = slash == path.startIndex
             let text = self == .folder && !isRoot ? String(path[...slash]) : path
             return (try? PathPattern(text)).map { .path($0) }
+        }
+    }
+}
+
+extension PlaybackRequest.Method {
+    /// A bit of its own; none for methods that nothing permits.
+    fileprivate var bit: UInt16 {
+        switch self {
+        case .get: 1
+        case .head: 2
+        case .options: 4
+        case .post: 8
+        case .put: 16
+        case .patch: 32
+        case .delete: 64
+        case .other: 0
         }
     }
 }

@@ -44,7 +44,9 @@ public struct MediaPath: Hashable, Sendable {
         let decoded = try Self.decode(bytes)
         let resolved = try Self.resolve(decoded)
         if form == .asIs, resolved.count != decoded.count { throw .notResolved }
-        guard let text = String(validating: resolved, as: UTF8.self) else { throw .notUTF8 }
+        // Segments that are resolved away count too: a server that reads overlong dots in them resolves another path.
+        let isWhole = resolved.count == decoded.count || String(validating: decoded, as: UTF8.self) != nil
+        guard isWhole, let text = String(validating: resolved, as: UTF8.self) else { throw .notUTF8 }
         characters = text[...]
     }
 

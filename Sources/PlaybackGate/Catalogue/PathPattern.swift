@@ -59,14 +59,16 @@ public struct PathPattern: Hashable, Sendable {
         guard wildcards <= Self.maximumWildcards else { throw .tooManyWildcards }
         form = .glob(steps)
         fixedLength = steps.count - wildcards
-        let head = text.prefix { $0 != "*" && $0 != "?" }
-        root = head[...(head.lastIndex(of: "/") ?? head.startIndex)]
+        let head = text.utf8.prefix { $0 != UInt8(ascii: "*") && $0 != UInt8(ascii: "?") }
+        root = text[...(head.lastIndex(of: UInt8(ascii: "/")) ?? text.startIndex)]
     }
 
     /// Whether `text` is what a path looks like when it is normalised; wildcards aside.
     private static func isNormal(_ text: String) -> Bool {
-        let segments = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
-        return segments.dropLast().allSatisfy { !$0.isEmpty } && segments.allSatisfy { $0 != "." && $0 != ".." }
+        // By bytes, as everywhere in paths: with a combining character behind it, a slash is another character.
+        let segments = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
+        return segments.dropLast().allSatisfy { !$0.isEmpty }
+            && segments.allSatisfy { !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) }
             && text.utf8.allSatisfy { byte in
                 byte > 0x1F && byte != 0x7F && byte != UInt8(ascii: "\\") && byte != UInt8(ascii: ";")
                     && byte != UInt8(ascii: "#")

@@ -30,7 +30,7 @@ public final class MemoryUseStore: LocalUseStore {
     /// Makes a store.
     ///
     /// - Parameter capacity: How many live uses there is room for. A store that is full of them refuses; it never
-    ///   forgets. Needed are playback starts a second, times the longest life of a token in seconds.
+    ///   forgets. Needed are playback starts a second, times the longest life of a token and two minutes more in seconds.
     public init(capacity: Int = 1_000_000) {
         self.capacity = max(capacity, 1)
         // Small shards have short waits; in a shard of thousands, the share of all uses that falls to it hardly varies.
@@ -64,7 +64,7 @@ public final class MemoryUseStore: LocalUseStore {
     /// - Parameters:
     ///   - fingerprint: The SHA-256 of the token's signed bytes.
     ///   - playback: What names this start of a playback, if anything does; not 0.
-    ///   - until: When the token can no longer be verified.
+    ///   - until: When no policy can take the token any more, as ``TokenUse/forgettable``: the same in all uses of a token.
     ///   - maximumUses: How often the token may be used.
     ///   - now: The time of receipt.
     public func recordNow(
@@ -84,10 +84,10 @@ public final class MemoryUseStore: LocalUseStore {
         let (key, entry) = (revocation.key, (revocation.issuedBefore, revocation.expires))
         let isRecorded = revocations.withLock { revocations in
             if revocations.count >= Self.revocationLimit {
-                revocations = revocations.filter { $0.value.expires >= now }
+                revocations = revocations.filter { !Revocation.isForgettable($0.value.expires, at: now) }
             }
             guard revocations.count < Self.revocationLimit || revocations[key] != nil else { return false }
-            if let present = revocations[key], present.expires >= now {
+            if let present = revocations[key], !Revocation.isForgettable(present.expires, at: now) {
                 // Of two words on one thing, what each revokes stays revoked.
                 revocations[key] = (max(present.issuedBefore, entry.0), max(present.expires, entry.1))
             } else {

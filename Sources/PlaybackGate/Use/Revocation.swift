@@ -53,6 +53,15 @@ public struct Revocation: Hashable, Sendable {
         }
     }
 
+    /// How much longer than it holds a revocation is kept, in milliseconds: for requests whose time is behind that of others.
+    package static let margin: Int64 = 120_000
+
+    /// Whether a revocation that ends at `expires` need not be kept any more. Whether it holds is for the time of a request to
+    /// say.
+    package static func isForgettable(_ expires: Timestamp, at now: Timestamp) -> Bool {
+        expires.advanced(byMilliseconds: margin) < now
+    }
+
     /// The name under which stores keep this. Neither GUID nor MVPD can be read in it.
     package var key: [UInt8] {
         switch subject {

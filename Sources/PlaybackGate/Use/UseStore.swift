@@ -61,8 +61,13 @@ extension LocalUseStore {
 public struct TokenUse: Hashable, Sendable {
     /// The token, which is verified.
     public let token: MediaToken
-    /// When the token can no longer be verified, and its record be forgotten.
-    public let forgettable: Timestamp
+    /// When no policy can take the token any more, and its record may be forgotten.
+    ///
+    /// The largest late leeway that there is counts, not the one that is in force: a reload may raise that, and would give a
+    /// used token another life if its record went by the old one.
+    public var forgettable: Timestamp {
+        token.expires.advanced(byMilliseconds: VerificationPolicy.leewayLimitMilliseconds)
+    }
     /// How often a token may be used, from 1 to ``maximumUsesLimit``.
     public let maximumUses: Int
     /// What names this start of a playback, if anything does: never 0.
@@ -75,24 +80,32 @@ public struct TokenUse: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - token: A verified token.
-    ///   - forgettable: When the token can no longer be verified.
     ///   - maximumUses: From 1 to ``maximumUsesLimit``; what is outside counts as the nearest of them.
     ///   - playbackID: What names this start of a playback.
-    ///   - media: What is played: a playback id names a playback of this and of nothing else.
+    ///   - media: The one thing that is played: a playback id names a playback of this and of nothing else. Asked for only
+    ///     where there is a playback id.
     public init(
         _ token: MediaToken,
-        forgettable: Timestamp,
         maximumUses: Int = 1,
         playbackID: String? = nil,
-        media: String = ""
+        media: @autoclosure () -> String = ""
     ) {
         self.token = token
-        self.forgettable = forgettable
         self.maximumUses = min(max(maximumUses, 1), Self.maximumUsesLimit)
         playback = playbackID.map { id in
-            let digest = SHA256.digest("\(id.utf8.count):\(id)\(media)")
+            let digest = SHA256.digest("\(id.utf8.count):\(id)\(media())")
             let number = digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
             return max(number, 1)
+        }
+    }
+}
+
+extension PlaybackRequest.Target {
+    /// The one thing that this names: a media id, or a path in its one form. No media id has the name of a path.
+    var playedName: String {
+        switch self {
+        case .media(let id): "media:\(id)"
+        case .path(let requested): "path:\((try? MediaPath(requested))?.text ?? String(requested))"
         }
     }
 }

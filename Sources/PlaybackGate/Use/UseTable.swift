@@ -8,6 +8,9 @@ internal import MediaTokens
 /// Open addressing with linear probing. A use takes 44 bytes: the whole fingerprint, since two tokens must never be taken
 /// for one, the playback and the time at which the use can be forgotten. Every insertion looks at a few places more and
 /// removes what can be forgotten there, so that no sweep ever holds up a decision.
+///
+/// Times need not come in order: a use that would have been forgotten with those that were is taken for one of them, and is
+/// never recorded anew.
 struct UseTable {
     private var fingerprints: [UInt64]
     private var playbacks: [UInt64]
@@ -19,6 +22,9 @@ struct UseTable {
     private var hand = 0
     /// No use can be forgotten before, after a sweep that made no room.
     private var fullUntil: UInt32 = 0
+    /// The latest of the times at which uses that were forgotten could be. Not the time of a sweep: after a leap of the clock,
+    /// it is no further ahead than tokens lived.
+    private var forgotten: UInt32 = 0
 
     /// Makes a table.
     ///
@@ -53,13 +59,14 @@ struct UseTable {
             }
             place = next(place)
         }
-        guard uses < maximumUses else { return .usedUp }
+        let until = max(Self.seconds(until, roundedUp: true), 1)
+        guard uses < maximumUses, until > forgotten else { return .usedUp }
         if count >= limit {
             guard makeRoom(at: seconds) else { return .full }
             place = home(fingerprint)
             while forgettable[place] != 0 { place = next(place) }
         }
-        store(fingerprint, playback ?? 0, max(Self.seconds(until, roundedUp: true), 1), at: place)
+        store(fingerprint, playback ?? 0, until, at: place)
         count += 1
         return .recorded
     }
@@ -95,7 +102,7 @@ struct UseTable {
     private mutating func forgetSome(at now: UInt32) {
         for _ in 0..<4 {
             if isForgettable(hand, at: now) {
-                remove(hand)
+                forget(hand)
             } else {
                 hand = next(hand)
             }
@@ -107,7 +114,7 @@ struct UseTable {
         guard now >= fullUntil else { return false }
         var place = 0
         while place < places {
-            if isForgettable(place, at: now) { remove(place) } else { place += 1 }
+            if isForgettable(place, at: now) { forget(place) } else { place += 1 }
         }
         guard count >= limit else { return true }
         fullUntil = (forgettable.lazy.filter { $0 != 0 }.min() ?? now) &+ 1
@@ -116,6 +123,11 @@ struct UseTable {
 
     private func isForgettable(_ place: Int, at now: UInt32) -> Bool {
         forgettable[place] != 0 && forgettable[place] < now
+    }
+
+    private mutating func forget(_ place: Int) {
+        forgotten = max(forgotten, forgettable[place])
+        remove(place)
     }
 
     /// Frees a place, and closes the gap: what stands behind it must be found from its home still.

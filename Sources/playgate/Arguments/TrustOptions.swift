@@ -80,7 +80,7 @@ struct TrustOptions: ParsableArguments {
                 minimumKeySize: keySize,
                 at: now
             )
-        } catch { throw CommandFailure(error.description + error.hint) }
+        } catch { throw CommandFailure(error.description + error.hint, code: error.code.rawValue) }
         do throws(PolicyError) { return Verifier(trust: trusted, policy: try policy()) } catch {
             throw CommandFailure("\(error)")
         }

@@ -124,18 +124,13 @@ struct BatchVerification: Sendable {
     }
 }
 
-/// The lines of a file in blocks of whole lines, each line with a line feed behind it.
-///
-/// A line that is longer than any token with its resource is cut, and is too long still.
+/// The blocks of lines of a file.
 private struct LineBlocks {
     private let file: InputFile
-    private var rest: [UInt8] = []
-    private var isSkipping = false
+    private var lines = BatchLines(tokenSize: Verifier.maximumEncodedSize, resourceSize: MediaResource.maximumSize)
     private var isAtEnd = false
     private(set) var bytesRead = 0
 
-    /// More than a token of 16 KiB, a tab and a resource of 8 KiB.
-    private static let longestLine = 32 * 1024
     /// Some hundred tokens: some milliseconds of work.
     private static let blockSize = 256 * 1024
 
@@ -143,35 +138,12 @@ private struct LineBlocks {
 
     mutating func next() throws(CommandFailure) -> [UInt8]? {
         while !isAtEnd {
-            var chunk = try file.read(upTo: Self.blockSize)[...]
-            bytesRead += chunk.count
-            if chunk.isEmpty {
-                isAtEnd = true
-                guard !rest.isEmpty else { return nil }
-                return take(rest + [UInt8(ascii: "\n")])
-            }
-            if isSkipping {
-                guard let end = chunk.firstIndex(of: UInt8(ascii: "\n")) else { continue }
-                chunk = chunk[end...]
-                isSkipping = false
-            }
-            guard let last = chunk.lastIndex(of: UInt8(ascii: "\n")) else {
-                rest += chunk
-                if rest.count > Self.longestLine {
-                    rest.removeLast(rest.count - Self.longestLine)
-                    isSkipping = true
-                }
-                continue
-            }
-            let block = rest + chunk[...last]
-            rest = Array(chunk[(last + 1)...])
-            return block
+            let piece = try file.read(upTo: Self.blockSize)
+            bytesRead += piece.count
+            isAtEnd = piece.isEmpty
+            let block = isAtEnd ? lines.end() : lines.add(piece)
+            if !block.isEmpty { return block }
         }
         return nil
-    }
-
-    private mutating func take(_ block: [UInt8]) -> [UInt8] {
-        rest = []
-        return block
     }
 }

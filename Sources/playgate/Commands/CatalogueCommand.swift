@@ -14,7 +14,7 @@ struct CatalogueCommand: ParsableCommand {
         subcommands: [Read.self]
     )
 
-    struct Read: ParsableCommand {
+    struct Read: ParsableCommand, JSONAnswering {
         static let configuration = CommandConfiguration(
             commandName: "read",
             abstract: "Show what a Media RSS feed protects.",
@@ -32,6 +32,8 @@ struct CatalogueCommand: ParsableCommand {
 
         @Flag(help: "Print a JSON object a line.")
         var json = false
+
+        var answersInJSON: Bool { json }
 
         func run() throws {
             let file = try InputFile(feed)
@@ -58,7 +60,10 @@ struct CatalogueCommand: ParsableCommand {
             progress.clear()
             Terminal.error.write("\(listing.found) items found, \(listing.refused) refused\n")
             if let fault {
-                throw CommandFailure("\(feed): \(fault)\nThe feed is broken: do not use what was read of it.")
+                throw CommandFailure(
+                    "\(feed): \(fault)\nThe feed is broken: do not use what was read of it.",
+                    code: fault.code.rawValue
+                )
             }
             if listing.refused > 0 { throw ExitCode.refused }
         }

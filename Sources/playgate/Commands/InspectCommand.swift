@@ -7,7 +7,7 @@ import GateService
 import MediaTokens
 import StrictJSON
 
-struct InspectCommand: ParsableCommand {
+struct InspectCommand: ParsableCommand, JSONAnswering {
     static let configuration = CommandConfiguration(
         commandName: "inspect",
         abstract: "Show what a token says, whoever wrote it. NOT a verification."
@@ -17,6 +17,8 @@ struct InspectCommand: ParsableCommand {
 
     @Flag(help: "Print a JSON object.")
     var json = false
+
+    var answersInJSON: Bool { json }
 
     func run() throws {
         let text = try token.read()

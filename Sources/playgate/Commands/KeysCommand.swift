@@ -58,7 +58,7 @@ struct KeysCommand: ParsableCommand {
 }
 
 extension KeysCommand {
-    struct API: ParsableCommand {
+    struct API: ParsableCommand, JSONAnswering {
         static let configuration = CommandConfiguration(
             commandName: "api",
             abstract: "Make a key for a caller of the gate's API.",
@@ -76,6 +76,8 @@ extension KeysCommand {
 
         @Flag(help: "Print a JSON object.")
         var json = false
+
+        var answersInJSON: Bool { json }
 
         func run() throws {
             let key = APIKey()

@@ -16,7 +16,7 @@ struct ResourceCommand: ParsableCommand {
         subcommands: [Show.self, Match.self, Build.self]
     )
 
-    struct Show: ParsableCommand {
+    struct Show: ParsableCommand, JSONAnswering {
         static let configuration = CommandConfiguration(
             commandName: "show",
             abstract: "Show what a resource is and what it says."
@@ -27,6 +27,8 @@ struct ResourceCommand: ParsableCommand {
 
         @Flag(help: "Print a JSON object.")
         var json = false
+
+        var answersInJSON: Bool { json }
 
         func run() throws {
             let text = try InputFile.argument(resource)
@@ -66,7 +68,7 @@ struct ResourceCommand: ParsableCommand {
         }
     }
 
-    struct Match: ParsableCommand {
+    struct Match: ParsableCommand, JSONAnswering {
         static let configuration = CommandConfiguration(
             commandName: "match",
             abstract: "Tell whether a token for one resource is good for another.",
@@ -83,6 +85,8 @@ struct ResourceCommand: ParsableCommand {
 
         @Flag(help: "Print a JSON object.")
         var json = false
+
+        var answersInJSON: Bool { json }
 
         func run() throws {
             if granted == "-", wanted == "-" { throw ValidationError("only one of the two can be standard input") }

@@ -31,7 +31,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-struct CheckCommand: ParsableCommand {
+struct CheckCommand: ParsableCommand, JSONAnswering {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Check a configuration of the gate without running it.",
@@ -47,11 +47,12 @@ struct CheckCommand: ParsableCommand {
     @Flag(help: "Print a JSON object.")
     var json = false
 
+    var answersInJSON: Bool { json }
+
     func run() throws {
         let summary: GateServer.Summary
         do throws(ConfigurationError) { summary = try GateServer(configurationFile: file).summary } catch {
-            if json { Terminal.output.write(Self.json(error).line + "\n") }
-            throw CommandFailure("\(error)")
+            throw CommandFailure("\(error)", answer: Self.json(error))
         }
         if json {
             Terminal.output.write(Self.json(summary).line + "\n")

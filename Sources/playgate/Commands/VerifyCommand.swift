@@ -8,7 +8,7 @@ import MediaResources
 import MediaTokens
 import StrictJSON
 
-struct VerifyCommand: AsyncParsableCommand {
+struct VerifyCommand: AsyncParsableCommand, JSONAnswering {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Verify a media token, or a file of them.",
@@ -49,6 +49,8 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @Flag(help: "Print a JSON object.")
     var json = false
+
+    var answersInJSON: Bool { json || batch != nil }
 
     func validate() throws {
         if resource != nil, authenticityOnly {
@@ -92,7 +94,7 @@ struct VerifyCommand: AsyncParsableCommand {
     private static func resource(_ argument: String) throws(CommandFailure) -> MediaResource {
         let text = try InputFile.argument(argument)
         do throws(ResourceError) { return try MediaResource(text) } catch {
-            throw CommandFailure("--resource is not a resource: \(error)")
+            throw CommandFailure("--resource is not a resource: \(error)", code: error.code.rawValue)
         }
     }
 

@@ -3,10 +3,11 @@
 
 import AccessEnabler
 import ArgumentParser
+import CommandLineSupport
 import Entitlements
 import StrictJSON
 
-struct ViewCommand: AsyncParsableCommand {
+struct ViewCommand: AsyncParsableCommand, JSONAnswering {
     static let configuration = CommandConfiguration(
         commandName: "view",
         abstract: "Go the way of a viewer: provider, login, locks, media token, gate.",
@@ -80,6 +81,8 @@ struct ViewCommand: AsyncParsableCommand {
 
     @Flag(help: "Print a JSON object.")
     var json = false
+
+    var answersInJSON: Bool { json }
 
     func validate() throws {
         if (user == nil) != (password == nil) { throw ValidationError("--user and --password go together") }

@@ -26,7 +26,7 @@ struct InputFile {
             return
         }
         do { descriptor = try FileDescriptor.open(FilePath(path), .readOnly) } catch {
-            throw CommandFailure("\(path): cannot be opened: \(error)")
+            throw CommandFailure("\(path): cannot be opened: \(error)", code: "input_unreadable")
         }
     }
 
@@ -43,7 +43,7 @@ struct InputFile {
             return try unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, read in
                 read = try unsafe descriptor.read(into: UnsafeMutableRawBufferPointer(buffer))
             }
-        } catch { throw CommandFailure("\(name): cannot be read: \(error)") }
+        } catch { throw CommandFailure("\(name): cannot be read: \(error)", code: "input_unreadable") }
     }
 
     /// Reads all there is, which is at most `limit` bytes, as text.
@@ -53,10 +53,12 @@ struct InputFile {
             let chunk = try read(upTo: 64 * 1024)
             if chunk.isEmpty { break }
             content += chunk
-            guard content.count <= limit else { throw CommandFailure("\(name): larger than \(limit) bytes") }
+            guard content.count <= limit else {
+                throw CommandFailure("\(name): larger than \(limit) bytes", code: "input_too_large")
+            }
         }
         guard let text = String(validating: content, as: UTF8.self) else {
-            throw CommandFailure("\(name): not UTF-8 text")
+            throw CommandFailure("\(name): not UTF-8 text", code: "input_invalid_utf8")
         }
         return text
     }

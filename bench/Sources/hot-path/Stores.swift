@@ -21,7 +21,7 @@ extension HotPath {
                     at: Issued.time
                 )
             else { fatalError("a token does not verify") }
-            return TokenUse(token, forgettable: token.expires)
+            return TokenUse(token)
         }
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import NIOHTTP1
+
+/// An operation of the API, by its path.
+enum APIOperation {
+    case playback
+    case batch
+    case verify
+    case revoke
+    case codes
+    case code(Substring)
+    case catalogue(Substring)
+    case document
+
+    /// The operation at a path; nil if there is none.
+    init?(_ path: Substring) {
+        switch path {
+        case "/v1/playback": self = .playback
+        case "/v1/playback/batch": self = .batch
+        case "/v1/verify": self = .verify
+        case "/v1/revocations": self = .revoke
+        case "/v1/codes": self = .codes
+        case "/openapi.yaml": self = .document
+        default:
+            if let code = path.below("/v1/codes/") {
+                self = .code(code)
+            } else if let media = path.below("/v1/catalogue/") {
+                self = .catalogue(media)
+            } else {
+                return nil
+            }
+        }
+    }
+
+    /// The scope that a caller must have; nil if everyone may.
+    var scope: Scope? {
+        switch self {
+        case .playback, .batch: .playback
+        case .verify: .verify
+        case .revoke: .revoke
+        case .catalogue: .catalogue
+        case .codes, .code, .document: nil
+        }
+    }
+
+    /// The most bytes of its body; nil if it has none.
+    var largestBody: Int? {
+        switch self {
+        case .playback: PlaybackBody.largestBody
+        case .batch: BatchBody.largestBody
+        case .verify: VerifyBody.largestBody
+        case .revoke: RevocationBody.largestBody
+        case .codes, .code, .catalogue, .document: nil
+        }
+    }
+
+    /// Refuses every method but that of the operation.
+    func check(_ method: HTTPMethod) throws(APIRefusal) {
+        if largestBody != nil {
+            guard method == .POST else { throw APIRefusal(.methodNotAllowed, allow: "POST") }
+        } else {
+            guard method == .GET || method == .HEAD else { throw APIRefusal(.methodNotAllowed, allow: "GET, HEAD") }
+        }
+    }
+}
+
+extension Substring {
+    /// The rest behind `prefix`, if it is not empty.
+    fileprivate func below(_ prefix: String) -> Substring? {
+        utf8.count > prefix.utf8.count && utf8.starts(with: prefix.utf8)
+            ? self[utf8.index(startIndex, offsetBy: prefix.utf8.count)...] : nil
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import NIOCore
+internal import NIOHTTP1
+internal import PlaybackGate
+
+/// Keeps web pages away from the admin listener, which has no credentials of its own.
+///
+/// A page in a browser on the operator's machine can send requests to loopback. A name that its author points there makes
+/// them look like the page's own (DNS rebinding), so `Host` must be an address or a configured name; and a form needs no
+/// permission to POST, so what changes something must have a header that a form cannot set, or come from a page of this
+/// listener.
+struct AdminGuard {
+    /// The names by which the listener may be reached, in the form of ``HostName``.
+    let hosts: [String]
+
+    /// The header that requests must have that change something.
+    static let header = "X-Playgate-Request"
+
+    /// Why a request is refused; nil if it is not.
+    func refusal(_ request: HTTPRequest) -> String? {
+        let headers = request.head.headers
+        // No browser reaches a unix socket.
+        if case .unixDomainSocket = request.connection.channel.localAddress { return nil }
+        let named = headers["host"]
+        guard named.count == 1, let host = HostName(named[0][...]), isKnown(host) else {
+            return "the Host of the request is none of this listener's: use an address, or name it in admin.hosts"
+        }
+        if request.head.method == .GET || request.head.method == .HEAD { return nil }
+        let origins = headers["origin"]
+        let site = headers["sec-fetch-site"]
+        if !site.isEmpty, site != ["same-origin"] { return Self.isForeign }
+        if !origins.isEmpty {
+            let isOwn = origins == ["http://\(named[0])"] || origins == ["https://\(named[0])"]
+            return isOwn ? nil : Self.isForeign
+        }
+        guard headers.contains(name: Self.header) else {
+            return "a request that changes something needs the header \(Self.header), with any value"
+        }
+        return nil
+    }
+
+    private static let isForeign = "the request comes from a page of another site"
+
+    /// True if the host is an address, which no name can stand for, or a known name.
+    private func isKnown(_ host: HostName) -> Bool {
+        if host.text == "localhost" || hosts.contains(where: { $0.utf8.elementsEqual(host.text.utf8) }) { return true }
+        let text = host.text.utf8.first == UInt8(ascii: "[") ? host.text.dropFirst().dropLast() : host.text
+        return (try? SocketAddress(ipAddress: String(text), port: 0)) != nil
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import MediaTokens
+internal import NIOHTTP1
+internal import PlaybackGate
+
+/// The facts of a client's request, as the edge that asks about it says.
+struct EdgeRequest {
+    /// The target, undecoded, query and all.
+    private(set) var target: Substring
+    private(set) var method = PlaybackRequest.Method.other
+    /// The host, in its one form; nil if the edge does not say.
+    private(set) var host: Substring?
+    /// True if the client asks for a part, and not for the whole.
+    private(set) var isPartial = false
+    /// True if the edge keeps answers by a key that has all that an answer depends on, beside headers of the client.
+    private(set) var isKeyWhole = true
+
+    /// Reads the facts; nil if the edge leaves out one that its dialect must have, or says one twice.
+    ///
+    /// - Parameter rest: What follows the endpoint in the target of the check.
+    init?(_ head: HTTPRequestHead, rest: Substring, _ dialect: EdgeDialect) {
+        let names = dialect.headers
+        var (target, method, host): (String?, String?, String?)
+        var (key, isKeyRepeated): (String?, Bool) = (nil, false)
+        for (name, value) in head.headers {
+            if let wanted = names.target, name.isSameField(wanted) {
+                guard target == nil else { return nil }
+                target = value
+            } else if let wanted = names.method, name.isSameField(wanted) {
+                guard method == nil else { return nil }
+                method = value
+            } else if name.isSameField(names.host) {
+                guard host == nil else { return nil }
+                host = value
+            } else if name.isSameField(names.range) {
+                isPartial = isPartial || !value.isWholeRange
+            } else if dialect == .nginx, name.isSameField("x-playgate-cache-key") {
+                isKeyRepeated = key != nil
+                key = value
+            }
+        }
+        if names.target != nil {
+            guard let target, let method, method.isMethod else { return nil }
+            self.target = target[...]
+            self.method = PlaybackRequest.Method(rawValue: method) ?? .other
+        } else {
+            self.target = rest
+            self.method = PlaybackRequest.Method(head.method)
+        }
+        if let host {
+            // An edge that hands on what is no host says nothing that can be relied on.
+            guard let name = HostName(host[...]) else { return nil }
+            self.host = name.text
+        }
+        if dialect == .nginx {
+            isKeyWhole = !isKeyRepeated && key?.isKey(method ?? "", host ?? "", self.target) ?? false
+        }
+    }
+}
+
+extension PlaybackRequest.Method {
+    fileprivate init(_ method: HTTPMethod) {
+        switch method {
+        case .GET: self = .get
+        case .HEAD: self = .head
+        default: self = Self(rawValue: method.rawValue) ?? .other
+        }
+    }
+}
+
+extension String {
+    /// Whether this can be the name of a method.
+    fileprivate var isMethod: Bool {
+        1...32 ~= utf8.count
+            && utf8.allSatisfy { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 || $0 == UInt8(ascii: "-") }
+    }
+
+    /// Whether this `Range` asks for everything, as players do that would like to go on later: `bytes=0-`. So does an
+    /// empty one, which is what edges make of one that is not there.
+    ///
+    /// Source: RFC 9110 §14.1.2.
+    fileprivate var isWholeRange: Bool { isEmpty || isSameField("bytes=0-") }
+
+    /// Whether this is `METHOD HOST/TARGET`, alone or with a space and more behind it. None of the parts has a space, so
+    /// that two requests never have one key.
+    fileprivate func isKey(_ method: String, _ host: String, _ target: Substring) -> Bool {
+        guard !method.isEmpty, !host.isEmpty else { return false }
+        let key = utf8.span
+        var end = 0
+        func has(_ part: Span<UInt8>) -> Bool {
+            guard part.count <= key.count - end else { return false }
+            defer { end += part.count }
+            return key.extracting(end..<end + part.count).hasSameBytes(as: part)
+        }
+        guard has(method.utf8.span), has(" ".utf8.span), has(host.utf8.span), has(target.utf8.span) else {
+            return false
+        }
+        return end == key.count || key[end] == UInt8(ascii: " ")
+    }
+}

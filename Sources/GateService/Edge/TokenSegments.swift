@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import MediaTokens
+
+// Tokens in segments of paths: `/vod/t=TOKEN/movie.ts` is `/vod/movie.ts` to the catalogue.
+
+extension OriginalTarget {
+    /// A path without token segments.
+    struct WithoutSegments {
+        let path: Substring
+        /// Whether edge, gate and origin could take it for different paths.
+        let isAmbiguous: Bool
+    }
+
+    /// The path without the segments that a token may stand in.
+    ///
+    /// Edges decode a path and resolve its dot segments before they look for a token in it; removing the token first gives
+    /// another path, such as for `/vod/premium/t=/../movie.ts`. Both orders agree only on paths where decoding and
+    /// resolving change nothing near a token. So a path with a token segment is ambiguous if it has an empty or a dot
+    /// segment anywhere, if the prefix is percent-encoded, or if the token has anything but the characters of URL-safe
+    /// Base64 and of compact JOSE: a slash, for one, would end the segment where it is decoded.
+    func removingSegments(_ prefixes: [String]) -> WithoutSegments {
+        guard !prefixes.isEmpty, path.mayHaveSegment(prefixes) else {
+            return WithoutSegments(path: path, isAmbiguous: false)
+        }
+        var kept = ""
+        var (hasToken, isAmbiguous) = (false, false)
+        var segments = SegmentIterator(path)
+        while let segment = segments.next() {
+            let decoded = segment.text.percentDecoded
+            guard let prefix = prefixes.first(where: { (decoded?[...] ?? segment.text).hasBytePrefix($0) }) else {
+                // What cannot be decoded is refused with the rest of the path.
+                let text = decoded?[...] ?? segment.text
+                isAmbiguous = isAmbiguous || text.isDots || (text.isEmpty && !segment.isLast)
+                kept += "/" + segment.text
+                continue
+            }
+            hasToken = true
+            let isPlain = segment.text.hasBytePrefix(prefix)
+            isAmbiguous = isAmbiguous || !isPlain || !(decoded?[...].isTokenSegment(behind: prefix) ?? false)
+        }
+        guard hasToken else { return WithoutSegments(path: path, isAmbiguous: false) }
+        return WithoutSegments(path: kept.isEmpty ? "/" : kept[...], isAmbiguous: isAmbiguous)
+    }
+}
+
+/// The segments of a path, in order.
+private struct SegmentIterator {
+    private let path: Substring
+    private var position: Substring.Index
+    private var isDone = false
+
+    init(_ path: Substring) {
+        self.path = path
+        // Every path begins with a slash.
+        position = path.isEmpty ? path.endIndex : path.utf8.index(after: path.startIndex)
+    }
+
+    mutating func next() -> (text: Substring, isLast: Bool)? {
+        guard !isDone else { return nil }
+        let rest = path.utf8[position...]
+        let end = rest.firstIndex(of: UInt8(ascii: "/")) ?? path.endIndex
+        isDone = end == path.endIndex
+        defer { position = isDone ? end : path.utf8.index(after: end) }
+        return (path[position..<end], isDone)
+    }
+}
+
+extension Substring {
+    /// Whether it is worth looking at the segments one by one: one begins with a prefix, or something is encoded.
+    fileprivate func mayHaveSegment(_ prefixes: [String]) -> Bool {
+        if utf8.span.firstIndex(of: UInt8(ascii: "%"), from: 0) != nil { return true }
+        var segments = SegmentIterator(self)
+        while let segment = segments.next() {
+            if prefixes.contains(where: { segment.text.hasBytePrefix($0) }) { return true }
+        }
+        return false
+    }
+
+    fileprivate var isDots: Bool { utf8.elementsEqual(".".utf8) || utf8.elementsEqual("..".utf8) }
+
+    /// Whether the rest behind `prefix` is what a token in a segment may be.
+    fileprivate func isTokenSegment(behind prefix: String) -> Bool {
+        utf8.dropFirst(prefix.utf8.count).allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "="),
+                UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "~"):
+                true
+            default: false
+            }
+        }
+    }
+}

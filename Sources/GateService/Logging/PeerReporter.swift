@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Logging
+internal import NIOCore
+internal import Synchronization
+
+/// Tells the log of refused connections: a line for the first of a listener and reason, then one a minute at most, with
+/// their number. What every connection of a stranger would write, a stranger could fill the disk with.
+final class PeerReporter: Sendable {
+    private let logger: Logger
+    private let seen = Mutex<[String: (told: ContinuousClock.Instant, count: Int)]>([:])
+
+    init(logger: Logger) { self.logger = logger }
+
+    func report(_ reason: PeerRefusal, _ peer: SocketAddress?, listener: String) {
+        let now = ContinuousClock.now
+        let count = seen.withLock { seen -> Int? in
+            let key = "\(listener) \(reason.rawValue)"
+            guard let last = seen[key] else {
+                seen[key] = (now, 0)
+                return 1
+            }
+            guard last.told.duration(to: now) >= .seconds(60) else {
+                seen[key] = (last.told, last.count + 1)
+                return nil
+            }
+            seen[key] = (now, 0)
+            return last.count + 1
+        }
+        guard let count else { return }
+        let hint =
+            switch reason {
+            case .untrusted: "is it an edge? Then name its network in edge.trustedPeers"
+            case .quota: "limits.connectionsPerPeer is reached"
+            }
+        logger.warning(
+            "connection closed: \(hint)",
+            metadata: [
+                "listener": "\(listener)", "reason": "\(reason.rawValue)", "count": "\(count)",
+                "peer": "\(peer?.ipAddress ?? "unknown")",
+            ]
+        )
+    }
+}

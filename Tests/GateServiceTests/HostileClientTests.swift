@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import Testing
+
+/// Clients without a key that try to take all memory: a process with a memory limit, and 4,096 connections of theirs.
+@Suite(.serialized) struct `A gate under 4,096 hostile connections` {
+    private static let connections = 4096
+
+    /// The most that the process may take, in bytes.
+    private static let limit = 150 << 20
+
+    /// What a client sends on its connection, again and again, without reading anything.
+    enum Attack: String, CaseIterable, Sendable {
+        case documentsNeverRead = "asks for documents, and reads none"
+        case requestsAhead = "sends small requests ahead, and reads nothing"
+        case bodiesWithoutKey = "sends bodies without a key"
+        case chunksWithoutKey = "sends chunks without a key"
+        case headersWithoutEnd = "sends headers without an end"
+        case bodiesWithKey = "sends bodies with a key, and stops before their end"
+
+        /// The bytes of a client, by its number: enough to fill what the system keeps, and for some much more.
+        func bytes(_ number: Int) -> [UInt8] {
+            let isInsistent = number.isMultiple(of: 16)
+            let json = "Content-Type: application/json\r\n"
+            let head = "POST /v1/playback/batch HTTP/1.1\r\nHost: g\r\n\(json)"
+            let filler = String(repeating: "x", count: 16 * 1024)
+            let text =
+                switch self {
+                case .documentsNeverRead:
+                    String(repeating: "GET /openapi.yaml HTTP/1.1\r\nHost: g\r\n\r\n", count: isInsistent ? 100 : 6)
+                case .requestsAhead:
+                    String(repeating: "GET / HTTP/1.1\r\nHost: g\r\n\r\n", count: isInsistent ? 1000 : 20)
+                case .bodiesWithoutKey: "\(head)Content-Length: 2000000\r\n\r\n\(filler)\(filler)"
+                case .chunksWithoutKey:
+                    "\(head)Transfer-Encoding: chunked\r\n\r\n4000\r\n\(filler)\r\n4000\r\n\(filler)"
+                case .headersWithoutEnd:
+                    "GET /v1/codes HTTP/1.1\r\nHost: g\r\nX: \(filler)\r\nY: \(filler.dropLast(400))"
+                case .bodiesWithKey:
+                    "\(head)Authorization: Bearer \(`A gate under 4,096 hostile connections`.key)\r\nContent-Length: 2000000\r\n\r\n\(filler)\(filler)"
+                }
+            return [UInt8](text.utf8)
+        }
+    }
+
+    /// A key that the configuration knows.
+    private static let key = "pg_0123456789abcdef0123456789abcdef"
+
+    @Test(arguments: Attack.allCases) func `stays alive and small`(attack: Attack) async throws {
+        guard raiseFileLimit(to: 9000) else {
+            let hint = "9,000 open files are not allowed here: raise the hard limit (ulimit -Hn)"
+            if ProcessInfo.processInfo.environment["CI"] != nil { Issue.record("\(hint)") }
+            FileHandle.standardError.write(Data("SKIPPED: \(hint)\n".utf8))
+            return
+        }
+        let folder = try TemporaryFolder()
+        let digest = try Self.digest(Self.key, folder)
+        let configuration = ServedGate.configuration("{ memory: { capacity: 10000 } }")
+            .replacing(
+                "api: { listen: \"127.0.0.1:0\", open: true }",
+                with: """
+                    api:
+                      listen: "127.0.0.1:0"
+                      limits: { connectionsPerPeer: 4096 }
+                      keys: [{ name: player-backend, sha256: "\(digest)", scopes: [playback] }]
+                    """
+            )
+        let gate = try ServedGate(folder, configuration, memory: 4 * Self.limit)
+        try await onThread {
+            let before = try gate.metric("process_resident_memory_bytes")
+            var peak = before
+            var clients: [HTTPConnection] = []
+            for number in 0..<(Self.connections - 1) {
+                clients.append(try HTTPConnection(gate.api, receiveBuffer: 4096))
+                _ = try? clients[number].sendWhatFits(attack.bytes(number))
+                if number.isMultiple(of: 512) { peak = max(peak, try gate.metric("process_resident_memory_bytes")) }
+            }
+            // Once more, where there is room again.
+            for (number, client) in clients.enumerated() where number.isMultiple(of: 16) {
+                _ = try? client.sendWhatFits(attack.bytes(number))
+            }
+            peak = max(peak, try gate.metric("process_resident_memory_bytes"))
+            #expect(peak < Self.limit, "\(attack.rawValue): \(before >> 20) MiB before, \(peak >> 20) MiB at most")
+            #expect(gate.program.isRunning)
+            // The last place is an honest client's.
+            let answer = try HTTPConnection(gate.api).request("GET", "/v1/codes/expired")
+            #expect(answer.status == 200, "\(attack.rawValue)")
+            clients.removeAll()
+            #expect(try eventually { try gate.metric("playgate_connections_open{listener=\"api\"}") <= 1 })
+        }
+        #expect(gate.program.isRunning, "\(gate.program.output.suffix(2000))")
+    }
+
+    private static func digest(_ text: String, _ folder: TemporaryFolder) throws -> String {
+        let openssl = try #require(Program.installed("openssl"))
+        let file = try folder.write("key", text)
+        let program = try Program(openssl, ["dgst", "-sha256", "-r", file], log: folder.file("digest"))
+        #expect(program.waitUntilExit() == 0)
+        return String(program.output.prefix(64))
+    }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateService
+import GateTestSupport
+import MediaTokens
+import Testing
+
+@Suite struct `A revocation by the API` {
+    private static let day: Int64 = 86_400
+    private static let small = "use: { memory: { capacity: 1000 } }\n"
+
+    /// A word on the session or the MVPD of all tokens, and how many seconds after the word a token is good again.
+    struct Word: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let member: String
+        /// Seconds from now; nil where the body does not say it.
+        var issuedBefore: Int64?
+        var configuration = ""
+        let goodFrom: Int64
+        let code: String
+    }
+
+    static let words = [
+        Word(testDescription: "session", member: "sessionGUID", goodFrom: 60, code: "session_revoked"),
+        Word(
+            testDescription: "session, issued before a time",
+            member: "sessionGUID",
+            issuedBefore: -30,
+            goodFrom: 30,
+            code: "session_revoked"
+        ),
+        Word(
+            testDescription: "MVPD, issued before a time",
+            member: "mvpd",
+            issuedBefore: -30,
+            goodFrom: 30,
+            code: "mvpd_revoked"
+        ),
+        Word(
+            testDescription: "session, a small leeway",
+            member: "sessionGUID",
+            configuration: "verification: { earlyLeeway: 5s }",
+            goodFrom: 5,
+            code: "session_revoked"
+        ),
+        Word(
+            testDescription: "session, no leeway",
+            member: "sessionGUID",
+            configuration: "verification: { earlyLeeway: 0s }",
+            goodFrom: 0,
+            code: "session_revoked"
+        ),
+    ]
+
+    /// The clock of an issuer may be ahead: a token that it issued before the word may say that it is from later.
+    @Test(arguments: words) func `reaches what was stamped within the early leeway`(word: Word) async throws {
+        try await RunningGate.with(RunningGate.configuration(Self.small + word.configuration)) { (gate) throws in
+            let start = gate.now
+            let names = ["sessionGUID": "s1", "mvpd": "SandboxMVPD"]
+            let before = word.issuedBefore.map { seconds in
+                ",\"issuedBefore\":\(start.adding(seconds: seconds).millisecondsSince1970)"
+            }
+            let body = "{\"\(word.member)\":\"\(names[word.member] ?? "")\"\(before ?? "")}"
+            #expect(try gate.post("/v1/revocations", body).status == 201)
+            let play = { (stamped: Int64) in
+                let claims = GateSample.claims(session: "s1")
+                // Received when no clock is ahead any more.
+                gate.now = start.adding(seconds: 60)
+                return try gate.play(token: try GateSample.token(claims, at: start.adding(seconds: stamped)))
+            }
+            #expect(try play(word.goodFrom - 1).code == word.code)
+            #expect(try play(word.goodFrom).status == 200)
+        }
+    }
+
+    @Test func `holds for a day and four minutes, unless an end is given`() async throws {
+        try await RunningGate.with { (gate) throws in
+            let ends = { (more: String) in
+                let answer = try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"\(more)}")
+                let end = try #require(answer.json["expires"] as? Int64, "\(answer.body)")
+                return (end - gate.now.millisecondsSince1970) / 1000
+            }
+            let later = { (seconds: Int64) in gate.now.adding(seconds: seconds).millisecondsSince1970 }
+            #expect(try ends("") == Self.day + 240)
+            #expect(try ends(",\"issuedBefore\":\(later(-3600))") == Self.day + 240)
+            #expect(try ends(",\"issuedBefore\":\(later(3600))") == Self.day + 240 + 3600 + 60)
+            #expect(try ends(",\"issuedBefore\":\(later(500 * Self.day))") == 400 * Self.day)
+            #expect(try ends(",\"expires\":\(later(10))") == 10)
+        }
+    }
+
+    /// What no policy took when a session was revoked may be taken by the next one.
+    @Test func `outlives every token that a reload may bring back`() async throws {
+        try await RunningGate.with { (gate) throws in
+            let start = gate.now
+            let claims = GateSample.claims(session: "s1", ttl: Self.day * 1000)
+            let token = try GateSample.token(claims, at: start)
+            let other = try GateSample.token(GateSample.claims(session: "s2", ttl: Self.day * 1000), at: start)
+            #expect(try gate.play(token: token).code == "ttl_too_long")
+            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
+            let longest = "verification: { maximumTimeToLive: 24h, lateLeeway: 2m, earlyLeeway: 2m }"
+            try gate.folder.write("gate.yaml", RunningGate.configuration(Self.small + longest))
+            #expect(try gate.admin("POST", "/reload").status == 200)
+            for seconds in [1, Self.day, Self.day + 120] {
+                gate.now = start.adding(seconds: seconds)
+                #expect(try gate.play(token: token).code == "session_revoked")
+            }
+            #expect(try gate.play(token: other).status == 200)
+        }
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import MediaTokens
+package import PlaybackGate
+
+/// A random history of a use store, the same for the same seed: uses, looks, revocations, and closing and opening again.
+///
+/// Time goes on from step to step, and a step may be up to five seconds behind the one before it, as concurrent requests
+/// are. Now and then the clock is wrong by up to an hour for a few steps.
+package struct StoreHistory {
+    /// A step of a history.
+    package struct Step {
+        /// The time of receipt.
+        package let time: Timestamp
+        /// Which of the handles on the store is asked.
+        package let handle: Int
+        package let action: Action
+    }
+
+    package enum Action {
+        case record(TokenUse)
+        case examine(TokenUse)
+        case revoke(Revocation)
+        case reopen
+    }
+
+    private let tokens: [MediaToken]
+    private var random: SeededGenerator
+    private var clock: Timestamp
+    private var error: (seconds: Int64, steps: Int) = (0, 0)
+
+    /// Makes a history of a few of the tokens of `pool`.
+    package init(_ pool: StorePool, seed: UInt64) {
+        random = SeededGenerator(seed: seed)
+        tokens = Array(pool.tokens.shuffled(using: &random).prefix(12))
+        clock = pool.start
+    }
+
+    package mutating func next() -> Step {
+        clock = clock.advanced(byMilliseconds: Int64.random(in: 0...9000, using: &random))
+        if error.steps > 0 { error.steps -= 1 }
+        if Int.random(in: 0..<60, using: &random) == 0 {
+            error = (Int64.random(in: -600...3600, using: &random), Int.random(in: 1...6, using: &random))
+        }
+        let late = Int64.random(in: -5000...0, using: &random)
+        let wrong = error.steps > 0 ? error.seconds * 1000 : 0
+        let time = clock.advanced(byMilliseconds: late + wrong)
+        return Step(time: time, handle: Int.random(in: 0..<2, using: &random), action: action(at: time))
+    }
+
+    private mutating func action(at time: Timestamp) -> Action {
+        let use = use()
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<3: return .reopen
+        case 3..<10: return .revoke(revocation(of: use.token, at: time))
+        case 10..<25: return .examine(use)
+        default: return .record(use)
+        }
+    }
+
+    private mutating func use() -> TokenUse {
+        let token = tokens[Int.random(in: 0..<tokens.count, using: &random)]
+        let playback = Int.random(in: 0..<6, using: &random)
+        return TokenUse(
+            token,
+            maximumUses: Int.random(in: 1...3, using: &random),
+            playbackID: playback < 3 ? "playback \(playback)" : nil,
+            media: "m"
+        )
+    }
+
+    /// Words on a few sessions and MVPDs, stronger and weaker, with times of issue and ends before and behind those of tokens.
+    private mutating func revocation(of token: MediaToken, at time: Timestamp) -> Revocation {
+        let before = token.timeIssued.adding(seconds: Int64.random(in: -100...100, using: &random))
+        let subject: Revocation.Subject =
+            switch Int.random(in: 0..<3, using: &random) {
+            case 0: .token(token.fingerprint)
+            case 1: .session(guid: token.userSessionGUID, issuedBefore: before)
+            default: .mvpd(id: token.proxyMVPDID ?? token.mvpdID, issuedBefore: before)
+            }
+        return Revocation(subject, expires: time.adding(seconds: Int64.random(in: 1...120, using: &random)))
+    }
+}
+
+/// Tokens that live about a time, for histories: made once, as signing takes time.
+package struct StorePool: Sendable {
+    package let tokens: [MediaToken]
+    /// When the first of them is issued.
+    package let start: Timestamp
+
+    package init(from start: Timestamp, count: Int = 60) throws {
+        self.start = start
+        var random = SeededGenerator(seed: 1)
+        tokens = try (0..<count).map { number in
+            let claims = GateSample.claims(
+                mvpd: "MVPD \(number % 4)",
+                proxy: number % 5 == 0 ? "Proxy" : nil,
+                session: "session \(number % 30)",
+                ttl: Int64.random(in: 1...300_000, using: &random)
+            )
+            let issued = start.adding(seconds: Int64.random(in: 0...300, using: &random))
+            return try GateSample.content(claims, at: issued)
+        }
+    }
+}

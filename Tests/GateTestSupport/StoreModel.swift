@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import MediaTokens
+package import PlaybackGate
+
+/// What a use store should say, in the simplest way there is: lists of all that was recorded, of which nothing is forgotten.
+///
+/// A store may differ only by saying no, and only where its documentation says so: a use that it may have forgotten, a store
+/// that is full, two words on one thing of which each revokes what the other would.
+package struct StoreModel {
+    /// How a store differs from others.
+    package struct Traits: Sendable {
+        /// Whether it goes by the clock of the machine, and not by the times of requests.
+        package var hasOwnClock = false
+        /// For how many uses there is room; any number where it is nil.
+        package var capacity: Int?
+
+        package init(hasOwnClock: Bool = false, capacity: Int? = nil) {
+            self.hasOwnClock = hasOwnClock
+            self.capacity = capacity
+        }
+    }
+
+    private let traits: Traits
+    private var uses: [TokenUse] = []
+    private var revocations: [(word: Revocation, latest: Timestamp)] = []
+    /// The latest time that the store was told.
+    private var latest = Timestamp(millisecondsSince1970: .min)
+    /// How often the store gave which answer.
+    package private(set) var answers: [String: Int] = [:]
+
+    private static let margin: Int64 = 120_000
+
+    package init(_ traits: Traits = Traits()) { self.traits = traits }
+
+    // MARK: Uses
+
+    /// Takes what a store said of a use; nil is an error. Returns what is wrong with that.
+    package mutating func take(_ outcome: UseOutcome?, record use: TokenUse, at now: Timestamp) -> String? {
+        see(now)
+        answers[outcome.map { Self.name($0) } ?? "error", default: 0] += 1
+        let known = uses.filter { $0.token == use.token }
+        let place = known.firstIndex { $0.playback != nil && $0.playback == use.playback }
+        let isRevoked = mustBeRevoked(use.token, at: now)
+        switch outcome {
+        case .recorded:
+            uses.append(use)
+            if isRevoked { return "recorded, and revoked" }
+            if place != nil { return "recorded, and had been for the same playback" }
+            return known.count < use.maximumUses ? nil : "recorded for the \(known.count + 1)th time"
+        case .repeated:
+            if isRevoked { return "repeated, and revoked" }
+            return place == nil ? "repeated, and had not been recorded for this playback" : nil
+        case .usedUp:
+            if isRevoked { return "used up, and revoked" }
+            if place == nil, known.count >= use.maximumUses { return nil }
+            // Redis looks at as many uses as there may be.
+            if traits.hasOwnClock, let place, place >= use.maximumUses { return nil }
+            return mayBeForgotten(use) ? nil : "used up, and is not"
+        case .revoked(let kind): return mayBeRevoked(use.token, by: kind, at: now) ? nil : "revoked, and is not"
+        case .full: return traits.capacity.map { uses.count >= $0 } ?? false ? nil : "full, and is not"
+        case .notRevoked: return "not revoked, as answer to a use"
+        case nil: return isOver(use.forgettable) ? nil : "an error"
+        }
+    }
+
+    /// Takes what a store said of a token of which no use is recorded.
+    package mutating func take(_ outcome: UseOutcome?, examine use: TokenUse, at now: Timestamp) -> String? {
+        see(now)
+        switch outcome {
+        case .notRevoked: return mustBeRevoked(use.token, at: now) ? "not revoked, and is" : nil
+        case .revoked(let kind): return mayBeRevoked(use.token, by: kind, at: now) ? nil : "revoked, and is not"
+        default: return "\(outcome.map { Self.name($0) } ?? "an error"), as answer to a look"
+        }
+    }
+
+    /// Whether a use that can be forgotten as late as this one could have been forgotten.
+    private func mayBeForgotten(_ use: TokenUse) -> Bool {
+        if traits.hasOwnClock { return false }
+        let until = Self.seconds(use.forgettable)
+        return uses.contains { $0.forgettable < latest && Self.seconds($0.forgettable) >= until }
+    }
+
+    // MARK: Revocations
+
+    /// Takes a word that a store recorded, or did not.
+    package mutating func take(_ word: Revocation, isRecorded: Bool, at now: Timestamp) -> String? {
+        see(now)
+        if isRecorded { revocations.append((word, now)) }
+        return isRecorded || isOver(word.expires) ? nil : "a word was not recorded"
+    }
+
+    private func mustBeRevoked(_ token: MediaToken, at now: Timestamp) -> Bool {
+        revocations.contains { word, latest in
+            guard Self.kind(word, token) != nil, token.timeIssued < word.earliest else { return false }
+            if traits.hasOwnClock { return .now() <= word.expires }
+            return now <= word.expires && latest <= word.expires.advanced(byMilliseconds: Self.margin)
+        }
+    }
+
+    /// Of two words on one thing, the later end and the later time of issue hold.
+    private func mayBeRevoked(_ token: MediaToken, by kind: Revocation.Kind, at now: Timestamp) -> Bool {
+        let words = revocations.map(\.word).filter { Self.kind($0, token) == kind }
+        return words.contains { word in
+            token.timeIssued < word.earliest
+                && words.contains { $0.names == word.names && (traits.hasOwnClock || now <= $0.expires) }
+        }
+    }
+
+    private static func kind(_ word: Revocation, _ token: MediaToken) -> Revocation.Kind? {
+        switch word.subject {
+        case .token(let fingerprint): fingerprint == token.fingerprint ? .token : nil
+        case .session(let guid, _): guid == token.userSessionGUID ? .session : nil
+        case .mvpd(let id, _): id == token.mvpdID || id == token.proxyMVPDID ? .mvpd : nil
+        }
+    }
+
+    // MARK: Time
+
+    private mutating func see(_ now: Timestamp) {
+        latest = max(latest, now)
+        for place in revocations.indices { revocations[place].latest = max(revocations[place].latest, now) }
+    }
+
+    /// Whether a store with a clock of its own may refuse to record what ends at `end`.
+    private func isOver(_ end: Timestamp) -> Bool {
+        traits.hasOwnClock && end.advanced(byMilliseconds: Self.margin) <= .now()
+    }
+
+    /// The memory store counts in seconds.
+    private static func seconds(_ time: Timestamp) -> Int64 { (time.millisecondsSince1970 + 999) / 1000 }
+
+    private static func name(_ outcome: UseOutcome) -> String {
+        if case .revoked = outcome { "revoked" } else { "\(outcome)" }
+    }
+}
+
+extension Revocation {
+    /// The time of issue from which on tokens are good.
+    fileprivate var earliest: Timestamp {
+        switch subject {
+        case .token: Timestamp(millisecondsSince1970: .max)
+        case .session(_, let time), .mvpd(_, let time): time
+        }
+    }
+
+    /// What it is about.
+    fileprivate var names: [String] {
+        switch subject {
+        case .token(let fingerprint): ["token", fingerprint.hexadecimal]
+        case .session(let guid, _): ["session", guid]
+        case .mvpd(let id, _): ["mvpd", id]
+        }
+    }
+}
+
+extension StoreModel {
+    /// Walks through a history, with two handles on one store. Returns what is wrong with the first answer that is.
+    ///
+    /// - Parameters:
+    ///   - open: Opens the store.
+    ///   - isLasting: Whether a store that is opened again has what it had.
+    package mutating func walk(
+        _ history: StoreHistory,
+        steps: Int,
+        isLasting: Bool,
+        open: () throws -> any UseStore
+    ) async throws -> String? {
+        var history = history
+        let first = try open()
+        var handles = [first, isLasting ? try open() : first]
+        for number in 0..<steps {
+            let step = history.next()
+            let store = handles[step.handle]
+            let fault: String?
+            switch step.action {
+            case .record(let use):
+                fault = take(try? await store.record(use, at: step.time), record: use, at: step.time)
+            case .examine(let use):
+                fault = take(try? await store.examine(use, at: step.time), examine: use, at: step.time)
+            case .revoke(let word):
+                let isRecorded = (try? await store.revoke(word, at: step.time)) != nil
+                fault = take(word, isRecorded: isRecorded, at: step.time)
+            case .reopen:
+                if isLasting { handles[step.handle] = try open() }
+                fault = nil
+            }
+            if let fault { return "step \(number), at \(step.time): \(fault)" }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import GateTestSupport
+import MediaTokens
+import PlaybackGate
+import Testing
+
+@Suite struct `The memory store and its model` {
+    @Test(arguments: [1000, 5], [UInt64](0..<2))
+    func `agree, or the store says no where it may`(capacity: Int, part: UInt64) async throws {
+        let pool = try StorePool(from: GateSample.time)
+        var answers: [String: Int] = [:]
+        for seed in 100 * part..<100 * part + 100 {
+            var model = StoreModel(StoreModel.Traits(capacity: capacity))
+            let store = MemoryUseStore(capacity: capacity)
+            let history = StoreHistory(pool, seed: seed)
+            let fault = try await model.walk(history, steps: 250, isLasting: false) { store }
+            #expect(fault == nil, "seed \(seed)")
+            answers.merge(model.answers) { $0 + $1 }
+        }
+        // All answers come often, or nothing would have been tried.
+        for name in ["recorded", "repeated", "usedUp", "revoked"] + (capacity == 5 ? ["full"] : []) {
+            #expect(answers[name, default: 0] > 100, "\(name): \(answers)")
+        }
+    }
+}

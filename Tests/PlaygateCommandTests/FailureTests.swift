@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import Testing
+
+@Suite struct `What keeps a command from running` {
+    /// More than any command reads.
+    private static let large = String(repeating: "A", count: (1 << 20) + 1)
+
+    /// The command, its input, and the code that it tells.
+    private static let rows: [(arguments: [String], input: String, code: String)] = [
+        (["inspect", "-"], large, "input_too_large"), (["inspect"], large, "input_too_large"),
+        (["inspect", "--token-file", "/nowhere"], "", "input_unreadable"),
+        (["resource", "show", "-"], large, "input_too_large"),
+        (["resource", "show", "@/nowhere"], "", "input_unreadable"),
+        (["resource", "match", "-", "TNT"], large, "input_too_large"),
+        (["resource", "match", "TNT", "-"], large, "input_too_large"),
+        (["catalogue", "read", "/nowhere"], "", "input_unreadable"),
+        (["catalogue", "read", "-"], "<rss>", "feed_malformed_xml"),
+        (["view", "--user", "a", "--password", "@/nowhere"], "", "input_unreadable"),
+    ]
+
+    @Test(arguments: rows.indices) func `is told in JSON where the answer is`(index: Int) throws {
+        let row = Self.rows[index]
+        let run = try CommandRun(row.arguments + ["--json"], input: row.input)
+        #expect(run.status == 2)
+        #expect(try run.failure == row.code, "\(run.output)")
+        #expect(run.error.contains("playgate: "), "and in words on standard error")
+        let plain = try CommandRun(row.arguments, input: row.input)
+        #expect(plain.status == 2 && !plain.output.contains("error"), "\(plain.output)")
+    }
+
+    @Test(
+        arguments: [
+            (["-"], large, "input_too_large"), (["--token-file", "/nowhere"], "", "input_unreadable"),
+            (["--resource", "<rss>"], "x", "resource_malformed_xml"),
+            (["--resource", "@/nowhere"], "x", "input_unreadable"),
+            (["--trust", "/nowhere"], "x", "trust_file_unreadable"),
+        ]
+    )
+    func `is told by verify too`(options: [String], input: String, code: String) throws {
+        let resource = options.first == "--resource" ? [] : ["--resource", "TNT"]
+        let run = try CommandRun(Keys.shared.get().verify(resource + options + ["--json"]), input: input)
+        #expect(run.status == 2)
+        #expect(try run.failure == code, "\(run.output)")
+    }
+
+    @Test func `is told once by check, in its own form`() throws {
+        let run = try CommandRun(["check", "/nowhere.yaml", "--json"])
+        #expect(run.status == 2)
+        #expect(run.output.hasPrefix(#"{"valid":false,"problems":["#) && run.output.split(separator: "\n").count == 1)
+    }
+
+    @Test func `is behind the items of a feed that is broken`() throws {
+        let feed = "<rss><channel><title>T</title>\n<item\n a='1'\n><guid>1</guid></item></channel>"
+        let run = try CommandRun(["catalogue", "read", "-", "--json"], input: feed)
+        let lines = run.output.split(separator: "\n")
+        #expect(run.status == 2 && lines.count == 2)
+        #expect(lines.first?.hasPrefix(#"{"line":2,"mediaID":"1","#) == true, "the line on which the tag begins")
+        #expect(try run.failure == "feed_malformed_xml")
+    }
+}
+
+extension CommandRun {
+    /// The code in the last line of output, which has a message too.
+    fileprivate var failure: String? {
+        get throws {
+            let line = try #require(output.split(separator: "\n").last)
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String]
+            return object?["message"]?.isEmpty == false ? object?["error"] : nil
+        }
+    }
+}
