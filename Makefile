@@ -1,7 +1,7 @@
 # The single door to everything. `make help` lists what is behind it.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-tv test api-check lint format sanitize bench bench-peers bench-report bench-gate soak clean
+.PHONY: help setup build demo demo-tv test api-check lint format sanitize fuzz bench bench-peers bench-report bench-gate soak clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,10 +34,13 @@ lint:  ## Check format, imports and what the binary links
 	@scripts/lint
 
 format:  ## Put the sources into the project's format
-	swift format --in-place --parallel --recursive Package.swift Sources Tests bench/Package.swift bench/Sources bench/peers/jwt/Sources
+	swift format --in-place --parallel --recursive Package.swift Sources Tests bench/Package.swift bench/Sources bench/peers/jwt/Sources fuzz/Package.swift fuzz/Sources
 
 sanitize: setup  ## Run the tests of concurrency and memory under the thread and address sanitizers
 	@scripts/sanitize
+
+fuzz: setup  ## Fuzz parsers, paths and framing for FUZZ seconds (3600)
+	@scripts/fuzz --seconds $(or $(FUZZ),3600)
 
 bench: build  ## Measure the hot path against bare libraries, the use store, API and edges against bare servers and HAProxy
 	@scripts/setup bench

@@ -1,0 +1,49 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+// A package of its own, so that nothing of it reaches users of the library. One executable has all targets: linking is a
+// good part of the build. With PLAYGATE_PARTS=libraries, which the main package knows too, it has those of the libraries
+// only, and builds in a minute and a half.
+let hasService = Context.environment["PLAYGATE_PARTS"] != "libraries"
+
+let package = Package(
+    name: "fuzz",
+    platforms: [.macOS(.v26)],
+    // Without the stores, which are no parsers, and their libraries.
+    dependencies: [
+        hasService ? .package(name: "playgate", path: "..", traits: []) : .package(name: "playgate", path: "..")
+    ],
+    targets: [
+        // What other programs make of the same bytes: OpenSSL of Base64, libxml2's tree of XML, the C library of addresses.
+        .target(
+            name: "CSecondOpinion",
+            cSettings: [.unsafeFlags(["-O2", "-I/usr/include/libxml2"])],
+            linkerSettings: [.linkedLibrary("crypto"), .linkedLibrary("xml2")]
+        ),
+        .executableTarget(
+            name: "fuzz",
+            dependencies: [
+                "CSecondOpinion",
+                .product(name: "MediaTokens", package: "playgate"),
+                .product(name: "MediaResources", package: "playgate"),
+                .product(name: "PlaybackGate", package: "playgate"),
+                .product(name: "Entitlements", package: "playgate"),
+            ],
+            exclude: ["Service"],
+            swiftSettings: [.unsafeFlags(["-parse-as-library"])]
+        ),
+    ]
+)
+
+if hasService {
+    package.dependencies.append(.package(url: "https://github.com/apple/swift-nio", from: "2.101.2"))
+    let fuzz = package.targets[1]
+    fuzz.exclude = []
+    fuzz.dependencies += [
+        .product(name: "GateService", package: "playgate"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+    ]
+    fuzz.swiftSettings = (fuzz.swiftSettings ?? []) + [.define("SERVICE")]
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+
+@testable import GateService
+@testable import MediaTokens
+
+extension Target {
+    /// The framing of HTTP, as listeners have it: each request that the service is asked has one answer, in order, and
+    /// nothing follows an answer that ends the connection. If answers come at once, chunks do not matter.
+    ///
+    /// First byte: bit 0 for a service that takes bodies, bit 1 for one whose answers have to be waited for. Second byte:
+    /// how to split the rest.
+    static let http = Target(name: "http") { input in
+        var input = input
+        let choice = input.choice()
+        var random = SplitMix64(seed: UInt64(input.choice()))
+        let bytes = input.bytes
+        let whole = Exchange(choice)
+        whole.send(bytes[...])
+        whole.end()
+        let pieces = Exchange(choice)
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let piece = rest.prefix(Int.random(in: 1...64, using: &random))
+            pieces.send(piece)
+            rest = rest.dropFirst(piece.count)
+        }
+        pieces.end()
+        guard choice & 2 == 0 else { return }
+        demand(pieces.answers == whole.answers, "chunks: \(pieces.answers.shown), and not \(whole.answers.shown)")
+    }
+}
+
+/// A connection, and what was answered.
+private final class Exchange {
+    private let service: NumberingService
+    private let channel = EmbeddedChannel()
+    private(set) var answers: [UInt8] = []
+
+    init(_ choice: UInt8) {
+        service = NumberingService(bodyLimit: choice & 1 == 0 ? nil : 64, isWaiting: choice & 2 != 0)
+        var decoding = NIOHTTPDecoderLimitConfiguration()
+        decoding.maxHeaderFieldSize = 512
+        decoding.maxHeaderListSize = 1024
+        decoding.maxHeaderFieldCount = 16
+        let limits = GateConfiguration.Listener.Limits(
+            connections: 1,
+            connectionsPerPeer: 1,
+            headerBytes: 1024,
+            bodyBytes: 64,
+            requestTimeout: .seconds(10),
+            idleTimeout: .seconds(10)
+        )
+        let handler = HTTPConnectionHandler(
+            service,
+            HTTPTimeLimits(limits),
+            budget: ByteBudget(16 * 1024),
+            flushes: FlushQueue(channel.embeddedEventLoop),
+            clock: { Timestamp(millisecondsSince1970: 1_925_114_645_000) }
+        )
+        do {
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandler(ArrivalHandler(handler))
+            try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: decoding)))
+            try pipeline.addHandler(handler)
+            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        } catch { demand(false, "no channel: \(error)") }
+    }
+
+    func send(_ bytes: ArraySlice<UInt8>) {
+        guard channel.isActive else { return }
+        _ = try? channel.writeInbound(ByteBuffer(bytes: bytes))
+        collect()
+    }
+
+    /// The client ends its side, and what was answered is looked at.
+    func end() {
+        if channel.isActive {
+            channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+            collect()
+        }
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+        collect()
+        check()
+    }
+
+    private func collect() {
+        channel.embeddedEventLoop.run()
+        while let buffer = try? channel.readOutbound(as: ByteBuffer.self) { answers += buffer.readableBytesView }
+    }
+
+    private func check() {
+        var rest = Input(answers)
+        var number = 0
+        var isOver = false
+        while !rest.rest.isEmpty {
+            let status = String(decoding: rest.line(), as: UTF8.self)
+            var fields: [String: String] = [:]
+            while true {
+                let field = String(decoding: rest.line(), as: UTF8.self)
+                guard field != "\r", let colon = field.firstIndex(of: ":") else { break }
+                fields[String(field[..<colon])] = String(field[field.index(after: colon)...].dropFirst())
+            }
+            demand(!isOver, "an answer behind the last one: \(answers.shown)")
+            switch status {
+            case "HTTP/1.1 100 Continue\r": continue
+            case "HTTP/1.1 400 Bad Request\r": isOver = true
+            case "HTTP/1.1 200 OK\r":
+                number += 1
+                demand(fields["X-Number"] == "\(number)\r\n" || fields["X-Number"] == "\(number)\r", "out of order")
+            default: demand(false, "not an answer: \(status)")
+            }
+            if fields["Connection"] != nil { isOver = true }
+        }
+        demand(number == service.asked, "\(service.asked) requests, \(number) answers: \(answers.shown)")
+    }
+}
+
+/// A service that numbers its answers.
+private final class NumberingService: HTTPService, @unchecked Sendable {  // On one thread.
+    private let bodyLimit: Int?
+    private let isWaiting: Bool
+    private(set) var asked = 0
+
+    init(bodyLimit: Int?, isWaiting: Bool) {
+        self.bodyLimit = bodyLimit
+        self.isWaiting = isWaiting
+    }
+
+    func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception {
+        bodyLimit.map { .body(limit: $0, nil) } ?? .answer
+    }
+
+    func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        asked += 1
+        demand(request.isTooLarge || (request.body?.readableBytes ?? 0) <= bodyLimit ?? 0, "more than the limit")
+        let answer = NumberedAnswer(number: Int64(asked))
+        guard isWaiting else {
+            output.write(answer)
+            return nil
+        }
+        return { answer }
+    }
+}
+
+private struct NumberedAnswer: HTTPAnswer {
+    let number: Int64
+
+    var limit: Int { 128 }
+
+    func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPClosingFields) {
+        writer.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Number: ")
+        writer.write(decimal: number)
+        writer.write("\r\n")
+        closing.write(into: &writer)
+    }
+}

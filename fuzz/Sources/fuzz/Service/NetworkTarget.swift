@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import CSecondOpinion
+
+@testable import GateService
+
+extension Target {
+    /// Networks of trusted peers: what the C library has for addresses, with as many bits as it says, and no others.
+    static let network = Target(name: "network") { input in
+        guard let text = input.text else { return }
+        let network = TrustedPeers.Network(text)
+        guard let second = SecondNetwork(text) else {
+            return demand(network == nil, "\(text.debugDescription) is taken for a network")
+        }
+        guard let network else { return demand(false, "\(text.debugDescription) is refused") }
+        demand(network.has(second.address), "\(text) does not have its own address")
+        demand(network.has(second.address ^ ~second.mask), "\(text) does not have its last address")
+        for bit in 0..<128 where second.mask & 1 << UInt128(bit) != 0 {
+            demand(
+                !network.has(second.address ^ 1 << UInt128(bit)),
+                "\(text) has an address that differs in bit \(bit)"
+            )
+        }
+    }
+}
+
+/// A network as the C library has its address.
+private struct SecondNetwork {
+    let address: UInt128
+    let mask: UInt128
+
+    init?(_ text: String) {
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard let name = parts.first, !name.contains(0) else { return nil }
+        // A zone is the way to an address of IPv6.
+        let plain = name.prefix { $0 != UInt8(ascii: "%") }
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let count = Int(unsafe second_address(String(Substring(plain)), &bytes))
+        guard count > 0, count == 16 || plain.count == name.count else { return nil }
+        let number = bytes.prefix(count).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
+        address = count == 16 ? number : 0xFFFF_0000_0000 | number
+        var bits = count * 8
+        if parts.count == 2 {
+            let isDecimal = 1...3 ~= parts[1].count && parts[1].allSatisfy { 0x30...0x39 ~= $0 }
+            guard isDecimal, let number = Int(String(Substring(parts[1]))), 1...bits ~= number else { return nil }
+            bits = number
+        }
+        mask = .max << UInt128(count * 8 - bits)
+    }
+}

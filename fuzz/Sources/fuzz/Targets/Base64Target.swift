@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+@testable import MediaTokens
+
+extension Target {
+    /// Base64 as OpenSSL has it: the same bytes, or both refuse; and what is encoded is what was decoded.
+    static let base64 = Target(name: "base64") { input in
+        let text = input.bytes
+        let decoded = Base64.decode(text)
+        demand(decoded == secondBase64(text), "OpenSSL reads \(text.shown) differently")
+        guard let decoded else { return }
+        let encoded = [UInt8](Base64.encode(decoded).utf8)
+        demand(Base64.decode(encoded) == decoded, "what is encoded from \(text.shown) is read differently")
+        demand(encoded.count == (decoded.count + 2) / 3 * 4, "padding")
+        let room = Base64.decodedCapacity(text.count)
+        var exact = [UInt8](repeating: 0xA5, count: room)
+        var span = exact.mutableSpan
+        demand(Base64.decode(text.span, into: &span) == decoded.count, "into a buffer of just the capacity")
+        demand(exact.prefix(decoded.count).elementsEqual(decoded), "other bytes in a buffer")
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+@testable import MediaTokens
+
+extension Target {
+    /// The scanner of what stands in a token: what it takes is well-formed, and says to libxml2 what it says to us; plain
+    /// fields that libxml2 takes, it takes too.
+    static let body = Target(name: "body") { input in
+        let content = input.bytes
+        guard content.count <= Verifier.maximumEncodedSize else { return }
+        let document = Array("<authToken>".utf8) + content + "</authToken>".utf8
+        let tree = XMLTree(document)
+        var scanner = BodyScanner(content.span)
+        let texts: BodyScanner.Texts
+        do throws(RefusalReason) { texts = try scanner.scan() } catch {
+            // White space between elements that stands in CDATA or a reference is text to us, and the tree does not tell.
+            let isSpelled = content.contains(UInt8(ascii: "&")) || content.contains(UInt8(ascii: "!"))
+            if let fields = tree?.plainFields(takingSpace: !isSpelled) {
+                demand(
+                    error == .repeatedField && Set(fields.map(\.name)).count < fields.count,
+                    "\(content.shown) is refused: \(error)"
+                )
+            }
+            readFields(document, "<authToken>".utf8.count..<document.count - "</authToken>".utf8.count)
+            return
+        }
+        let scratch = scanner.takeScratch()
+        if let tree {
+            for name in TokenFields.Name.allCases {
+                let text = texts[name.rawValue]
+                let expected = tree.text(of: [UInt8]("\(name.startTag)".utf8.dropFirst().dropLast()))
+                guard !text.isMissing else {
+                    demand(expected == nil, "\(name) is overlooked in \(content.shown)")
+                    continue
+                }
+                var bytes: [UInt8] = []
+                bytes.append(copying: text.span(content.span, scratch.span))
+                demand(bytes == expected, "\(name) is read differently in \(content.shown)")
+            }
+        } else {
+            // Names with colons: namespaces mean nothing in tokens.
+            demand(content.contains(UInt8(ascii: ":")), "what is not well-formed is taken: \(content.shown)")
+        }
+        readFields(document, "<authToken>".utf8.count..<document.count - "</authToken>".utf8.count)
+    }
+
+    private static func readFields(_ raw: [UInt8], _ content: Range<Int>) {
+        guard let fields = try? TokenFields.read(raw.span, content: content) else { return }
+        demand(!fields.isMissing(.requestorID) && !fields.isMissing(.resourceID), "a mandatory field is missing")
+        _ = fields.string(.proxyMVPDID)
+    }
+}
+
+extension XMLTree {
+    /// The names and texts of the root's children, if there are only elements that hold text, and white space between
+    /// them if that is taken; otherwise nil.
+    fileprivate func plainFields(takingSpace: Bool) -> [(name: [UInt8], text: [UInt8])]? {
+        var fields: [(name: [UInt8], text: [UInt8])] = []
+        var depth = 0
+        for node in nodes {
+            switch node {
+            case .start(let namespace, let name):
+                depth += 1
+                guard depth <= 2, namespace.isEmpty, name.allSatisfy({ $0 < 0x80 && $0 != UInt8(ascii: ":") }) else {
+                    return nil
+                }
+                if depth == 2 { fields.append((name, [])) }
+            case .end: depth -= 1
+            case .text(let text):
+                if depth == 2 {
+                    fields[fields.count - 1].text += text
+                } else {
+                    guard takingSpace, text.allSatisfy({ [0x20, 0x9, 0xA].contains($0) }) else { return nil }
+                }
+            case .attribute, .other: return nil
+            }
+        }
+        return fields
+    }
+
+    /// What the root's child of this name says; nil where there is none.
+    fileprivate func text(of wanted: [UInt8]) -> [UInt8]? {
+        var text: [UInt8]?
+        var depth = 0
+        var isInside = false
+        for node in nodes {
+            switch node {
+            case .start(let namespace, let name):
+                depth += 1
+                if depth == 2, name == wanted, namespace.isEmpty {
+                    isInside = true
+                    text = []
+                }
+            case .end:
+                if depth == 2 { isInside = false }
+                depth -= 1
+            case .text(let piece): if isInside { text? += piece }
+            case .attribute, .other: break
+            }
+        }
+        return text
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+@testable import MediaResources
+
+extension Target {
+    /// Resources: a canonical form that is its own, one answer whatever a parser read before, and for fragments the
+    /// document that libxml2's tree has.
+    ///
+    /// Two resources, with a zero byte between them.
+    static let fragment = Target(name: "fragment") { input in
+        var input = input
+        let (first, second) = (input.part(), input.bytes)
+        let left = read(first)
+        let right = read(second)
+        demand(read(first) == left, "read twice, \(first.shown) gives two answers")
+        guard case .success(let resource) = left else { return }
+        checkAlone(resource)
+        if resource.kind == .fragment { checkEvents(first) }
+        guard case .success(let other) = right else { return }
+        demand((resource == other) == (other == resource), "not symmetric")
+        let isCovering = resource.covers(other)
+        demand(isCovering == (resource == other || first == second), "covers without options is equality")
+        demand(other.mismatch(withGranted: resource.text) == resource.mismatch(with: other), "read and unread differ")
+        for bits in 0..<UInt8(128) where bits.nonzeroBitCount < 3 {
+            let options = MediaResource.MatchOptions(bits: bits)
+            let mismatch = resource.mismatch(with: other, options: options)
+            demand(resource.covers(other, options: options) == (mismatch == nil), "covers and mismatch differ")
+            // Every option but these two takes more than equality.
+            if isCovering, !options.exactOnly, options.videoNamespaceAlias {
+                demand(mismatch == nil, "an option takes less than equality: \(options)")
+            }
+        }
+    }
+
+    private static func read(_ bytes: [UInt8]) -> Result<MediaResource, ResourceError> {
+        do throws(ResourceError) { return .success(try MediaResource(utf8: bytes)) } catch { return .failure(error) }
+    }
+
+    private static func checkAlone(_ resource: MediaResource) {
+        demand(resource.covers(resource) && resource == resource, "not itself")
+        if resource.kind == .opaque { return }
+        let canonical: MediaResource
+        do throws(ResourceError) { canonical = try MediaResource(resource.canonicalForm) } catch {
+            // Written out with namespaces, it may be larger than what it was read from.
+            return demand(error.code == .tooLarge, "the canonical form cannot be read: \(error)")
+        }
+        demand(canonical == resource && canonical.hashValue == resource.hashValue, "the canonical form is another one")
+        demand(canonical.canonicalForm == resource.canonicalForm, "the canonical form has another canonical form")
+        demand(canonical.channel.hasSameBytes(as: resource.channel), "another channel")
+        demand(canonical.itemTitle == resource.itemTitle && canonical.guid == resource.guid, "another item")
+        demand(canonical.ratings == resource.ratings && canonical.isChannel == resource.isChannel, "other ratings")
+        guard resource.facts.extras == ResourceFacts.Extras() else { return }
+        do throws(ResourceError) {
+            let built = try MediaResource(
+                channel: resource.channel,
+                itemTitle: resource.itemTitle,
+                guid: resource.guid,
+                ratings: resource.ratings
+            )
+            demand(built == resource, "what is built of the same facts is another one")
+        } catch { demand(error.code == .tooLarge, "cannot be built of its own facts: \(error)") }
+    }
+
+    /// The events of the push parser against the tree.
+    private static func checkEvents(_ fragment: [UInt8]) {
+        guard var parser = XMLEventParser(limits: FragmentReader.limits) else { return }
+        parser.read(fragment.span, isLast: true)
+        guard parser.failure == nil, let tree = XMLTree(fragment) else {
+            return demand(false, "taken, and not well-formed: \(fragment.shown)")
+        }
+        let events = parser.events
+        let nodes: [XMLTree.Node] = events.indices.compactMap { index in
+            let event = events[index]
+            let name = Array(events.text(event.name))
+            let (namespace, value) = (events.namespace(event.namespace), Array(events.text(event.value)))
+            return switch event.kind {
+            case .start: .start(namespace: namespace, name: name)
+            case .attribute: .attribute(namespace: namespace, name: name, value: value)
+            case .text: .text(value)
+            case .end: .end
+            // Text within which there was a comment is refused later.
+            case .interruption: nil
+            }
+        }
+        demand(XMLTree.joiningTexts(nodes) == tree.content, "the tree of \(fragment.shown) is another one")
+    }
+}
+
+extension MediaResource.MatchOptions {
+    fileprivate init(bits: UInt8) {
+        self.init()
+        exactOnly = bits & 1 != 0
+        channelCoversAssets = bits & 2 != 0
+        ignoreRating = bits & 4 != 0
+        schemeAliases = bits & 8 != 0
+        ignoreCase = bits & 16 != 0
+        collapseWhitespace = bits & 32 != 0
+        videoNamespaceAlias = bits & 64 == 0
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+@testable import PlaybackGate
+
+extension Target {
+    /// Paths: a form that is its own however it is encoded, and that a simple reader finds too.
+    static let path = Target(name: "path") { input in
+        guard let text = input.text else { return }
+        let asIs = try? MediaPath(text[...], form: .asIs)
+        guard let path = try? MediaPath(text) else {
+            demand(asIs == nil, "taken as it is, and not when it is resolved")
+            return demand(simple(text) == nil, "\(text.debugDescription) is refused")
+        }
+        if let asIs { demand(asIs == path, "two forms of one path") }
+        let form = path.text
+        demand(simple(text).map { $0.elementsEqual(form.utf8) } ?? false, "read differently: \(text.debugDescription)")
+        let segments = form.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
+        demand(form.utf8.first == UInt8(ascii: "/"), "does not begin with a slash")
+        demand(segments.dropLast().allSatisfy { !$0.isEmpty }, "an empty segment in \(form.debugDescription)")
+        demand(!segments.contains { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }, "dots in \(form)")
+        demand(!form.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "\\") }, "bytes of \(form)")
+        for encoded in [encode(form) { "%?#".utf8.contains($0) }, encode(form) { $0 != UInt8(ascii: "/") }]
+        where encoded.utf8.count <= MediaPath.maximumSize {
+            demand((try? MediaPath(encoded[...], form: .asIs)) == path, "\(encoded) is not \(form.debugDescription)")
+        }
+        if (try? MediaPath(text + "?a/../b")) != path { demand(text.utf8.count > MediaPath.maximumSize - 8, "query") }
+    }
+
+    private static func encode(_ path: String, _ isEncoded: (UInt8) -> Bool) -> String {
+        var encoded: [UInt8] = []
+        for byte in path.utf8 {
+            guard isEncoded(byte) else {
+                encoded.append(byte)
+                continue
+            }
+            encoded += "%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))".utf8
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+
+    /// A path by the rules as they are written down, without a thought of speed.
+    private static func simple(_ requested: String) -> [UInt8]? {
+        guard requested.utf8.count <= MediaPath.maximumSize, requested.utf8.first == UInt8(ascii: "/") else {
+            return nil
+        }
+        let bytes = Array(requested.utf8.prefix { $0 != UInt8(ascii: "?") })
+        func digit(_ place: Int) -> UInt8? {
+            bytes.indices.contains(place) && bytes[place] < 0x80
+                ? Character(Unicode.Scalar(bytes[place])).hexDigitValue.map(UInt8.init) : nil
+        }
+        var decoded: [UInt8] = []
+        var place = 0
+        while place < bytes.count {
+            guard bytes[place] == UInt8(ascii: "%") else {
+                guard bytes[place] != UInt8(ascii: "#") else { return nil }
+                decoded.append(bytes[place])
+                place += 1
+                continue
+            }
+            guard let high = digit(place + 1), let low = digit(place + 2) else { return nil }
+            guard high << 4 | low != UInt8(ascii: "/") else { return nil }
+            decoded.append(high << 4 | low)
+            place += 3
+        }
+        guard !decoded.contains(where: { $0 < 0x20 || $0 == 0x7F || "\\;".utf8.contains($0) }) else { return nil }
+        guard String(validating: decoded, as: UTF8.self) != nil else { return nil }
+        for place in decoded.indices.dropLast(2) where decoded[place] == UInt8(ascii: "%") {
+            let digits = decoded[place + 1...place + 2]
+            if digits.allSatisfy({ $0 < 0x80 && Character(Unicode.Scalar($0)).isHexDigit }) { return nil }
+        }
+        var stack: [ArraySlice<UInt8>] = []
+        let segments = decoded.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
+        var isFolder = false
+        for segment in segments {
+            isFolder = segment.isEmpty || segment.elementsEqual(".".utf8) || segment.elementsEqual("..".utf8)
+            if segment.elementsEqual("..".utf8) {
+                guard stack.popLast() != nil else { return nil }
+            } else if !isFolder {
+                stack.append(segment)
+            }
+        }
+        return stack.flatMap { [UInt8(ascii: "/")] + $0 } + (isFolder ? [UInt8(ascii: "/")] : [])
+    }
+
+    /// Patterns: a catalogue with one entry finds it for just the paths that a simple matcher finds.
+    ///
+    /// The pattern, a line feed, and the path in its one form.
+    static let pattern = Target(name: "pattern") { input in
+        var input = input
+        guard let text = String(validating: input.line(), as: UTF8.self), let pattern = try? PathPattern(text),
+            let requested = input.text, let path = try? MediaPath(requested)
+        else { return }
+        var catalogue = Catalogue()
+        let entry = Catalogue.Entry(key: .path(pattern), protection: .none)
+        do { try catalogue.add(entry) } catch { return demand(false, "the first entry is there already") }
+        let found = catalogue.entry(path: path)
+        demand(found == nil || found == entry, "an entry that nobody added")
+        let scalars = Array(path.text.unicodeScalars)
+        // The simple matcher takes the product of both.
+        guard scalars.count <= 256, text.utf8.count <= 256 else { return }
+        let isGlob = text.unicodeScalars.contains { $0 == "*" || $0 == "?" }
+        let isExpected =
+            isGlob
+            ? matches(Array(text.unicodeScalars)[...], scalars)
+            : text.hasSuffix("/")
+                ? path.text.utf8.starts(with: text.utf8) || (path.text + "/").utf8.elementsEqual(text.utf8)
+                : path.text.utf8.elementsEqual(text.utf8)
+        demand((found != nil) == isExpected, "\(text.debugDescription) and \(path.text.debugDescription)")
+    }
+
+    /// Whether a glob covers a path, both by Unicode scalars.
+    private static func matches(_ glob: ArraySlice<Unicode.Scalar>, _ path: [Unicode.Scalar]) -> Bool {
+        // The places of the path where the steps so far may end.
+        var ends: Set<Int> = [0]
+        var rest = glob
+        while let step = rest.popFirst() {
+            switch step {
+            case "*":
+                let isDeep = rest.first == "*"
+                while rest.first == "*" { rest.removeFirst() }
+                for start in ends {
+                    var end = start
+                    while end < path.count, isDeep || path[end] != "/" {
+                        end += 1
+                        ends.insert(end)
+                    }
+                }
+            case "?": ends = Set(ends.filter { $0 < path.count && path[$0] != "/" }.map { $0 + 1 })
+            default: ends = Set(ends.filter { $0 < path.count && path[$0] == step }.map { $0 + 1 })
+            }
+        }
+        return ends.contains(path.count)
+    }
+}

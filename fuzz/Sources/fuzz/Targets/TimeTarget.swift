@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import CSecondOpinion
+
+@testable import MediaTokens
+
+extension Target {
+    /// Times: what is read is printed in forms that are read as the same time, and is the date that the C library has.
+    ///
+    /// A text, or behind a zero byte the eight bytes of a number of milliseconds.
+    static let time = Target(name: "time") { input in
+        var input = input
+        if input.rest.first == 0 {
+            _ = input.choice()
+            return check(Timestamp(millisecondsSince1970: input.bytes.reduce(0) { $0 << 8 | Int64($1) }))
+        }
+        let text = input.bytes
+        guard let time = IssueTime.parse(text.span) else { return }
+        check(time)
+        guard let shown = input.text else { return demand(false, "a time that is no text") }
+        demand(Timestamp(tokenTime: shown) == time, "read twice, two times")
+        if let iso = Timestamp(iso8601: shown) { demand(iso == time, "two readers, two times") }
+    }
+
+    private static func check(_ time: Timestamp) {
+        let shown = time.iso8601
+        for offset in [0, 840, -840, 345] {
+            let local = CivilTime(time, offsetMinutes: offset)
+            let days = CivilTime.days(year: local.year, month: local.month, day: local.day)
+            let (minutes, overflow) = (days * 24 + local.hour).multipliedReportingOverflow(by: 60)
+            demand(!overflow && 1...12 ~= local.month && 0..<24 ~= local.hour, "not a date: \(local)")
+            let seconds = (minutes + local.minute - offset) * 60 + local.second
+            let (sum, isFar) = seconds.multipliedReportingOverflow(by: 1000)
+            let isAtEnd = time.millisecondsSince1970.magnitude > UInt64(Int64.max) - 100_000_000
+            if !isAtEnd, !isFar { demand(sum + local.millisecond == time.millisecondsSince1970, "\(local) of \(time)") }
+        }
+        var date: (Int64, Int64, Int64, Int64, Int64, Int64) = (0, 0, 0, 0, 0, 0)
+        let (quotient, remainder) = time.millisecondsSince1970.quotientAndRemainder(dividingBy: 1000)
+        let civil = CivilTime(time, offsetMinutes: 0)
+        let isKnown = unsafe withUnsafeMutableBytes(of: &date) { bytes in
+            unsafe second_date(
+                quotient - (remainder < 0 ? 1 : 0),
+                bytes.assumingMemoryBound(to: Int64.self).baseAddress
+            )
+        }
+        if isKnown {
+            demand(date.0 == civil.year && date.1 == civil.month && date.2 == civil.day, "the date of \(shown)")
+            demand(date.3 == civil.hour && date.4 == civil.minute && date.5 == civil.second, "the hour of \(shown)")
+        }
+        // Years of four digits are all that is read.
+        guard 1...9998 ~= civil.year else { return }
+        demand(Timestamp(iso8601: shown) == time, "\(shown) is read as another time")
+        let seconds = Timestamp(millisecondsSince1970: time.millisecondsSince1970 - Int64(civil.millisecond))
+        demand(Timestamp(tokenTime: time.longLivedForm) == seconds, "\(time.longLivedForm)")
+        for offset in [0, 840, -840, 345, -1] {
+            let wire = IssueTime.wireForm(time, offsetMinutes: offset)
+            demand(Timestamp(tokenTime: wire) == seconds, "\(wire) is not \(seconds)")
+        }
+    }
+}
