@@ -19,7 +19,7 @@ package import struct SystemPackage.FileDescriptor
 /// SIGTERM and SIGINT drain it and end ``run()``; SIGHUP makes it read its files again.
 public struct GateServer: Sendable {
     private let configuration: GateConfiguration
-    private let assembly: GateAssembly
+    private let assembly: GateBuilder
 
     /// Reads a configuration and what it names. Opens no store and listens nowhere.
     ///
@@ -31,7 +31,7 @@ public struct GateServer: Sendable {
 
     package init(configurationFile path: String, at now: Timestamp) throws(ConfigurationError) {
         configuration = try GateConfiguration(file: path)
-        assembly = try GateAssembly(configuration, at: now)
+        assembly = try GateBuilder(configuration, at: now)
         for listener in [configuration.api.listener, configuration.admin, configuration.edge?.listener].compactMap({
             $0
         }) {
@@ -72,11 +72,11 @@ public struct GateServer: Sendable {
     /// - Throws: ``ConfigurationError`` where the store cannot be opened; other errors where an address cannot be
     ///   listened on.
     public func run() async throws {
-        try await run(Surroundings(log: .standardError, signals: [.sigterm, .sigint], clock: { .now() }))
+        try await run(ServiceEnvironment(log: .standardError, signals: [.sigterm, .sigint], clock: { .now() }))
     }
 
     /// What the service has around it; tests have other things there.
-    package struct Surroundings: Sendable {
+    package struct ServiceEnvironment: Sendable {
         package var log: FileDescriptor
         package var signals: [UnixSignal]
         package var clock: @Sendable () -> Timestamp
@@ -96,8 +96,8 @@ public struct GateServer: Sendable {
         }
     }
 
-    package func run(_ surroundings: Surroundings) async throws {
-        let sink = LogSink(surroundings.log)
+    package func run(_ environment: ServiceEnvironment) async throws {
+        let sink = LogSink(environment.log)
         defer { sink.flush() }
         let logger = makeLogger(sink)
         let store = try UseStoreFactory.make(configuration)
@@ -124,7 +124,7 @@ public struct GateServer: Sendable {
                 gate: gate,
                 configuration: configuration,
                 files: assembly.files,
-                loaded: surroundings.clock()
+                loaded: environment.clock()
             )
         )
         let reloads = ReloadCounts()
@@ -133,15 +133,15 @@ public struct GateServer: Sendable {
             observer: observer,
             logger: logger,
             counts: reloads,
-            clock: surroundings.clock
+            clock: environment.clock
         )
-        let inHand = ConcurrencyLimit(configuration.api.concurrency)
+        let inFlight = ConcurrencyLimit(configuration.api.concurrency)
 
         // As many loops as this process may use cores, which may be fewer than the machine has.
         let loops = MultiThreadedEventLoopGroup(numberOfThreads: usableCores())
         let announce = { @Sendable (listener: String, address: ListenerAddress) in
             logger.info("listening", metadata: ["listener": "\(listener)", "address": "\(address)"])
-            surroundings.onListening(listener, "\(address)")
+            environment.onListening(listener, "\(address)")
         }
         let budget = ByteBudget(32 << 20)
         let reporter = PeerReporter(logger: logger)
@@ -164,15 +164,15 @@ public struct GateServer: Sendable {
                 configuration.api,
                 live: live,
                 metrics: metrics,
-                inHand: inHand,
+                inFlight: inFlight,
                 requests: StatusCounters(factory: registry, listener: "api"),
-                clock: surroundings.clock
+                clock: environment.clock
             ),
             group: loops,
             logger: logger.quieter,
             places: apiPlaces,
             budget: budget,
-            clock: surroundings.clock,
+            clock: environment.clock,
             onListening: { announce("api", $0) }
         )
         let admin = try HTTPListener(
@@ -181,15 +181,15 @@ public struct GateServer: Sendable {
                 live: live,
                 reloader: reloader,
                 registry: registry,
-                gauges: ServiceGauges(inHand: inHand, reloads: reloads, sink: sink, places: allPlaces),
+                gauges: ServiceGauges(inFlight: inFlight, reloads: reloads, sink: sink, places: allPlaces),
                 places: allPlaces,
-                clock: surroundings.clock
+                clock: environment.clock
             ),
             group: loops,
             logger: logger.quieter,
             places: adminPlaces,
             budget: budget,
-            clock: surroundings.clock,
+            clock: environment.clock,
             onListening: { announce("admin", $0) }
         )
         var edge: HTTPListener?
@@ -199,15 +199,15 @@ public struct GateServer: Sendable {
                 EdgeResponder(
                     live: live,
                     metrics: metrics,
-                    inHand: inHand,
+                    inFlight: inFlight,
                     requests: EdgeCounters(factory: registry),
-                    clock: surroundings.clock
+                    clock: environment.clock
                 ),
                 group: loops,
                 logger: logger.quieter,
                 places: edgePlaces,
                 budget: budget,
-                clock: surroundings.clock,
+                clock: environment.clock,
                 onListening: { announce("edge", $0) }
             )
         }
@@ -223,10 +223,10 @@ public struct GateServer: Sendable {
         // They end in the reverse order: what stands last is told first.
         var services: [any Service] = [StoreConnection(store: store, logger: logger), reloader, admin, api]
         if let edge { services.append(edge) }
-        services.append(GraceTime(limit: configuration.shutdownGrace, logger: logger))
+        services.append(ShutdownDeadline(limit: configuration.shutdownGrace, logger: logger))
         var group = ServiceGroupConfiguration(
             services: services,
-            gracefulShutdownSignals: surroundings.signals,
+            gracefulShutdownSignals: environment.signals,
             logger: logger.quieter
         )
         group.maximumGracefulShutdownDuration = configuration.shutdownGrace * 0.8
@@ -269,23 +269,19 @@ extension Logger {
 
 /// The connection of a store that has one.
 private struct StoreConnection: Service {
-    let store: any UseStore
+    let store: any ReplayStore
     let logger: Logger
 
     func run() async throws {
-        #if Redis
-            if let redis = store as? RedisUseStore {
-                return await cancelWhenGracefulShutdown {
-                    await redis.run { fault in
-                        if let fault {
-                            logger.error("use store: \(fault)")
-                        } else {
-                            logger.info("use store connected", metadata: ["store": "redis"])
-                        }
-                    }
+        await cancelWhenGracefulShutdown {
+            await store.run { fault in
+                if let fault {
+                    logger.error("replay store: \(fault)")
+                } else {
+                    logger.info("replay store connected", metadata: ["store": "\(store.name)"])
                 }
             }
-        #endif
+        }
         try await gracefulShutdown()
     }
 }

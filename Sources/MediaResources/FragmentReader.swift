@@ -21,7 +21,7 @@ struct FragmentReader {
             throw ResourceError(.invalidCharacter, "the fragment has a character that XML does not allow")
         }
         let slot = slots.take()
-        defer { slots.giveBack(slot) }
+        defer { slots.release(slot) }
         let parser = slot.map { parsers[$0] } ?? FragmentParser()
         switch parser.parse(text, limits: limits) {
         case .success(let events):

@@ -172,7 +172,7 @@ public struct Verifier: Sendable {
     /// Steps 1 to 4: the envelope, the signature and the fields.
     private func authenticate(_ token: Span<UInt8>, _ now: Timestamp) -> Outcome {
         let slot = trust.slots.take()
-        defer { trust.slots.giveBack(slot) }
+        defer { trust.slots.release(slot) }
         let context = slot.map { trust.contexts[$0] } ?? VerificationContext(keyCount: trust.groups.count)
         if Envelope.isRaw(token) { return authenticate(raw: token, context, now) }
         let outcome = context.raw.fill(

@@ -7,7 +7,7 @@ public import Metrics
 /// Counts decisions and measures how long they take, in whatever swift-metrics is set up to report to.
 ///
 /// - `playgate_decisions`: decisions by `decision` (`allow`, `refuse`, `shadow`) and `code`.
-/// - `playgate_decision_duration`: from receipt to decision, without the use store.
+/// - `playgate_decision_duration`: from receipt to decision, with the replay store.
 /// - `playgate_store_duration`: what the use store took, where it does input and output.
 /// - `playgate_store_errors`: how often the use store did not answer.
 ///
@@ -58,8 +58,8 @@ public struct DecisionMetrics: DecisionObserver {
             }
             if allowance.reason == .useUnknown { storeErrors.increment() }
         }
-        if event.decision.code == .useStoreUnavailable { storeErrors.increment() }
-        duration.recordNanoseconds((event.latency - (event.storeLatency ?? .zero)).nanoseconds)
+        if event.decision.code == .replayStoreUnavailable { storeErrors.increment() }
+        duration.recordNanoseconds(event.latency.nanoseconds)
         if let latency = event.storeLatency { storeDuration.recordNanoseconds(latency.nanoseconds) }
     }
 

@@ -41,9 +41,9 @@ public enum DenyCode: Hashable, Sendable {
     /// The token was used before, as often as it may be.
     case tokenAlreadyUsed
     /// The use store has no room for one more live token.
-    case useStoreFull
+    case replayStoreFull
     /// The use store is down, or did not answer within its deadline.
-    case useStoreUnavailable
+    case replayStoreUnavailable
     /// The gate has as many requests in hand as it may have.
     case overloaded
 }
@@ -67,8 +67,8 @@ extension DenyCode: RawRepresentable {
         case .sessionRevoked: "session_revoked"
         case .mvpdRevoked: "mvpd_revoked"
         case .tokenAlreadyUsed: "token_already_used"
-        case .useStoreFull: "use_store_full"
-        case .useStoreUnavailable: "use_store_unavailable"
+        case .replayStoreFull: "replay_store_full"
+        case .replayStoreUnavailable: "replay_store_unavailable"
         case .overloaded: "gate_overloaded"
         }
     }
@@ -88,7 +88,7 @@ extension DenyCode: CaseIterable {
         ]
         + RefusalReason.allCases.map { .token($0) } + [
             .mvpdNotAllowed, .ratingNotAllowed, .tokenRevoked, .sessionRevoked, .mvpdRevoked, .tokenAlreadyUsed,
-            .useStoreFull, .useStoreUnavailable, .overloaded,
+            .replayStoreFull, .replayStoreUnavailable, .overloaded,
         ]
 }
 
@@ -113,7 +113,7 @@ extension DenyCode {
             .mvpdRevoked:
             .none
         case .token(.noUsableKey), .peerNotTrusted, .edgeRequestInvalid, .hostMissing: .configuration
-        case .token(.internalFailure), .useStoreFull, .useStoreUnavailable, .overloaded: .retry
+        case .token(.internalFailure), .replayStoreFull, .replayStoreUnavailable, .overloaded: .retry
         case .tokenMissing, .tokenConflict, .token, .tokenRevoked, .sessionRevoked, .tokenAlreadyUsed: .authorization
         }
     }
@@ -142,8 +142,8 @@ extension DenyCode {
         case .sessionRevoked: "The viewer's session was revoked after the media token was issued."
         case .mvpdRevoked: "The tokens of this TV provider were revoked."
         case .tokenAlreadyUsed: "The media token was used before."
-        case .useStoreFull: "There is no room to record one more use of a media token."
-        case .useStoreUnavailable: "It could not be found out whether the media token was used before."
+        case .replayStoreFull: "There is no room to record one more use of a media token."
+        case .replayStoreUnavailable: "It could not be found out whether the media token was used before."
         case .overloaded: "The gate has too many requests in hand."
         }
     }
@@ -169,8 +169,8 @@ extension DenyCode {
         case .tokenRevoked, .sessionRevoked, .mvpdRevoked: "The revocations that were posted, and when they end."
         case .tokenAlreadyUsed:
             "A player that plays again with its old token, or tokens that are shared. Retries need a playbackID."
-        case .useStoreFull: "The store's capacity is below tokens a second times their life: raise it."
-        case .useStoreUnavailable: "The use store: is it up, reachable and fast enough for its deadline?"
+        case .replayStoreFull: "The store's capacity is below tokens a second times their life: raise it."
+        case .replayStoreUnavailable: "The use store: is it up, reachable and fast enough for its deadline?"
         case .overloaded:
             "More load than this process may take: add processes, or raise the limit of concurrent requests."
         }

@@ -10,7 +10,7 @@ public import MediaTokens
 /// gates of a service share the store.
 ///
 /// ```swift
-/// let gate = Gate(catalogue: catalogue, verifier: verifier, store: MemoryUseStore())
+/// let gate = Gate(catalogue: catalogue, verifier: verifier, store: MemoryReplayStore())
 /// switch await gate.decide(PlaybackRequest(.media("tnt-live"), token: token), at: .now()) {
 /// case .allow(let allowance): release(allowance)
 /// case .refuse(let refusal): answer(refusal.code, refusal.action)
@@ -24,12 +24,12 @@ public final class Gate: Sendable {
     /// What is demanded beside a valid token.
     public let policies: [PlaybackPolicy]
     /// What records uses.
-    public let store: any UseStore
+    public let store: any ReplayStore
     /// How uses are taken, and what happens to refusals.
     public let rules: Rules
 
     private let observer: any DecisionObserver
-    private let localStore: (any LocalUseStore)?
+    private let localStore: (any LocalReplayStore)?
 
     /// How uses are taken, and what happens to refusals.
     public struct Rules: Hashable, Sendable {
@@ -62,7 +62,7 @@ public final class Gate: Sendable {
         catalogue: Catalogue,
         verifier: Verifier,
         policies: [PlaybackPolicy] = [],
-        store: any UseStore,
+        store: any ReplayStore,
         rules: Rules = Rules(),
         observer: any DecisionObserver = NoObserver()
     ) {
@@ -72,7 +72,7 @@ public final class Gate: Sendable {
         self.store = store
         self.rules = rules
         self.observer = observer
-        localStore = store as? any LocalUseStore
+        localStore = store as? any LocalReplayStore
     }
 
     // MARK: Deciding
@@ -83,15 +83,40 @@ public final class Gate: Sendable {
     ///   - request: What is to be played, with which token.
     ///   - now: The time of receipt.
     public func decide(_ request: PlaybackRequest, at now: Timestamp) async -> Decision {
-        await decide(Question(request, catalogue.find(request.target, host: request.host)), at: now)
+        switch begin(request, at: now) {
+        case .decided(let decision): decision
+        case .pending(let use): await complete(use)
+        }
     }
 
-    /// Decides at once; nil where the use store has to be waited for, and ``decide(_:at:)-(PlaybackRequest,_)`` must be
-    /// called.
+    /// Decides as far as is possible without waiting: catalogue, verification, policies, and a store in memory.
     ///
-    /// Nothing is recorded where it returns nil.
-    public func decideNow(_ request: PlaybackRequest, at now: Timestamp) -> Decision? {
-        decideNow(Question(request, catalogue.find(request.target, host: request.host)), at: now)
+    /// Only ``complete(_:)`` consumes the token of a pending use.
+    ///
+    /// - Parameters:
+    ///   - request: The media, the token and the client.
+    ///   - now: The time of receipt.
+    public func begin(_ request: PlaybackRequest, at now: Timestamp) -> Step {
+        begin(Question(request, catalogue.find(request.target, host: request.host)), at: now)
+    }
+
+    /// The result of the first of two steps of a decision.
+    public enum Step: Sendable {
+        /// The decision.
+        case decided(Decision)
+        /// Everything has passed but the replay store, which has to be waited for: see ``Gate/complete(_:)``.
+        case pending(PendingUse)
+    }
+
+    /// A request that has passed catalogue, verification and policies, and waits for the replay store.
+    public struct PendingUse: Sendable {
+        fileprivate let request: PlaybackRequest
+        fileprivate let subject: Decision.Subject
+        fileprivate let use: TokenUse
+        /// True if the token is consumed; false if it is only looked up among the revocations.
+        fileprivate let isConsumed: Bool
+        fileprivate let now: Timestamp
+        fileprivate let start: ContinuousClock.Instant
     }
 
     /// A request, and what was found out about it before.
@@ -109,39 +134,42 @@ public final class Gate: Sendable {
         }
     }
 
-    package func decide(_ question: Question, at now: Timestamp) async -> Decision {
+    package func begin(_ question: Question, at now: Timestamp) -> Step {
         let start = ContinuousClock.now
-        let (request, pending): (PlaybackRequest, PendingUse)
+        let (use, entry): (TokenUse, Catalogue.Entry)
         switch examine(question, at: now) {
-        case .decided(let decision): return finish(decision, question.request, now, start)
-        case .use(let use): (request, pending) = (question.request, use)
+        case .decided(let decision): return .decided(finish(decision, question.request, now, start))
+        case .use(let found, let asked): (use, entry) = (found, asked)
         }
-        if let localStore {
-            return finish(
-                decision(pending.outcome(localStore, now), pending.subject),
-                request,
-                now,
-                start,
-                asked: start
+        let request = question.request
+        let subject = Decision.Subject(entry: entry, token: use.token)
+        let isConsumed = entry.use == .once && !request.method.isProbe
+        guard let localStore else {
+            let pending = PendingUse(
+                request: request,
+                subject: subject,
+                use: use,
+                isConsumed: isConsumed,
+                now: now,
+                start: start
             )
+            return .pending(pending)
         }
-        let asked = ContinuousClock.now
-        let answer = await withDeadline(rules.storeDeadline) { [store] () -> UseOutcome? in
-            pending.isRecorded
-                ? try? await store.record(pending.use, at: now) : try? await store.examine(pending.use, at: now)
-        }
-        return finish(decision(answer ?? nil, pending.subject), request, now, start, asked: asked)
+        let outcome = isConsumed ? localStore.recordNow(use, at: now) : localStore.examineNow(use, at: now)
+        return .decided(finish(decision(outcome, subject), request, now, start))
     }
 
-    package func decideNow(_ question: Question, at now: Timestamp) -> Decision? {
-        let start = ContinuousClock.now
-        switch examine(question, at: now) {
-        case .decided(let decision): return finish(decision, question.request, now, start)
-        case .use(let pending):
-            guard let localStore else { return nil }
-            let decision = decision(pending.outcome(localStore, now), pending.subject)
-            return finish(decision, question.request, now, start, asked: start)
+    /// Asks the replay store, and decides. Call it once for a pending use, on the gate that began it.
+    ///
+    /// Waits for at most ``Rules/storeDeadline``.
+    public func complete(_ pending: PendingUse) async -> Decision {
+        let asked = ContinuousClock.now
+        let (use, now) = (pending.use, pending.now)
+        let answer = await withDeadline(rules.storeDeadline) { [store, isConsumed = pending.isConsumed] in
+            isConsumed ? try? await store.record(use, at: now) : try? await store.examine(use, at: now)
         }
+        let decision = decision(answer ?? nil, pending.subject)
+        return finish(decision, pending.request, now, pending.start, asked: asked)
     }
 
     /// Refuses a request that cannot be decided: who asks is not trusted, or does not say what for.
@@ -154,18 +182,7 @@ public final class Gate: Sendable {
 
     private enum Examination {
         case decided(Decision)
-        case use(PendingUse)
-    }
-
-    private struct PendingUse: Sendable {
-        let use: TokenUse
-        let subject: Decision.Subject
-        /// Whether the use is recorded, or only looked for in what is revoked.
-        let isRecorded: Bool
-
-        func outcome(_ store: any LocalUseStore, _ now: Timestamp) -> UseOutcome {
-            isRecorded ? store.recordNow(use, at: now) : store.examineNow(use, at: now)
-        }
+        case use(TokenUse, Catalogue.Entry)
     }
 
     /// All steps but the last: nothing is recorded.
@@ -206,8 +223,7 @@ public final class Gate: Sendable {
                 playbackID: request.playbackID,
                 media: request.target.playedName
             )
-            let isRecorded = entry.use == .once && !request.method.isProbe
-            return .use(PendingUse(use: use, subject: subject, isRecorded: isRecorded))
+            return .use(use, entry)
         }
     }
 
@@ -222,11 +238,11 @@ public final class Gate: Sendable {
         case .revoked(.token): refusal(.tokenRevoked, subject)
         case .revoked(.session): refusal(.sessionRevoked, subject)
         case .revoked(.mvpd): refusal(.mvpdRevoked, subject)
-        case .full: refusal(.useStoreFull, subject)
+        case .full: refusal(.replayStoreFull, subject)
         case nil:
             rules.allowsUnknownUse
                 ? .allow(Decision.Allowance(reason: .useUnknown, subject: subject))
-                : refusal(.useStoreUnavailable, subject)
+                : refusal(.replayStoreUnavailable, subject)
         }
     }
 
@@ -252,7 +268,7 @@ public final class Gate: Sendable {
                 decision: decision,
                 time: now,
                 latency: end - start,
-                storeLatency: localStore == nil ? asked.map { end - $0 } : nil
+                storeLatency: asked.map { end - $0 }
             )
         )
         return decision
@@ -262,29 +278,29 @@ public final class Gate: Sendable {
 extension Gate {
     /// Records a revocation, within the deadline of the store.
     ///
-    /// - Throws: ``UseStoreError``.
-    public func record(_ revocation: Revocation, at now: Timestamp) async throws(UseStoreError) {
-        let answer = await withDeadline(rules.storeDeadline) { [store] () -> Result<Void, UseStoreError> in
-            do throws(UseStoreError) {
+    /// - Throws: ``ReplayStoreError``.
+    public func record(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
+        let answer = await withDeadline(rules.storeDeadline) { [store] () -> Result<Void, ReplayStoreError> in
+            do throws(ReplayStoreError) {
                 try await store.revoke(revocation, at: now)
                 return .success(())
             } catch { return .failure(error) }
         }
-        guard let answer else { throw UseStoreError(.deadline, "the store did not answer in time") }
+        guard let answer else { throw ReplayStoreError(.deadline, "the store did not answer in time") }
         try answer.get()
     }
 
     /// Finds out whether the store can record uses, within its deadline.
     ///
-    /// - Throws: ``UseStoreError``.
-    public func checkStore() async throws(UseStoreError) {
-        let answer = await withDeadline(rules.storeDeadline) { [store] () -> Result<Void, UseStoreError> in
-            do throws(UseStoreError) {
+    /// - Throws: ``ReplayStoreError``.
+    public func checkStore() async throws(ReplayStoreError) {
+        let answer = await withDeadline(rules.storeDeadline) { [store] () -> Result<Void, ReplayStoreError> in
+            do throws(ReplayStoreError) {
                 try await store.check()
                 return .success(())
             } catch { return .failure(error) }
         }
-        guard let answer else { throw UseStoreError(.deadline, "the store did not answer in time") }
+        guard let answer else { throw ReplayStoreError(.deadline, "the store did not answer in time") }
         try answer.get()
     }
 }

@@ -47,8 +47,8 @@ package final class SlotPool: Sendable {
     }
 
     /// Gives a slot back that ``take()`` returned.
-    package func giveBack(_ slot: Int?) {
-        if let slot { slots[slot].giveBack() }
+    package func release(_ slot: Int?) {
+        if let slot { slots[slot].release() }
     }
 
     private func homeSlot() -> Int {
@@ -72,7 +72,7 @@ package final class SlotPool: Sendable {
                 && isTaken.compareExchange(expected: false, desired: true, ordering: .acquiring).exchanged
         }
 
-        func giveBack() { isTaken.store(false, ordering: .releasing) }
+        func release() { isTaken.store(false, ordering: .releasing) }
     }
 }
 

@@ -16,7 +16,7 @@ import Testing
         arguments: interfaces
     )
     func login(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application(.provider("SandboxMVPD"), user: "alice")
             let enabler = await sandbox.client(application, interface: interface)
             let status = await enabler.getAuthentication()
@@ -40,7 +40,7 @@ import Testing
 
     @Test("inventory 9, 46, 46a, flow B: a check asks nobody, before and after a login")
     func check() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, application) = try await sandbox.viewer("alice")
             // Nothing of the service would answer now.
             try await sandbox.control(#"{"faults":[{"on":"any","status":500}]}"#)
@@ -62,7 +62,7 @@ import Testing
 
     @Test("inventory 10: who is authenticated already is not asked again; inventory 11: unless it is forced")
     func again() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, application) = try await sandbox.viewer("alice")
             #expect(await enabler.getAuthentication().viewer?.isCached == true)
             #expect(application.events("displayProviderDialog").isEmpty)
@@ -75,7 +75,7 @@ import Testing
 
     @Test("inventory 14, 15: who leaves the picker has no provider, and can begin again")
     func leavesPicker() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application(.nobody)
             let enabler = await sandbox.client(application)
             #expect(await enabler.getAuthentication().errorCode == .providerNotSelected)
@@ -90,7 +90,7 @@ import Testing
 
     @Test("inventory 15: a provider that the requestor does not have is not available")
     func noSuchProvider() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let enabler = await sandbox.client(Application(.provider("Nobody")))
             #expect(await enabler.getAuthentication().errorCode == .providerNotAvailable)
         }
@@ -98,7 +98,7 @@ import Testing
 
     @Test("inventory 15, 46c: choosing another provider in the middle of a login begins anew")
     func changesMind() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application()
             let enabler = await sandbox.client(application)
             async let status = enabler.getAuthentication()
@@ -128,7 +128,7 @@ import Testing
 
     @Test("inventory 16, 18: only the redirect URL ends a login, and only while one is under way")
     func externalURL() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application()
             let enabler = await sandbox.client(application)
             #expect(await enabler.handleExternalURL("adobepass://ios.app") == false)
@@ -146,7 +146,7 @@ import Testing
 
     @Test("inventory 18, 20: a wrong password, then nobody: not authenticated", arguments: interfaces)
     func wrongPassword(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application(.provider("SandboxMVPD"), user: "alice", password: "wrong")
             let enabler = await sandbox.client(application, interface: interface)
             #expect(await enabler.getAuthentication().viewer == nil)
@@ -158,7 +158,7 @@ import Testing
 
     @Test("inventory 15: temporary access needs no login; its promotional kind needs data", arguments: interfaces)
     func tempPass(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application(.provider("TempPass"))
             let enabler = await sandbox.client(application, interface: interface)
             #expect(await enabler.getAuthentication().viewer?.mvpd == "TempPass")
@@ -174,7 +174,7 @@ import Testing
 
     @Test("inventory 15, flow E: on a second screen, by a code, which is asked after", arguments: interfaces)
     func secondScreen(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application(.provider("SandboxMVPD"))
             let options = AccessEnablerOptions(login: .secondScreen(askingEvery: .seconds(5)))
             let waits = Delays()
@@ -199,10 +199,10 @@ import Testing
 
     @Test("flow E: a code that nobody uses ends with its life")
     func codeExpires() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application(.provider("SandboxMVPD"))
             let enabler = AccessEnabler(
-                softwareStatement: ServedSandbox.statement,
+                softwareStatement: SandboxFixture.statement,
                 options: AccessEnablerOptions(login: .secondScreen(askingEvery: .seconds(600))),
                 storage: MemoryTokenStorage(),
                 delegate: application,
@@ -223,7 +223,7 @@ import Testing
 
     @Test("inventory 4: another application of this device has logged in, or out, when the requestor is set again")
     func elsewhere() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let storage = MemoryTokenStorage()
             let first = await sandbox.client(Application(.provider("SandboxMVPD"), user: "alice"), storage: storage)
             _ = await first.getAuthentication()
@@ -247,7 +247,7 @@ import Testing
 
     @Test("inventory 23, 24, 25: the provider that is chosen")
     func selectedProvider() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application(.provider("SandboxMVPD"), user: "alice")
             let enabler = await sandbox.client(application)
             #expect(await enabler.getSelectedProvider() == nil)
@@ -264,7 +264,7 @@ import Testing
 
     @Test("several ask at once: one login, one callback, and an answer for each")
     func together() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application(.provider("SandboxMVPD"), user: "alice")
             let enabler = await sandbox.client(application)
             let viewers = await withTaskGroup(of: String?.self) { group in
@@ -279,7 +279,7 @@ import Testing
 
     @Test("who waits for a login may give up; with the last the login ends")
     func givesUp() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application()
             let enabler = await sandbox.client(application)
             let first = Task { await enabler.getAuthentication() }

@@ -13,7 +13,7 @@ import Testing
 
     @Test("inventory 42, 43a, 46b, flow F: a token for a viewer, which the verifier takes", arguments: interfaces)
     func token(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, application) = try await sandbox.viewer("alice", interface: interface)
             let answer = await enabler.checkAuthorization("TNT")
             let token = try #require(answer.token, "\(answer)")
@@ -36,7 +36,7 @@ import Testing
         arguments: interfaces
     )
     func newToken(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let storage = MemoryTokenStorage()
             let application = Application(.provider("SandboxMVPD"), user: "alice")
             let enabler = await sandbox.client(application, interface: interface, storage: storage)
@@ -57,7 +57,7 @@ import Testing
 
     @Test("inventory 43, flow F: authenticates first where that is needed", arguments: interfaces)
     func authenticatesFirst(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application(.provider("SandboxMVPD"), user: "alice")
             let enabler = await sandbox.client(application, interface: interface)
             #expect(await enabler.getAuthorization("TNT").token != nil)
@@ -75,7 +75,7 @@ import Testing
 
     @Test("inventory 43b: without a viewer, and with one who gave up")
     func notAuthenticated() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application(.nobody)
             let enabler = await sandbox.client(application)
             #expect(await enabler.checkAuthorization("TNT").failure?.errorCode == .userNotAuthenticated)
@@ -110,7 +110,7 @@ import Testing
     @Test("inventory 43b: refusals, with the words of the provider", arguments: denials.indices, interfaces)
     func refused(index: Int, interface: ServiceProvider.Interface) async throws {
         let (user, resource, v2, v1, status) = Self.denials[index]
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, application) = try await sandbox.viewer(user, interface: interface)
             let failure = try #require(await enabler.checkAuthorization(resource).failure)
             #expect(failure.status?.knownCode == (interface == .v2 ? v2 : v1))
@@ -126,7 +126,7 @@ import Testing
 
     @Test("a resource of a fragment comes back byte for byte", arguments: interfaces)
     func fragment(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, _) = try await sandbox.viewer("alice", interface: interface)
             let resource = Self.episode("TV-PG")
             let token = try #require(await enabler.checkAuthorization(resource).token)
@@ -141,7 +141,7 @@ import Testing
 
     @Test("what the service has forgotten is authorized once more (v1: authorization_not_found)")
     func forgotten() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, application) = try await sandbox.viewer("alice", interface: .v1)
             #expect(await enabler.checkAuthorization("TNT").token != nil)
             try await sandbox.control(#"{"expireAuthorization":true}"#)
@@ -154,7 +154,7 @@ import Testing
 
     @Test("a login that the service has ended is over here too", arguments: interfaces)
     func ended(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, application) = try await sandbox.viewer("alice", interface: interface)
             try await sandbox.control(#"{"expireAuthentication":true}"#)
             let failure = try #require(await enabler.checkAuthorization("TNT").failure)
@@ -174,7 +174,7 @@ import Testing
     @Test("inventory 47: rules of degradation", arguments: rules.indices)
     func degradation(index: Int) async throws {
         let (rule, code, status) = Self.rules[index]
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, application) = try await sandbox.viewer("bob")
             try await sandbox.control(
                 #"{"degradation":[{"requestor":"REF30","mvpd":"SandboxMVPD","rule":"\#(rule)"}]}"#
@@ -189,7 +189,7 @@ import Testing
 
     @Test("inventory 47: temporary access, and its end")
     func tempPass() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application(.provider("TempPass"))
             let enabler = await sandbox.client(application)
             #expect(await enabler.getAuthorization("TNT").token != nil)
@@ -217,7 +217,7 @@ import Testing
     @Test("faults of the service are faults, and no refusal of the provider", arguments: faults.indices)
     func fault(index: Int) async throws {
         let fault = Self.faults[index]
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let delays = Delays()
             let (enabler, application) = try await sandbox.viewer("alice", delays: delays)
             try await sandbox.control(fault.control)
@@ -239,7 +239,7 @@ import Testing
 
     @Test("a token of the wrong key, and one of a wrong clock, are for the gate to refuse")
     func wrongKey() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, _) = try await sandbox.viewer("alice")
             let verifier = try sandbox.verifier()
             try await sandbox.control(#"{"wrongKey":true}"#)

@@ -20,7 +20,7 @@ import Testing
     func understood(index: Int) async throws {
         let (code, interface) = Self.codes[index]
         let documentation = try #require(code.documentation(interface == .v1 ? .v1 : .v2))
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, application) = try await sandbox.viewer("alice", interface: interface)
             try await sandbox.control(
                 """
@@ -79,7 +79,7 @@ import Testing
     @Test("inventory 1: why an application is not let in", arguments: registrationErrors.indices)
     func registration(index: Int) async throws {
         let (on, word, status) = Self.registrationErrors[index]
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             try await sandbox.control(#"{"faults":[{"on":"\#(on)","code":"\#(word)"}]}"#)
             let application = Application()
             let enabler = await sandbox.client(application, requestor: nil)

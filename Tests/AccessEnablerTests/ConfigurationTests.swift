@@ -12,7 +12,7 @@ import Testing
 @Suite struct `Requestor and configuration` {
     @Test("inventory 1, 4, 8: a requestor is set, by each interface", arguments: ServiceProvider.Interface.allCases)
     func setRequestor(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application()
             let enabler = await sandbox.client(application, requestor: nil)
             let status = await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider(interface)])
@@ -41,7 +41,7 @@ import Testing
     @Test("inventory 4, 8: why there is no configuration", arguments: faults.indices)
     func noConfiguration(index: Int) async throws {
         let fault = Self.faults[index]
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             try await sandbox.control(fault.control)
             let application = Application()
             let enabler = await sandbox.client(application, requestor: index == 0 ? "NOBODY" : "REF30")
@@ -77,8 +77,8 @@ import Testing
 
     @Test("inventory 5: all that concerns a provider is asked at the service that named it")
     func boundService() async throws {
-        try await ServedSandbox.with { first in
-            try await ServedSandbox.with(Self.otherService) { second in
+        try await SandboxFixture.with { first in
+            try await SandboxFixture.with(Self.otherService) { second in
                 let application = Application(.provider("OnlyHere"), user: "alice")
                 let enabler = await first.client(application, requestor: nil)
                 let status = await enabler.setRequestor(
@@ -108,7 +108,7 @@ import Testing
 
     @Test("inventory 5: one service that is out of order does not hold up the others")
     func oneOfTwo() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let enabler = await sandbox.client(requestor: nil)
             let status = await enabler.setRequestor(
                 "REF30",
@@ -121,7 +121,7 @@ import Testing
 
     @Test("inventory 8: calls before the configuration wait for it, and are answered in order")
     func queue() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application()
             let enabler = await sandbox.client(application, requestor: nil)
             async let authentication = enabler.checkAuthentication()
@@ -149,7 +149,7 @@ import Testing
 
     @Test("a call that waits for a configuration can be given up")
     func cancelled() async throws {
-        let enabler = AccessEnabler(softwareStatement: ServedSandbox.statement)
+        let enabler = AccessEnabler(softwareStatement: SandboxFixture.statement)
         let call = Task { await enabler.checkAuthentication() }
         while await enabler.waiting < 1 { await Task.yield() }
         call.cancel()
@@ -159,7 +159,7 @@ import Testing
 
     @Test("the last requestor that is set counts; the call that it overtakes is answered first")
     func setTwice() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let turnstile = Turnstile("QUIET")
             await turnstile.close()
             let application = Application()
@@ -179,7 +179,7 @@ import Testing
 
     @Test("inventory 4: what is configured stays, while the requestor is set again and where that fails")
     func setAgain() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, application) = try await sandbox.viewer("alice")
             try await sandbox.control(#"{"faults":[{"on":"configuration","status":503}]}"#)
             #expect(await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider()]).status == .error)
@@ -195,7 +195,7 @@ import Testing
 
     @Test("inventory 5: a service that stalls holds up the others for a little while only")
     func stalledService() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let enabler = await sandbox.client(requestor: nil, timeout: .seconds(600))
             try await sandbox.control(#"{"faults":[{"on":"configuration","stall":true,"times":1}]}"#)
             let status = await enabler.setRequestor(
@@ -209,7 +209,7 @@ import Testing
 
     @Test("inventory 3, 17: options go along with every call, and none can end a line of a header")
     func options() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let seen = Mutex<[[String: String]]>([])
             let options = AccessEnablerOptions(
                 applicationProfile: "tv",

@@ -18,7 +18,7 @@ import Testing
     /// A client whose viewer is logged in, and which waits before each question with that name in its path.
     private static func held(
         _ name: String,
-        _ sandbox: ServedSandbox,
+        _ sandbox: SandboxFixture,
         interface: ServiceProvider.Interface = .v2
     ) async throws -> (AccessEnabler, Application, Turnstile, MemoryTokenStorage) {
         let (turnstile, storage) = (Turnstile(name), MemoryTokenStorage())
@@ -36,7 +36,7 @@ import Testing
 
     @Test("a viewer who logs out while authorized gets no token, and leaves no authorization", arguments: interfaces)
     func logsOut(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, application, turnstile, storage) = try await Self.held(
                 "authorize",
                 sandbox,
@@ -61,7 +61,7 @@ import Testing
 
     @Test("what the service says of one viewer does not log out the next", arguments: ["authorize", "preauthorize"])
     func staleFailure(name: String) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, _, turnstile, _) = try await Self.held(name, sandbox)
             try await sandbox.control(
                 #"{"faults":[{"on":"\#(name)","code":"authenticated_profile_missing","times":1}]}"#
@@ -79,7 +79,7 @@ import Testing
 
     @Test("a login goes on while the requestor is set again")
     func setRequestorInLogin() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let turnstile = Turnstile("configuration")
             let application = Application()
             let enabler = await sandbox.client(application) {
@@ -104,7 +104,7 @@ import Testing
 
     @Test("another requestor ends a login, and who left the picker is answered also without a configuration")
     func otherRequestor() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application()
             let enabler = await sandbox.client(application)
             async let status = enabler.getAuthentication()
@@ -120,7 +120,7 @@ import Testing
 
     @Test("a logout without a configuration removes the login all the same")
     func logoutOffline() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let storage = MemoryTokenStorage()
             let first = await sandbox.client(Application(.provider("SandboxMVPD"), user: "alice"), storage: storage)
             _ = await first.getAuthentication()
@@ -136,7 +136,7 @@ import Testing
 
     @Test("every provider that a viewer logged in with is logged out")
     func severalProviders() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let storage = MemoryTokenStorage()
             for mvpd in ["SandboxMVPD", "DTV"] {
                 let enabler = await sandbox.client(Application(.provider(mvpd), user: "alice"), storage: storage)
@@ -151,7 +151,7 @@ import Testing
 
     @Test("locks of one requestor are none of another")
     func locksByRequestor() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let storage = MemoryTokenStorage()
             for requestor in ["QUIET", "REF30"] {
                 let application = Application(.provider("SandboxMVPD"), user: "alice")
@@ -168,7 +168,7 @@ import Testing
 
     @Test("logins that cannot be read are not replaced")
     func unreadableStorage() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let folder = try TemporaryFolder()
             let path = try folder.write("logins", "damaged")
             let application = Application(.provider("SandboxMVPD"), user: "alice")
@@ -188,7 +188,7 @@ import Testing
 
     @Test("a decision that is to be asked for again is, as often as it may be", arguments: interfaces)
     func retriesDecision(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let asked = Mutex(0)
             let delays = Delays()
             let application = Application(.provider("SandboxMVPD"), user: "alice")
@@ -217,7 +217,7 @@ import Testing
     @Test("errors of the old form, with a status and a message alone, are understood", arguments: oldErrors.indices)
     func oldForm(index: Int) async throws {
         let (name, status, code, error) = Self.oldErrors[index]
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application(.provider("SandboxMVPD"), user: "alice")
             let enabler = await sandbox.client(application, interface: .v1) { request in
                 guard request.path.last == name else { return nil }
@@ -238,7 +238,7 @@ import Testing
 
     @Test("a timeout that has the status 403 logs nobody out (v1)")
     func timeoutIsNoLogout() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, _) = try await sandbox.viewer("alice", interface: .v1)
             try await sandbox.control(#"{"faults":[{"on":"profiles","code":"network_connection_timeout"}]}"#)
             await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider(.v1)])

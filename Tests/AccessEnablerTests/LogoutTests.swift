@@ -12,7 +12,7 @@ import Testing
         arguments: ServiceProvider.Interface.allCases
     )
     func logout(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, application) = try await sandbox.viewer("alice", interface: interface)
             _ = await enabler.checkAuthorization("TNT")
             #expect(await enabler.logout() == .complete)
@@ -31,7 +31,7 @@ import Testing
 
     @Test("inventory 26: without a viewer there is nothing to do")
     func nobody() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application()
             let enabler = await sandbox.client(application)
             #expect(await enabler.logout() == .complete)
@@ -42,7 +42,7 @@ import Testing
 
     @Test("inventory 26: where the service does not answer, the viewer is logged out here all the same")
     func serviceFails() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, _) = try await sandbox.viewer("alice")
             try await sandbox.control(#"{"faults":[{"on":"logout","status":503}]}"#)
             guard case .onlyHere = await enabler.logout() else {
@@ -55,7 +55,7 @@ import Testing
 
     @Test("a browser that never comes back holds up nobody who gives up")
     func givesUp() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let storage = MemoryTokenStorage()
             let first = await sandbox.client(Application(.provider("SandboxMVPD"), user: "alice"), storage: storage)
             _ = await first.getAuthentication()
@@ -73,7 +73,7 @@ import Testing
 
     @Test("a login that begins ends a logout that waits, and the other way round")
     func each() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let storage = MemoryTokenStorage()
             let first = await sandbox.client(Application(.provider("SandboxMVPD"), user: "alice"), storage: storage)
             _ = await first.getAuthentication()

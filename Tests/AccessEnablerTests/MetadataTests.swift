@@ -13,7 +13,7 @@ import Testing
 
     @Test("inventory 44, 45: the client's own values are texts, and not encrypted", arguments: interfaces)
     func own(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, application) = try await sandbox.viewer("alice", interface: interface)
             let authentication = await enabler.getMetadata(.authentication)
             #expect(authentication.value == .text("2031/02/01 10:04:05 GMT +0000"))
@@ -49,7 +49,7 @@ import Testing
     @Test("inventory 44a: what the provider tells of a viewer", arguments: values.indices, interfaces)
     func user(index: Int, interface: ServiceProvider.Interface) async throws {
         let (user, key, value) = Self.values[index]
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, application) = try await sandbox.viewer(user, interface: interface)
             let answer = await enabler.getMetadata(.userMetadata(key: key))
             #expect(answer.value?.sorted == value?.sorted)
@@ -65,7 +65,7 @@ import Testing
 
     @Test("inventory 44: without a viewer, and where the service is asked too often, there is no value")
     func none() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let nobody = await sandbox.client()
             #expect(await nobody.getMetadata(.userMetadata(key: "zip")).value == nil)
             #expect(await nobody.getMetadata(.authentication).value == nil)
@@ -111,7 +111,7 @@ import Testing
             packages: [{ id: all, channels: [TNT] }]
             households: [{ id: h, zip: "12345", packages: [all], users: [{ name: alice, password: alice, userID: h }] }]
             """
-        try await ServedSandbox.with(configuration) { sandbox in
+        try await SandboxFixture.with(configuration) { sandbox in
             let (blind, _) = try await sandbox.viewer("alice", interface: interface)
             let hidden = await blind.getMetadata(.userMetadata(key: "zip"))
             #expect(hidden.isEncrypted)

@@ -44,7 +44,7 @@ private final class ScriptedPlatform: PlatformSignOn {
         arguments: ServiceProvider.Interface.allCases
     )
     func signedOn(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let platform = ScriptedPlatform(.signedOn(mvpd: "PlatformMVPD")) { mvpd, request in
                 guard !request.isEmpty else { return nil }
                 var question = ServiceRequest(
@@ -84,7 +84,7 @@ private final class ScriptedPlatform: PlatformSignOn {
     @Test("inventory 22: the platform's picker is left", arguments: outcomes.indices)
     func left(index: Int) async throws {
         let (outcome, status, goesOn) = Self.outcomes[index]
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application(.provider("SandboxMVPD"), user: "alice")
             let enabler = await sandbox.client(application, platform: ScriptedPlatform(outcome))
             let answer = await enabler.getAuthentication()
@@ -122,7 +122,7 @@ private final class ScriptedPlatform: PlatformSignOn {
 
     @Test("inventory 12: where no provider has sign-on, the platform is not asked")
     func noProvider() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let platform = ScriptedPlatform(.cancelled)
             let application = Application(.provider("SandboxMVPD"), user: "alice")
             let enabler = await sandbox.client(application, requestor: "QUIET", platform: platform)

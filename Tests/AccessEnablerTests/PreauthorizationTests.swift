@@ -13,7 +13,7 @@ import Testing
 
     @Test("inventory 27, 29: those that the viewer may see, in the order of the question", arguments: interfaces)
     func allowed(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, application) = try await sandbox.viewer("bob", interface: interface)
             #expect(await enabler.checkPreauthorizedResources(["CNN", "TBS", "TNT"]) == ["TBS", "TNT"])
             await enabler.finishCallbacks()
@@ -23,7 +23,7 @@ import Testing
 
     @Test("inventory 27: too many resources at once", arguments: interfaces)
     func tooMany(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, application) = try await sandbox.viewer("alice", interface: interface)
             let names = (1...6).map { "CHANNEL\($0)" }
             #expect(await enabler.checkPreauthorizedResources(names).isEmpty)
@@ -44,7 +44,7 @@ import Testing
         arguments: interfaces
     )
     func cache(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, _) = try await sandbox.viewer("bob", interface: interface)
             #expect(await enabler.checkPreauthorizedResources(["TNT", "CNN"]) == ["TNT"])
             try await sandbox.control(#"{"denied":["TNT"]}"#)
@@ -60,7 +60,7 @@ import Testing
 
     @Test("inventory 30, 33, 34: the callback is called once, for a response and for a failure")
     func callback() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, _) = try await sandbox.viewer("alice")
             let request = PreauthorizeRequest.Builder().setResources(["TNT"]).disableFeatures([.localCache]).build()
             for (fault, wanted) in [("{}", "response"), (#"{"faults":[{"on":"preauthorize","body":"["}]}"#, "failure")]
@@ -82,7 +82,7 @@ import Testing
 
     @Test("inventory 35, 36, 37, 38, 39: decisions with and without an error of their own")
     func decisions() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let asked = PreauthorizeRequest(resources: ["TNT", "CNN"])
             for (requestor, hasErrors) in [("REF30", true), ("QUIET", false)] {
                 let application = Application(.provider("SandboxMVPD"), user: "bob")
@@ -112,7 +112,7 @@ import Testing
     @Test("inventory 41: failures of the client, with the status 0", arguments: failures.indices)
     func clientFailure(index: Int) async throws {
         let (code, action) = Self.failures[index]
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let enabler: AccessEnabler
             switch code {
             case .requestorNotConfigured: enabler = await sandbox.client(requestor: nil)
@@ -154,7 +154,7 @@ import Testing
 
     @Test("only those marked to be asked again are, and not for ever", arguments: interfaces)
     func retries(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let delays = Delays()
             let (enabler, _) = try await sandbox.viewer("alice", interface: interface, delays: delays)
             try await sandbox.control(#"{"faults":[{"on":"preauthorize","code":"network_received_error","times":1}]}"#)
@@ -172,7 +172,7 @@ import Testing
 
     @Test("inventory 31: a resource with a comma, and one of fragments, arrive whole", arguments: interfaces)
     func spelling(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, _) = try await sandbox.viewer("alice", interface: interface)
             let names = ["A, B & C", "<rss><channel><title>TNT, East</title></channel></rss>", "TNT"]
             let answer = await enabler.preauthorize(PreauthorizeRequest(resources: names)).value

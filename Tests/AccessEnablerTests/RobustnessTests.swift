@@ -12,7 +12,7 @@ import Testing
 @Suite struct `Services that misbehave, and many at once` {
     @Test("a service that stalls: every call ends, and is called back once")
     func stalls() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let storage = MemoryTokenStorage()
             let first = await sandbox.client(Application(.provider("SandboxMVPD"), user: "alice"), storage: storage)
             _ = await first.getAuthentication()
@@ -50,7 +50,7 @@ import Testing
     @Test("garbage in place of every answer is no crash, no yes and no hang", arguments: bodies.indices)
     func garbage(index: Int) async throws {
         let escaped = String(decoding: try EntitlementBody.json(Self.bodies[index]), as: UTF8.self)
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, application) = try await sandbox.viewer("alice")
             try await sandbox.control(#"{"faults":[{"on":"any","body":\#(escaped)}]}"#)
             #expect(await enabler.checkAuthorization("TNT").failure != nil)
@@ -72,12 +72,12 @@ import Testing
         let folder = try TemporaryFolder()
         let clock = TestClock()
         let storage = MemoryTokenStorage()
-        try await ServedSandbox.with(state: .file(folder.file("state")), clock: clock) { sandbox in
+        try await SandboxFixture.with(state: .file(folder.file("state")), clock: clock) { sandbox in
             let enabler = await sandbox.client(Application(.provider("SandboxMVPD"), user: "alice"), storage: storage)
             #expect(await enabler.getAuthentication().viewer != nil)
         }
         let kept = await storage.load()
-        try await ServedSandbox.with(state: .file(folder.file("state")), clock: clock) { sandbox in
+        try await SandboxFixture.with(state: .file(folder.file("state")), clock: clock) { sandbox in
             // The service listens elsewhere now; what is kept is of the old address.
             await storage.save(kept.moved(to: sandbox.url))
             let enabler = await sandbox.client(storage: storage)
@@ -86,7 +86,7 @@ import Testing
                 await storage.load().registrations[sandbox.url]?.clientID == kept.registrations.values.first?.clientID
             )
         }
-        try await ServedSandbox.with(clock: clock) { sandbox in
+        try await SandboxFixture.with(clock: clock) { sandbox in
             await storage.save(kept.moved(to: sandbox.url))
             let application = Application()
             let enabler = await sandbox.client(application, storage: storage)
@@ -102,7 +102,7 @@ import Testing
 
     @Test("an access token that the service withdraws is replaced, once")
     func withdrawn() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (enabler, _) = try await sandbox.viewer("alice")
             try await sandbox.control(
                 #"{"faults":[{"on":"authorize","code":"invalid_access_token_client_application","times":1}]}"#
@@ -122,7 +122,7 @@ import Testing
 
     @Test("two viewers at once, each with what is theirs")
     func twoViewers() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let (alice, _) = try await sandbox.viewer("alice")
             let (bob, _) = try await sandbox.viewer("bob")
             for _ in 0..<10 {
@@ -141,7 +141,7 @@ import Testing
 
     @Test("a hundred clients at once, from nothing to a token", arguments: ServiceProvider.Interface.allCases)
     func hundred(interface: ServiceProvider.Interface) async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let users = ["alice", "bob", "carol"]
             let results = await withTaskGroup(of: ([Int], Bool).self) { group in
                 for number in 0..<100 {

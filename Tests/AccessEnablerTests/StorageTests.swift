@@ -88,7 +88,7 @@ import Testing
 
     @Test("a folder that is not there: the client goes on in memory, and says so")
     func volatile() async throws {
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let application = Application(.provider("SandboxMVPD"), user: "alice")
             let storage = FileTokenStorage(path: "/nonexistent/logins")
             let enabler = await sandbox.client(application, storage: storage)
@@ -102,7 +102,7 @@ import Testing
     func outlives() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("logins")
-        try await ServedSandbox.with { sandbox in
+        try await SandboxFixture.with { sandbox in
             let first = await sandbox.client(
                 Application(.provider("SandboxMVPD"), user: "alice"),
                 storage: FileTokenStorage(path: path)

@@ -494,7 +494,7 @@ import Testing
             let other = try gate.token(GateSample.claims(session: "another"))
             let full = try Self.check(gate, "nginx", "/live/tnt/a?token=\(other)")
             #expect(full.status == 403 && full.headers["x-playgate-status"] == "503")
-            #expect(full.headers["x-playgate-code"] == "use_store_full")
+            #expect(full.headers["x-playgate-code"] == "replay_store_full")
         }
     }
 }

@@ -141,9 +141,9 @@ private final class Tally: Sendable {
         server.signal(SIGKILL)
         _ = server.waitUntilExit()
         try await load
-        #expect(during.allowed.count + (during.codes["503 use_store_unavailable"] ?? 0) == 400)
+        #expect(during.allowed.count + (during.codes["503 replay_store_unavailable"] ?? 0) == 400)
         let down = try ServedGate.play(tokens[800], on: try HTTPConnection(gate.api))
-        #expect(down.code == "use_store_unavailable")
+        #expect(down.code == "replay_store_unavailable")
         #expect(down.headers["retry-after"] == "1")
         #expect(try gate.admin("GET", "/readyz").status == 503)
         let again = try redis.start()
@@ -209,7 +209,7 @@ private final class Tally: Sendable {
     @Test func `answers what is in hand before it ends`() async throws {
         try await Self.withHangingStore(deadline: "500ms") { (gate, waiting) throws in
             gate.program.signal(SIGTERM)
-            #expect(try waiting.response().code == "use_store_unavailable")
+            #expect(try waiting.response().code == "replay_store_unavailable")
             #expect(gate.program.waitUntilExit() == 0)
         }
     }

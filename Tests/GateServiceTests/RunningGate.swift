@@ -79,14 +79,14 @@ final class RunningGate: Sendable {
             permissions: .ownerReadWrite
         )
         let (addresses, continuation) = AsyncStream.makeStream(of: (String, String).self)
-        let surroundings = GateServer.Surroundings(
+        let environment = GateServer.ServiceEnvironment(
             log: log,
             clock: { clock.now },
             onListening: { continuation.yield(($0, $1)) }
         )
         let task = Task {
             defer { continuation.finish() }
-            do { try await server.run(surroundings) } catch  where Task.isCancelled {}
+            do { try await server.run(environment) } catch  where Task.isCancelled {}
         }
         var known: [String: String] = [:]
         for await (name, address) in addresses {

@@ -26,7 +26,7 @@ import Testing
             var model = StoreModel()
             let path = folder.file("\(seed).sqlite")
             let fault = try await model.walk(StoreHistory(pool, seed: seed), steps: 120, isLasting: true) {
-                try SQLiteUseStore(path: path, busyTimeout: .seconds(20))
+                try SQLiteReplayStore(path: path, busyTimeout: .seconds(20))
             }
             #expect(fault == nil, "seed \(seed)")
             answers.merge(model.answers) { $0 + $1 }

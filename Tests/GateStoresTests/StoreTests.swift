@@ -18,15 +18,15 @@ enum StoreKind: String, CaseIterable, Sendable {
     static var present: [StoreKind] { RedisServer.isInstalled ? allCases : [.memory, .sqlite] }
 
     /// Runs `body` with a store, and for two gates that share one with two.
-    func with(_ body: (any UseStore, any UseStore) async throws -> Void) async throws {
+    func with(_ body: (any ReplayStore, any ReplayStore) async throws -> Void) async throws {
         switch self {
         case .memory:
-            let store = MemoryUseStore(capacity: 1000)
+            let store = MemoryReplayStore(capacity: 1000)
             try await body(store, store)
         case .sqlite:
             let folder = try TemporaryFolder()
             let path = folder.file("uses.sqlite")
-            try await body(try SQLiteUseStore(path: path), try SQLiteUseStore(path: path))
+            try await body(try SQLiteReplayStore(path: path), try SQLiteReplayStore(path: path))
         case .redis:
             let redis = try RedisServer()
             let server = try redis.start()
@@ -38,9 +38,9 @@ enum StoreKind: String, CaseIterable, Sendable {
 }
 
 /// Runs `body` with a store that is connected to `redis`.
-func withRedis(_ redis: RedisServer, _ body: (RedisUseStore) async throws -> Void) async throws {
-    let store = RedisUseStore(RedisSettings(address: .unix(path: redis.socket)))
-    let connection = Task { await store.run() }
+func withRedis(_ redis: RedisServer, _ body: (RedisReplayStore) async throws -> Void) async throws {
+    let store = RedisReplayStore(RedisSettings(address: .unix(path: redis.socket)))
+    let connection = Task { await store.run { _ in } }
     defer { connection.cancel() }
     try await waitUntil { (try? await store.check()) != nil }
     try await body(store)
@@ -198,8 +198,8 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("uses.sqlite")
         let use = try GateSample.use(1)
-        #expect(try await SQLiteUseStore(path: path).record(use, at: GateSample.time) == .recorded)
-        let store = try SQLiteUseStore(path: path)
+        #expect(try await SQLiteReplayStore(path: path).record(use, at: GateSample.time) == .recorded)
+        let store = try SQLiteReplayStore(path: path)
         #expect(try await store.record(use, at: GateSample.time.adding(seconds: 420)) == .usedUp)
         // What is over is swept behind the next use.
         for number in 2...3 {
@@ -234,7 +234,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
             INSERT INTO use VALUES (x'\(use.token.fingerprint.hexadecimal)', 0, NULL, \(expires));
             """
         )
-        let store = try SQLiteUseStore(path: path)
+        let store = try SQLiteReplayStore(path: path)
         let late = use.token.expires.adding(seconds: 119)
         for number in 2...3 {
             #expect(try await store.record(try GateSample.use(number, issued: late), at: late) == .recorded)
@@ -255,15 +255,15 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
     func `says why it cannot be opened`(name: String) throws {
         let folder = try TemporaryFolder()
         try folder.write("text", String(repeating: "this is no database ", count: 100))
-        #expect(throws: UseStoreError(.misconfigured, "")) {
-            try SQLiteUseStore(path: name.isEmpty ? folder.path : folder.file(name))
+        #expect(throws: ReplayStoreError(.misconfigured, "")) {
+            try SQLiteReplayStore(path: name.isEmpty ? folder.path : folder.file(name))
         }
     }
 
     @Test func `answers that it cannot, when another process holds the file`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("uses.sqlite")
-        let store = try SQLiteUseStore(path: path, busyTimeout: .milliseconds(20))
+        let store = try SQLiteReplayStore(path: path, busyTimeout: .milliseconds(20))
         try #require(Program.installed("sqlite3") != nil, "sqlite3 is not installed; run scripts/setup test")
         // Holds the write lock until its input ends; says so only once it does.
         let script = """
@@ -272,7 +272,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
             """
         let holder = try Program("/bin/sh", ["-c", script], log: folder.file("log"))
         #expect(eventually { FileManager.default.fileExists(atPath: folder.file("held")) })
-        await #expect(throws: UseStoreError(.unavailable, "")) {
+        await #expect(throws: ReplayStoreError(.unavailable, "")) {
             try await store.record(try GateSample.use(1), at: GateSample.time)
         }
         holder.signal(SIGKILL)
@@ -292,7 +292,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
             server.signal(SIGKILL)
             _ = server.waitUntilExit()
             try await waitUntil { (try? await store.check()) == nil }
-            await #expect(throws: UseStoreError(.unavailable, "")) {
+            await #expect(throws: ReplayStoreError(.unavailable, "")) {
                 try await store.record(try Self.use(2), at: Self.now)
             }
             let again = try redis.start()
@@ -309,7 +309,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         let server = try redis.start()
         try await withRedis(redis) { (store) async throws in
             server.signal(SIGSTOP)
-            await #expect(throws: UseStoreError(.unavailable, "")) {
+            await #expect(throws: ReplayStoreError(.unavailable, "")) {
                 try await store.record(try Self.use(1), at: Self.now)
             }
             server.signal(SIGCONT)
@@ -354,7 +354,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         let redis = try RedisServer(options)
         let server = try redis.start()
         let settings = RedisSettings(address: .unix(path: redis.socket), password: password.map { RedisPassword($0) })
-        let store = RedisUseStore(settings)
+        let store = RedisReplayStore(settings)
         let fault = await firstFault(of: store)
         #expect(fault?.code == .misconfigured || fault?.reason.contains("NOAUTH") ?? false)
         #expect(fault?.reason.contains(what) ?? false, "\(fault.map { "\($0)" } ?? "none")")
@@ -370,8 +370,8 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
             database: 3,
             keyPrefix: "other:"
         )
-        let store = RedisUseStore(settings)
-        let connection = Task { await store.run() }
+        let store = RedisReplayStore(settings)
+        let connection = Task { await store.run { _ in } }
         try await waitUntil { (try? await store.check()) != nil }
         #expect(try await store.record(try Self.use(1), at: Self.now) == .recorded)
         connection.cancel()
@@ -379,8 +379,8 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
     }
 
     /// The first fault that a connection reports.
-    private func firstFault(of store: RedisUseStore) async -> UseStoreError? {
-        let (faults, continuation) = AsyncStream.makeStream(of: UseStoreError.self)
+    private func firstFault(of store: RedisReplayStore) async -> ReplayStoreError? {
+        let (faults, continuation) = AsyncStream.makeStream(of: ReplayStoreError.self)
         let connection = Task { await store.run { if let fault = $0 { continuation.yield(fault) } } }
         defer { connection.cancel() }
         for await fault in faults { return fault }

@@ -165,7 +165,7 @@ extension StoreModel {
         _ history: StoreHistory,
         steps: Int,
         isLasting: Bool,
-        open: () throws -> any UseStore
+        open: () throws -> any ReplayStore
     ) async throws -> String? {
         var history = history
         let first = try open()

@@ -32,7 +32,7 @@ import Testing
 
     private static func gate(
         policies: [PlaybackPolicy] = [],
-        store: any UseStore = MemoryUseStore(capacity: 100),
+        store: any ReplayStore = MemoryReplayStore(capacity: 100),
         rules: Gate.Rules = Gate.Rules(),
         shadowEntries: Bool = false,
         observer: any DecisionObserver = NoObserver()
@@ -103,7 +103,7 @@ import Testing
     ]
 
     @Test(arguments: steps) func `decides by the first step that does not pass`(step: Step) async throws {
-        let store = MemoryUseStore(capacity: 10)
+        let store = MemoryReplayStore(capacity: 10)
         let gate = try Self.gate(store: store)
         let request = PlaybackRequest(step.target, token: try step.token())
         let decision = await gate.decide(request, at: GateSample.time.adding(seconds: step.after))
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test func `refuses when the store is full of live uses, and goes on when they can be forgotten`() async throws {
-        let gate = try Self.gate(store: MemoryUseStore(capacity: 2))
+        let gate = try Self.gate(store: MemoryReplayStore(capacity: 2))
         let ask = { (session: String, seconds: Int64) in
             let now = GateSample.time.adding(seconds: seconds)
             let token = try GateSample.token(GateSample.claims(session: session), at: now)
@@ -204,35 +204,35 @@ import Testing
         }
         #expect(try await ask("a", 0) == nil)
         #expect(try await ask("b", 10) == nil)
-        #expect(try await ask("c", 20) == .useStoreFull)
+        #expect(try await ask("c", 20) == .replayStoreFull)
         // The tokens are over at 420 s, but a late leeway that is raised could give them two minutes more.
-        #expect(try await ask("d", 422) == .useStoreFull)
-        #expect(try await ask("e", 540) == .useStoreFull)
+        #expect(try await ask("d", 422) == .replayStoreFull)
+        #expect(try await ask("e", 540) == .replayStoreFull)
         #expect(try await ask("f", 542) == nil)
-        #expect(try await ask("g", 543) == .useStoreFull)
+        #expect(try await ask("g", 543) == .replayStoreFull)
     }
 
     // MARK: Stores that fail
 
-    private struct BrokenStore: UseStore {
+    private struct BrokenStore: ReplayStore {
         let name = "broken"
         var hangs = false
 
-        func record(_: TokenUse, at _: Timestamp) async throws(UseStoreError) -> UseOutcome {
+        func record(_: TokenUse, at _: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
             // Takes no notice of being cancelled, as a blocked disk would not.
             if hangs { await unsafe withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
-            throw UseStoreError(.unavailable, "down")
+            throw ReplayStoreError(.unavailable, "down")
         }
 
-        func examine(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome {
+        func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
             try await record(use, at: now)
         }
 
-        func revoke(_: Revocation, at _: Timestamp) async throws(UseStoreError) {
-            throw UseStoreError(.unavailable, "down")
+        func revoke(_: Revocation, at _: Timestamp) async throws(ReplayStoreError) {
+            throw ReplayStoreError(.unavailable, "down")
         }
 
-        func check() async throws(UseStoreError) { throw UseStoreError(.unavailable, "down") }
+        func check() async throws(ReplayStoreError) { throw ReplayStoreError(.unavailable, "down") }
     }
 
     @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
@@ -243,9 +243,11 @@ import Testing
         let decision = await gate.decide(request, at: GateSample.time)
         #expect(decision.isAllowed == allows)
         if case .allow(let allowance) = decision { #expect(allowance.reason == .useUnknown) }
-        if !allows { #expect(decision.code == .useStoreUnavailable) }
-        #expect(gate.decideNow(request, at: GateSample.time) == nil)
-        await #expect(throws: UseStoreError(.unavailable, "")) { try await gate.checkStore() }
+        if !allows { #expect(decision.code == .replayStoreUnavailable) }
+        guard case .pending = gate.begin(request, at: GateSample.time) else {
+            return #expect(Bool(false), "decided without the store")
+        }
+        await #expect(throws: ReplayStoreError(.unavailable, "")) { try await gate.checkStore() }
     }
 
     // MARK: Policies
@@ -303,7 +305,7 @@ import Testing
     ]
 
     @Test(arguments: policyCases) func `asks the policies before a token is used`(each: PolicyCase) async throws {
-        let store = MemoryUseStore(capacity: 10)
+        let store = MemoryReplayStore(capacity: 10)
         let gate = try Self.gate(policies: [PlaybackPolicy(), each.policy], store: store)
         let resource = each.media == "asset" ? Self.asset : "TNT"
         let claims = GateSample.claims(resource: resource, mvpd: each.mvpd, proxy: each.proxy)

@@ -13,7 +13,7 @@ import Testing
         var answers: [String: Int] = [:]
         for seed in 100 * part..<100 * part + 100 {
             var model = StoreModel(StoreModel.Traits(capacity: capacity))
-            let store = MemoryUseStore(capacity: capacity)
+            let store = MemoryReplayStore(capacity: capacity)
             let history = StoreHistory(pool, seed: seed)
             let fault = try await model.walk(history, steps: 250, isLasting: false) { store }
             #expect(fault == nil, "seed \(seed)")

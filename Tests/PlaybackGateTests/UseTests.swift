@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct `The use of a token` {
     private static func gate(
-        store: any UseStore,
+        store: any ReplayStore,
         lateLeeway: Duration = .zero,
         rules: Gate.Rules = .init()
     ) throws -> Gate {
@@ -32,7 +32,7 @@ import Testing
 
     /// A store outlives a reload, and a policy does not.
     @Test func `is kept for the largest late leeway, whichever was in force when it was recorded`() async throws {
-        let store = MemoryUseStore(capacity: 1000)
+        let store = MemoryReplayStore(capacity: 1000)
         let strict = try Self.gate(store: store)
         let request = PlaybackRequest(.path("/live/tnt/a"), token: try GateSample.token())
         #expect(await strict.decide(request, at: GateSample.time).isAllowed)
@@ -50,7 +50,7 @@ import Testing
 
     /// The time of one request may be behind that of another which is judged before it.
     @Test func `is not taken for new when it was forgotten`() async throws {
-        let store = MemoryUseStore(capacity: 10)
+        let store = MemoryReplayStore(capacity: 10)
         let gate = try Self.gate(store: store, lateLeeway: VerificationPolicy.leewayLimit)
         let request = PlaybackRequest(.path("/live/tnt/a"), token: try GateSample.token())
         let last = GateSample.time.adding(seconds: 540)
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func `goes on after a leap of the clock, but for tokens that were as old as those forgotten`() async throws {
-        let store = MemoryUseStore(capacity: 100)
+        let store = MemoryReplayStore(capacity: 100)
         let gate = try Self.gate(store: store)
         let ask = { (session: String, issued: Int64, at: Int64) in
             let token = try GateSample.token(
@@ -127,7 +127,7 @@ import Testing
 
     @Test(arguments: retries)
     func `of a playback is a retry where it names the same media or path`(retry: Retry) async throws {
-        let gate = try Self.gate(store: MemoryUseStore(capacity: 10))
+        let gate = try Self.gate(store: MemoryReplayStore(capacity: 10))
         let token = try GateSample.token()
         let ask = { (target: PlaybackRequest.Target) in
             let request = PlaybackRequest(target, token: token, playbackID: "p1")
@@ -136,7 +136,7 @@ import Testing
         #expect(await ask(retry.first) == "verified")
         #expect(await ask(retry.second) == retry.answer)
         // Another use of the token has a name of its own.
-        let twice = try Self.gate(store: MemoryUseStore(capacity: 10), rules: Gate.Rules(maximumUses: 2))
+        let twice = try Self.gate(store: MemoryReplayStore(capacity: 10), rules: Gate.Rules(maximumUses: 2))
         for target in [retry.first, retry.second, retry.first, retry.second] {
             let request = PlaybackRequest(target, token: token, playbackID: "p1")
             #expect(await twice.decide(request, at: GateSample.time).isAllowed)

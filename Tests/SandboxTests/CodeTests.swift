@@ -24,7 +24,7 @@ struct CodeCase: CustomTestStringConvertible, Sendable {
 
     @Test("comes on demand, with its action and status", arguments: CodeCase.all)
     func onDemand(_ expected: CodeCase) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             try device.logIn("alice")
             let code = expected.code.rawValue
@@ -80,7 +80,7 @@ struct CodeCase: CustomTestStringConvertible, Sendable {
     }
 
     @Test func `is explained on the page about codes`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let page = try sandbox.get("/sandbox/errors")
             #expect(page.status == 200)
             for code in StatusCode.allCases { #expect(page.body.contains("id=\"\(code.rawValue)\"")) }
@@ -211,7 +211,7 @@ struct OrganicCode: CustomTestStringConvertible, Sendable {
 @Suite struct `A code` {
     @Test("comes by itself", arguments: OrganicCode.all)
     func organic(_ expected: OrganicCode) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let answer = try expected.provoke(sandbox.device())
             #expect(answer.anyCode == expected.code, "\(answer.status) \(answer.body)")
             #expect(answer.headers["playgate-sandbox"] == "stand-in")

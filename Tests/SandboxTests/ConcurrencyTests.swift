@@ -11,7 +11,7 @@ import Testing
     private static let application = ["Authorization": "Basic \(Data("demo-app:".utf8).base64EncodedString())"]
 
     private static func start(
-        _ sandbox: RunningSandbox,
+        _ sandbox: InProcessSandbox,
         _ subject: String = "household-1",
         _ fields: [String: String] = ["channel": "TNT"],
         ending code: String? = nil
@@ -22,13 +22,13 @@ import Testing
     }
 
     private static func call(
-        _ sandbox: RunningSandbox,
+        _ sandbox: InProcessSandbox,
         _ method: String,
         _ path: String
     ) throws -> HTTPConnection.Response { try sandbox.send(method, path, headers: application) }
 
     @Test func `counts the streams of a household, whoever watches`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             try device.logIn("carol")
             let token = try #require(try device.token("TNT"))
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func `ends a stream for another, which says who`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let first = try Self.start(sandbox)
             _ = try Self.start(sandbox)
             let refused = try Self.start(sandbox)
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test func `lets no more in where many come at once`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let answers = try sandbox.atOnce(20) { _ in try Self.start(sandbox) }
             #expect(answers.filter { $0.status == 202 }.count == 2)
             #expect(answers.filter { $0.status == 409 }.count == 18)
@@ -92,7 +92,7 @@ import Testing
 
     /// A clock that goes back stands for a heartbeat that was read before the end was written.
     @Test func `brings nothing back that was ended, and loses no metadata`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let path = "/v2/sessions/SandboxMVPD/household-1/\(try Self.start(sandbox).location)"
             let answers = try sandbox.atOnce(20) { try Self.call(sandbox, "POST", "\(path)?name\($0)=\($0)") }
             #expect(answers.allSatisfy { $0.status == 202 })
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test func `takes no more metadata than a stream can need`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             func fields(_ range: Range<Int>) -> [String: String] {
                 Dictionary(uniqueKeysWithValues: range.map { ("name\($0)", "1") })
             }
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test func `ends what is not heard of for 90 seconds`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let stream = try Self.start(sandbox).location
             let path = "/v2/sessions/SandboxMVPD/household-1/\(stream)"
             sandbox.advance(seconds: 89)
@@ -154,11 +154,11 @@ import Testing
     }
 
     @Test func `wants its metadata, its application and what exists`() async throws {
-        let configuration = RunningSandbox.configuration(
+        let configuration = InProcessSandbox.configuration(
             replacing: "concurrency: { limit: 2, strategy: rejectNew }",
             with: "concurrency: { limit: 1, strategy: evictOldest, requiredMetadata: [channel] }"
         )
-        try await RunningSandbox.with(configuration) { (sandbox) throws in
+        try await InProcessSandbox.with(configuration) { (sandbox) throws in
             #expect(try Self.call(sandbox, "GET", "/v2/metadata").body == #"["channel"]"#)
             let missing = try Self.start(sandbox, "household-1", [:])
             #expect(missing.status == 400)

@@ -87,7 +87,7 @@ import Testing
 
     @Test("is refused with file, line and key", arguments: faults)
     func refused(_ fault: (text: String, other: String, key: String, message: String)) throws {
-        let problems = Self.problems(RunningSandbox.configuration(replacing: fault.text, with: fault.other))
+        let problems = Self.problems(InProcessSandbox.configuration(replacing: fault.text, with: fault.other))
         let problem = try #require(problems.first { $0.place.key == fault.key }, "\(problems)")
         #expect(problem.place.file == "test.yaml")
         #expect(problem.place.line > 0)
@@ -100,7 +100,7 @@ import Testing
 
 @Suite struct `The configuration of a requestor` {
     @Test func `says in REST API v2 what the service takes the device for`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let info = Data(#"{"primaryHardwareType":"SetTopBox","osName":"tvOS"}"#.utf8).base64EncodedString()
             let path = "/api/v2/REF30/configuration"

@@ -27,7 +27,7 @@ import Testing
         ]
     )
     func refused(body: String, message: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let before = try sandbox.get("/sandbox/control").body
             let answer = try sandbox.control(body)
             #expect(answer.status == 400)
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `is shown as it was set, and put back`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let before = try sandbox.get("/sandbox/control").body
             let set = """
                 {"faults":[{"on":"authorize","code":"network_received_error","details":"d","times":2},\
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func `is for this machine, by its own name, and for no page of another origin`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             for host in [
                 "evil.example", "evil.example:80", "127.0.0.1.evil.example", "10.0.0.1", "[::2]", "localhost.x",
             ] {
@@ -83,7 +83,7 @@ import Testing
         ]
     )
     func tokens(control: String, status: VerificationStatus) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             try device.logIn("alice")
             try sandbox.control(control)
@@ -105,7 +105,7 @@ import Testing
         ]
     )
     func fails(operation: String, path: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             try sandbox.control(#"{"faults":[{"on":"\#(operation)","status":503,"times":2}]}"#)
             let other = operation == "register" ? "/o/client/token" : "/o/client/register"
             #expect(try sandbox.json(other, "{}").status == 400)
@@ -124,7 +124,7 @@ import Testing
         ]
     )
     func failsToRead(operation: String, path: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             try sandbox.control(#"{"faults":[{"on":"\#(operation)","body":"{\"half\":","times":1}]}"#)
             let answer = try sandbox.get(path)
             #expect(answer.status == 200)
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test func `answers with a word of registration`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             try sandbox.control(#"{"faults":[{"on":"token","code":"unauthorized_client","times":1}]}"#)
             let answer = try sandbox.form("/o/client/token", [:])
             #expect(answer.status == 400)
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test func `closes the connection`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             try sandbox.control(#"{"faults":[{"on":"configuration","close":true,"times":1}]}"#)
             let connection = try HTTPConnection(sandbox.address)
             try connection.sendRequest("GET", "/api/v1/config/REF30", host: sandbox.address)
@@ -154,7 +154,7 @@ import Testing
 
     /// Those who are kept waiting have a minute, and the service would have as much patience with them.
     @Test func `keeps a client waiting, and not the end of the service`() async throws {
-        let (connections, end) = try await RunningSandbox.with(patience: .seconds(90)) { (sandbox) throws in
+        let (connections, end) = try await InProcessSandbox.with(patience: .seconds(90)) { (sandbox) throws in
             let stall = #"{"faults":[{"on":"configuration","stall":true,"times":1}]}"#
             try sandbox.control(stall)
             let connection = try HTTPConnection(sandbox.address)
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test func `of no kind is needed to end the service while half a request has come`() async throws {
-        let (connections, end) = try await RunningSandbox.with(patience: .seconds(1)) { (sandbox) throws in
+        let (connections, end) = try await InProcessSandbox.with(patience: .seconds(1)) { (sandbox) throws in
             let connection = try HTTPConnection(sandbox.address)
             #expect(try connection.request("GET", "/sandbox/keys", host: sandbox.address).status == 200)
             try connection.send(
@@ -188,7 +188,7 @@ import Testing
     private struct Waiting: @unchecked Sendable { let connection: HTTPConnection }
 
     @Test func `delays an answer that comes then`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             try sandbox.control(#"{"faults":[{"on":"configuration","delay":"20ms","times":1}]}"#)
             let start = ContinuousClock.now
             #expect(try sandbox.get("/api/v1/config/REF30").status == 200)
@@ -197,7 +197,7 @@ import Testing
     }
 
     @Test func `throttles each device by itself`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let bearer = try sandbox.bearer()
             // Off by default.
             for _ in 0..<30 { #expect(try sandbox.get("/api/v1/config/REF30").status == 200) }

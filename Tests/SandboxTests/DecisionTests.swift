@@ -31,7 +31,7 @@ import Testing
 
     @Test("inventory 42, 43: goes by packages and ratings", arguments: verdicts)
     func verdict(_ expected: (user: String, mvpd: String, resource: String, code: String?)) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             try device.logIn(expected.user, expected.mvpd)
             let answer = try device.authorize(expected.resource, expected.mvpd)
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test func `inventory 27, 28: is one for each resource that is asked about, up to five`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             try device.logIn("bob")
             let answer = try device.decide("preauthorize", ["TNT", "TBS", "CNN", "HBO", "ESPN"])
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func `says why only where the requestor wants it`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             try device.logIn("bob", requestor: "QUIET")
             let answer = try device.decide("preauthorize", ["CNN"], requestor: "QUIET")
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test func `brings a new token each time, and the viewer's own GUID`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             try device.logIn("alice")
             let first = try #require(try device.token("TNT"))
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func `is none for those who are not logged in, or not any more`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             #expect(try device.authorize("TNT").anyCode == "authenticated_profile_missing")
             try device.logIn("alice")
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test func `is for the login that it was made for`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             try device.logIn("alice")
             #expect(try device.token("CNN") != nil)
@@ -149,7 +149,7 @@ import Testing
         ]
     )
     func degradation(rule: String, isLoggedIn: Bool, isAllowed: Bool, source: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             if isLoggedIn { try device.logIn("bob") }
             try sandbox.control(#"{"degradation":[{"requestor":"REF30","mvpd":"SandboxMVPD","rule":"\#(rule)"}]}"#)
@@ -171,7 +171,7 @@ import Testing
 
 @Suite struct `A logout` {
     @Test func `inventory 26, H: ends the login and goes through the provider's page`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             try device.logIn("alice")
             let answer = try device.get("/api/v2/REF30/logout/SandboxMVPD?redirectUrl=adobepass%3A%2F%2Fios.app")
@@ -195,7 +195,7 @@ import Testing
         ]
     )
     func action(mvpd: String, isLoggedIn: Bool, action: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             if isLoggedIn { try device.logIn("alice", mvpd) }
             for path in ["/api/v2/REF30/logout/\(mvpd)", "/api/v2/logout/REF30/\(mvpd)"] {
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test func `inventory 26: of REST API v1 has no body`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             try device.logInByCode("alice")
             #expect(try device.v1("/api/v1/checkauthn").status == 200)
@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test func `H: of the native SDKs is by redirects`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             try device.logIn("alice")
             let first = try sandbox.get(

@@ -18,7 +18,7 @@ import Testing
         ]
     )
     func page(path: String, type: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let answer = try sandbox.get(path)
             #expect(answer.status == 200)
             #expect(answer.headers["content-type"] == type)
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func `is all that HEAD asks about`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             for path in [
                 "/", "/demo.js", "/stream.js", "/sandbox.css", "/sandbox/demo.json", "/sandbox/keys", "/sandbox/errors",
             ] {
@@ -48,11 +48,11 @@ import Testing
     }
 
     @Test func `is for those who ask by a name of this machine, or one that is configured`() async throws {
-        let configuration = RunningSandbox.configuration(
+        let configuration = InProcessSandbox.configuration(
             replacing: "mediaToken:",
             with: "hosts: [sp.auth.adobe.com]\nmediaToken:"
         )
-        try await RunningSandbox.with(configuration) { (sandbox) throws in
+        try await InProcessSandbox.with(configuration) { (sandbox) throws in
             for host in ["evil.example", "evil.example:8070", "gate", "127.0.0.1.evil.example", "", "auth.adobe.com"] {
                 for path in ["/", "/sandbox/keys", "/api/v1/config/REF30", "/nothing"] {
                     let answer = try sandbox.send("GET", path, host: host)
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func `of the demo is enough to log in and play`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let demo = try sandbox.get("/sandbox/demo.json").json
             #expect(demo["requestor"] as? String == "REF30")
             let items = try #require(demo["items"] as? [[String: Any]])
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test func `inventory G: the certificate is the one that verifies`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             #expect(try sandbox.get("/sandbox/keys").body == sandbox.keys.certificate)
         }
     }

@@ -15,7 +15,7 @@ import Testing
         ]
     )
     func oversized(path: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let body = String(repeating: "a", count: 256 * 1024 + 1)
             let type = ["Content-Type": "application/x-www-form-urlencoded"]
             let answer = try? sandbox.send("POST", path, headers: type, body: body)
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func `is refused in the words of whoever is asked`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             for query in ["a=%", "%ff=1"] {
                 #expect(try sandbox.get("/api/v1/checkauthn?\(query)").code == "bad_request")
@@ -42,7 +42,7 @@ import Testing
 
     @Test("in names of devices is refused or left out", arguments: ["\u{1}", "a\u{FFFE}b"])
     func device(name: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = TestDevice(sandbox, name, try sandbox.bearer())
             for path in ["/api/v1/checkauthn", "/api/v1/preauthorize"] {
                 let answer = try device.v1(path, ["resource": "TNT"])
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `in names of devices is not taken for other names`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             func profiles(_ bytes: [UInt8]) throws -> HTTPConnection.Response {
                 let name = Data(bytes).base64EncodedString()
@@ -89,7 +89,7 @@ import Testing
 
     @Test("that is no list of resources is refused", arguments: bodies)
     func malformed(body: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             try device.logIn("alice")
             for kind in ["authorize", "preauthorize"] {
@@ -106,7 +106,7 @@ import Testing
 
     @Test("in a form or a query is refused", arguments: ["a=%", "a=%4", "a=%zz", "%ff=1", "a=%c3%28"])
     func malformedForm(text: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let type = ["Content-Type": "application/x-www-form-urlencoded"]
             #expect(try sandbox.send("POST", "/o/client/token", headers: type, body: text).status == 400)
             #expect(try sandbox.get("/api/v1/config/REF30?\(text)").status == 400)
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test func `of too many fields is refused`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let query = (0..<300).map { "a\($0)=1" }.joined(separator: "&")
             #expect(try sandbox.get("/api/v1/config/REF30?\(query)").status == 400)
         }
@@ -130,7 +130,7 @@ import Testing
         ]
     )
     func scripts(path: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let answer = try sandbox.get(path)
             #expect(answer.status >= 400)
             #expect(!answer.body.contains("<script>"))
@@ -139,11 +139,11 @@ import Testing
     }
 
     @Test func `in names of a configuration comes out of pages as text`() async throws {
-        let configuration = RunningSandbox.configuration(
+        let configuration = InProcessSandbox.configuration(
             replacing: "displayName: Sandbox TV",
             with: "displayName: \"<script>alert('1')</script> & \\\"Co\\\"\""
         )
-        try await RunningSandbox.with(configuration) { (sandbox) throws in
+        try await InProcessSandbox.with(configuration) { (sandbox) throws in
             let device = try sandbox.device()
             let page = try sandbox.get(sandbox.get(device.session().json["url"] as? String ?? "").location)
             #expect(
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test func `in the Host header is not believed`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let answer = try sandbox.send(
                 "GET",
@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test func `is not found`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             for path in ["/nothing", "/api/v3/REF30/profiles", "/sandbox", "/..%2f..%2fetc/passwd", "/sandbox/../etc"] {
                 let answer = try sandbox.get(path)
                 #expect(answer.status == 404, "\(path)")
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test func `is not another's session`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let (mine, other) = (try sandbox.device("mine"), try sandbox.device("other"))
             // A code of one requestor is nothing at another.
             let code = try mine.session().json["code"] as? String ?? ""
@@ -194,7 +194,7 @@ import Testing
 
 @Suite struct `A page of login by SAML` {
     @Test func `takes each form once, and only with its session`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let code = try device.code()
             let begun = try sandbox.get(

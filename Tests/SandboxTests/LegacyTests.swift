@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct `A long-lived token` {
     @Test func `is good for media tokens by itself`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let (authN, authZ) = try device.longLivedTokens()
             for token in [authN, authZ] {
@@ -68,7 +68,7 @@ import Testing
     @Test("is not replaced by something like it", arguments: forged.map(\.name))
     func hostile(name: String) async throws {
         let make = try #require(Self.forged.first { $0.name == name }).make
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let token = try make(device)
             let answer = try device.legacy("shortAuthorize", ["authz_token": token])
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test func `expires, and ends with the login`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let (authN, authZ) = try device.longLivedTokens()
             let guid = ["authz_token": authZ, "session_guid": "00112233445566778899aabbccddeeff"]
@@ -105,7 +105,7 @@ import Testing
 
     @Test("ends with what it is about", arguments: ["expireAuthorization", "expireAuthentication"])
     func switches(name: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let (_, authZ) = try device.longLivedTokens()
             #expect(try device.legacy("shortAuthorize", ["authz_token": authZ]).status == 200)
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func `is one line, however a fragment is written`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let resource = Fragment.rated("TV-PG").replacing("><", with: ">\r\n\t<")
             let (_, authZ) = try device.longLivedTokens(resource)
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test func `brings a no with status 200 and the provider's words`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let (authN, _) = try device.longLivedTokens(user: "bob")
             let answer = try device.legacy("authorize", ["authentication_token": authN, "resource_id": "CNN"])
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test func `is for the device that has logged in`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let (device, other) = (try sandbox.device(), try sandbox.device("other"))
             let code = try device.code()
             _ = try device.submit("alice", sandbox.get(device.authenticateURL(code)).location)

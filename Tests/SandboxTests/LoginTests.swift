@@ -10,7 +10,7 @@ import Testing
     @Test func `inventory C, ADOBEPASS_REDIRECT_URL: goes to the provider's page and back to the application`()
         async throws
     {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             #expect(try device.get("/api/v2/REF30/profiles").json["profiles"] as? [String: String] == [:])
             let session = try device.session()
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func `begins directly where somebody is logged in`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             try device.logIn("alice")
             let answer = try device.session().json
@@ -68,7 +68,7 @@ import Testing
         arguments: ["/api/v2/REF30/sessions/CODE", "/api/v2/sessions/REF30/CODE"]
     )
     func resume(path: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let session = try device.session(nil, redirect: nil)
             #expect(session.json["actionName"] as? String == "resume")
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test func `that is given up leads back without a profile`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let url = try device.session().json["url"] as? String ?? ""
             let page = try sandbox.get(sandbox.get(url).location).body
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test func `inventory 15, 18: is for a registration code too`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let code = try device.code()
             #expect(try device.v1("/api/v1/checkauthn/\(code)").status == 403)
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test func `can be used once`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let url = try device.session().json["url"] as? String ?? ""
             let page = try sandbox.get(url).location
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test func `of twenty who send one page at once is finished by one`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let page = try sandbox.get(sandbox.device().session().json["url"] as? String ?? "").location
             let ticket = try #require(try sandbox.get(page).body.hidden("ticket"))
             let fields = ["ticket": ticket, "username": "alice", "password": "alice"]
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test func `of two browsers is finished by one`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let url = try device.session().json["url"] as? String ?? ""
             let (first, second) = (try sandbox.get(url).location, try sandbox.get(url).location)
@@ -167,7 +167,7 @@ import Testing
 
     /// The code stands on a screen for all to see: it alone sends nobody elsewhere.
     @Test func `stays with the provider and the redirect that it began with`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let session = try device.session().json
             let codes = [
@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test func `is for providers of the requestor alone`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let code = try sandbox.form(
                 "/reggie/v1/QUIET/regcode",
@@ -210,7 +210,7 @@ import Testing
     }
 
     @Test func `is over after half an hour`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let url = try device.session().json["url"] as? String ?? ""
             sandbox.advance(seconds: 1800)
@@ -219,7 +219,7 @@ import Testing
     }
 
     @Test func `cannot be sent elsewhere by a second screen`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let session = try device.session().json
             let code = session["code"] as? String ?? ""
@@ -243,7 +243,7 @@ import Testing
 
     @Test("elsewhere is refused everywhere", arguments: refused)
     func elsewhere(url: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let session = try device.session(redirect: url)
             #expect(session.status == 400)
@@ -263,7 +263,7 @@ import Testing
         ]
     )
     func here(url: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let session = try device.session(redirect: url).json
             let done = try device.submit("alice", sandbox.get(session["url"] as? String ?? "").location)
@@ -272,18 +272,18 @@ import Testing
     }
 
     @Test func `to the service itself has no host, whatever a client calls the service`() async throws {
-        let configuration = RunningSandbox.configuration(
+        let configuration = InProcessSandbox.configuration(
             replacing: "mediaToken:",
             with: "hosts: [Evil.example]\nmediaToken:"
         )
-        try await RunningSandbox.with(configuration) { (sandbox) throws in
+        try await InProcessSandbox.with(configuration) { (sandbox) throws in
             let device = try sandbox.device()
             func begin(_ url: String) throws -> TestDevice.Response {
                 try sandbox.send(
                     "POST",
                     "/api/v2/REF30/sessions",
                     headers: device.headers.merging(["Content-Type": "application/x-www-form-urlencoded"]) { $1 },
-                    body: RunningSandbox.query(["mvpd": "DTV", "domainName": "adobe.com", "redirectUrl": url]),
+                    body: InProcessSandbox.query(["mvpd": "DTV", "domainName": "adobe.com", "redirectUrl": url]),
                     host: "evil.example"
                 )
             }
@@ -301,7 +301,7 @@ import Testing
     }
 
     @Test func `to a registered address is followed for the application that registered it`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let url = "com.programmer.tv://done"
             let bearer = try sandbox.bearer(redirect: url)
             #expect(try TestDevice(sandbox, "a", bearer).session(redirect: url).status == 200)

@@ -16,7 +16,7 @@ import Testing
         ).base64EncodedString()
     ]
 
-    private static func signIn(_ sandbox: RunningSandbox, _ user: String = "alice") throws -> String {
+    private static func signIn(_ sandbox: InProcessSandbox, _ user: String = "alice") throws -> String {
         let answer = try sandbox.form(
             "/sandbox/platform/sign-in",
             ["mvpd": "PlatformMVPD", "username": user, "password": user]
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func `inventory D: gives a profile without a login of the application`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let begun = try device.form("/api/v2/REF30/sessions/sso/Apple", [:], Self.status).json
             #expect(begun["actionName"] as? String == "partner_profile")
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func `inventory D: of REST API v1 exchanges what the platform says`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let request = try device.v1("/api/v1/REF30/profile-requests/PlatformMVPD")
             #expect(request.status == 200)
@@ -81,7 +81,7 @@ import Testing
         ]
     )
     func fallback(access: String, id: String, reason: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let status = """
                 {"frameworkPermissionInfo":{"accessStatus":"\(access)"},
                 "frameworkProviderInfo":{"id":"\(id)","expirationDate":"1999999999999"}}
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test func `is for those who are signed in`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let wrong = ["mvpd": "PlatformMVPD", "username": "alice", "password": "bob"]
             #expect(try sandbox.form("/sandbox/platform/sign-in", wrong).status == 401)
             let other = ["mvpd": "DTV", "username": "alice", "password": "alice"]

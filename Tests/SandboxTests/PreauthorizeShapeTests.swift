@@ -33,11 +33,11 @@ import Testing
         status: Int = 200,
         without missing: String? = nil
     ) async throws {
-        let configuration = RunningSandbox.configuration(
+        let configuration = InProcessSandbox.configuration(
             replacing: "    channels: [TNT, TBS]",
             with: "    channels: [\(packages)]"
         )
-        try await RunningSandbox.with(configuration) { (sandbox) throws in
+        try await InProcessSandbox.with(configuration) { (sandbox) throws in
             let device = try sandbox.device()
             try device.logIn(user, requestor: requestor)
             let answer = try device.v1(

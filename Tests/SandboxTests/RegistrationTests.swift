@@ -8,10 +8,10 @@ import Testing
 
 @Suite struct `Client registration` {
     @Test func `inventory 1: registers an application by its software statement`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let answer = try sandbox.json(
                 "/o/client/register",
-                #"{"software_statement":"\#(RunningSandbox.statement)","redirect_uri":"adobepass://com.programmer"}"#
+                #"{"software_statement":"\#(InProcessSandbox.statement)","redirect_uri":"adobepass://com.programmer"}"#
             )
             #expect(answer.status == 201)
             #expect(answer.json["redirect_uris"] as? [String] == ["adobepass://com.programmer"])
@@ -45,13 +45,13 @@ import Testing
         (#"{"software_statement":"OLD"}"#, "unapproved_software_statement"),
     ])
     func `refuses what is no application`(body: String, error: String) async throws {
-        let old = RunningSandbox.statement(#"{"sub":"old"}"#)
-        let configuration = RunningSandbox.configuration(
+        let old = InProcessSandbox.statement(#"{"sub":"old"}"#)
+        let configuration = InProcessSandbox.configuration(
             replacing: "  - id: QUIET\n",
             with: "  - id: QUIET\n    unapprovedSoftwareStatements: [\"\(old)\"]\n"
         )
-        try await RunningSandbox.with(configuration) { (sandbox) throws in
-            let text = body.replacing("STATEMENT", with: RunningSandbox.statement).replacing("OLD", with: old)
+        try await InProcessSandbox.with(configuration) { (sandbox) throws in
+            let text = body.replacing("STATEMENT", with: InProcessSandbox.statement).replacing("OLD", with: old)
             let answer = try sandbox.json("/o/client/register", text)
             #expect(answer.status == 400)
             #expect(answer.json["error"] as? String == error)
@@ -65,7 +65,7 @@ import Testing
         (["grant_type": "client_credentials", "client_id": "a", "client_secret": "b"], "invalid_client"),
     ])
     func `refuses a token`(fields: [String: String], error: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let answer = try sandbox.form("/o/client/token", fields)
             #expect(answer.status == 400)
             #expect(answer.json["error"] as? String == error)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func `gives an access token for six hours`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             #expect(try device.get("/api/v2/REF30/profiles").status == 200)
             sandbox.advance(seconds: 21_599)
@@ -88,8 +88,8 @@ import Testing
     }
 
     @Test func `binds an application to the requestor that its statement names`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
-            let bearer = try sandbox.bearer(statement: RunningSandbox.statement(#"{"aud":["QUIET"]}"#))
+        try await InProcessSandbox.with { (sandbox) throws in
+            let bearer = try sandbox.bearer(statement: InProcessSandbox.statement(#"{"aud":["QUIET"]}"#))
             let device = TestDevice(sandbox, "device", bearer)
             #expect(try device.get("/api/v2/QUIET/profiles").status == 200)
             let answer = try device.get("/api/v2/REF30/profiles")
@@ -100,12 +100,12 @@ import Testing
     }
 
     @Test func `takes listed statements alone where a requestor lists them`() async throws {
-        let own = RunningSandbox.statement(#"{"sub":"own"}"#)
-        let configuration = RunningSandbox.configuration(
+        let own = InProcessSandbox.statement(#"{"sub":"own"}"#)
+        let configuration = InProcessSandbox.configuration(
             replacing: "  - id: QUIET\n",
             with: "  - id: QUIET\n    softwareStatements: [\"\(own)\"]\n"
         )
-        try await RunningSandbox.with(configuration) { (sandbox) throws in
+        try await InProcessSandbox.with(configuration) { (sandbox) throws in
             let (mine, other) = (try sandbox.bearer(statement: own), try sandbox.bearer())
             #expect(try TestDevice(sandbox, "d", mine).get("/api/v2/QUIET/profiles").status == 200)
             let refused = try TestDevice(sandbox, "d", other).get("/api/v2/QUIET/profiles")

@@ -11,7 +11,7 @@ import Testing
     @Test func `in a file outlives the service, and is for its owner alone`() async throws {
         let folder = try TemporaryFolder()
         let file = folder.file("state.sqlite")
-        let bearer = try await RunningSandbox.with(state: .file(file)) { (sandbox) throws in
+        let bearer = try await InProcessSandbox.with(state: .file(file)) { (sandbox) throws in
             let device = try sandbox.device()
             try device.logIn("alice")
             _ = try device.authorize("TNT")
@@ -22,7 +22,7 @@ import Testing
             }
             return device.bearer
         }
-        try await RunningSandbox.with(state: .file(file)) { (sandbox) throws in
+        try await InProcessSandbox.with(state: .file(file)) { (sandbox) throws in
             let device = TestDevice(sandbox, "device-1", bearer)
             #expect(try device.token("TNT") != nil)
             #expect(try device.v1("/api/v1/tokens/authz", ["resource": "TNT"]).status == 200)
@@ -30,8 +30,8 @@ import Testing
             #expect(try device.authorize("TNT", "TempPass").anyCode == "temporary_access_duration_limit_exceeded")
         }
         // Another configuration does not know the user any more.
-        let other = RunningSandbox.configuration(replacing: "name: alice", with: "name: alicia")
-        try await RunningSandbox.with(other, state: .file(file)) { (sandbox) throws in
+        let other = InProcessSandbox.configuration(replacing: "name: alice", with: "name: alicia")
+        try await InProcessSandbox.with(other, state: .file(file)) { (sandbox) throws in
             let device = TestDevice(sandbox, "device-1", bearer)
             #expect(try device.authorize("TNT").anyCode == "identity_not_recognized_by_mvpd")
             #expect(try device.v1("/api/v1/authorize", ["resource": "TNT"]).code == "identity_not_recognized_by_mvpd")
@@ -39,11 +39,11 @@ import Testing
             #expect(list.anyCode == "identity_not_recognized_by_mvpd")
         }
         // In another, the provider does not work with the requestor any more.
-        let apart = RunningSandbox.configuration(
+        let apart = InProcessSandbox.configuration(
             replacing: "    enhancedErrors: true\n",
             with: "    enhancedErrors: true\n    mvpds: [DTV]\n"
         )
-        try await RunningSandbox.with(apart, state: .file(file)) { (sandbox) throws in
+        try await InProcessSandbox.with(apart, state: .file(file)) { (sandbox) throws in
             let device = TestDevice(sandbox, "device-1", bearer)
             #expect(try device.authorize("TNT").anyCode == "invalid_integration")
             #expect(try device.v1("/api/v1/authorize", ["resource": "TNT"]).code == "unknown_integration")
@@ -54,7 +54,7 @@ import Testing
     @Test func `has no secret in it`() async throws {
         let folder = try TemporaryFolder()
         let file = folder.file("state.sqlite")
-        let secrets = try await RunningSandbox.with(state: .file(file)) { (sandbox) throws in
+        let secrets = try await InProcessSandbox.with(state: .file(file)) { (sandbox) throws in
             let device = try sandbox.device("a-device-of-its-own")
             let page = try sandbox.get(device.session().json["url"] as? String ?? "").location
             let ticket = try sandbox.get(page).body.hidden("ticket") ?? ""
@@ -73,12 +73,12 @@ import Testing
         let folder = try TemporaryFolder()
         let file = try folder.write("state.sqlite", String(repeating: "no database ", count: 1000))
         await #expect(throws: SandboxError.self) {
-            try await RunningSandbox.with(state: .file(file)) { (_) throws in }
+            try await InProcessSandbox.with(state: .file(file)) { (_) throws in }
         }
     }
 
     @Test func `keeps two users apart who come at once`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let failures = try Self.atOnce(["alice", "bob"]) { user, round in
                 let device = try sandbox.device("\(user)-\(round)")
                 try device.logIn(user)

@@ -10,7 +10,7 @@ import Testing
     private static let identity = ["AP-TempPass-Identity": Data(#"{"email":"foo@bar.com"}"#.utf8).base64EncodedString()]
 
     @Test func `needs no login, and counts from the first authorization`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let session = try device.session("TempPass").json
             #expect(session["actionName"] as? String == "authorize")
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `of a promotion goes by the viewer, and by the number of resources`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let (device, other) = (try sandbox.device(), try sandbox.device("other"))
             let mvpd = "PromotionalTempPass"
             #expect(try device.authorize("TNT", mvpd).anyCode == "invalid_header_identity_for_temporary_access")
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func `is used up once by many at once, and not by what cannot be had`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let mvpd = "PromotionalTempPass"
             // Too long for a media token, as it is in it twice as long.
@@ -74,8 +74,8 @@ import Testing
     }
 
     @Test func `stays used up after the time that it is long`() async throws {
-        let configuration = RunningSandbox.configuration(replacing: "duration: 1d", with: "duration: 60d")
-        try await RunningSandbox.with(configuration) { (sandbox) throws in
+        let configuration = InProcessSandbox.configuration(replacing: "duration: 1d", with: "duration: 60d")
+        try await InProcessSandbox.with(configuration) { (sandbox) throws in
             let device = try sandbox.device()
             let mvpd = "PromotionalTempPass"
             #expect(try device.token("TNT", mvpd, Self.identity) != nil)
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test func `of REST API v1 counts from the first authorization, and wins over an older login`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             func preview() throws -> Int {
                 try sandbox.form(
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test func `of REST API v1 is the free preview`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             func preview(_ fields: [String: String]) throws -> HTTPConnection.Response {
                 try sandbox.form(

@@ -7,13 +7,13 @@ import MediaTokens
 
 /// A device with an application that has registered.
 struct TestDevice: Sendable {
-    let sandbox: RunningSandbox
+    let sandbox: InProcessSandbox
     let name: String
     let bearer: String
 
     typealias Response = HTTPConnection.Response
 
-    init(_ sandbox: RunningSandbox, _ name: String, _ bearer: String) {
+    init(_ sandbox: InProcessSandbox, _ name: String, _ bearer: String) {
         self.sandbox = sandbox
         self.name = name
         self.bearer = bearer
@@ -113,7 +113,7 @@ struct TestDevice: Sendable {
         return try sandbox.send(
             method,
             // The commas of a list stay: one that is encoded is a part of a resource.
-            "\(path)?\(RunningSandbox.query(fields).replacing("%2C", with: ","))",
+            "\(path)?\(InProcessSandbox.query(fields).replacing("%2C", with: ","))",
             headers: ["Authorization": "Bearer \(bearer)", "Accept": accept]
         )
     }

@@ -19,7 +19,7 @@ import Testing
         ]
     )
     func configuration(path: String, accept: String, isJSON: Bool) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let answer = try sandbox.get(path, headers: accept.isEmpty ? [:] : ["Accept": accept])
             #expect(answer.status == 200)
             #expect(answer.headers["playgate-sandbox"] == "stand-in")
@@ -42,7 +42,7 @@ import Testing
         arguments: ["application/json", "application/xml"]
     )
     func authorize(accept: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             try device.logInByCode("alice", "Cablevision")
             let isJSON = accept.hasSuffix("json")
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func `ends authorizations and authentications with the documented statuses`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let missing = [
                 ("/api/v1/checkauthn", 403), ("/api/v1/tokens/authn", 404), ("/api/v1/authorize", 412),
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test func `denies with 403 and the provider's words`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             try device.logInByCode("bob")
             let answer = try device.v1("/api/v1/authorize", ["resource": "CNN"])
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test func `inventory 3: takes the options of a client with every call`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             try device.logInByCode("alice")
             let options = [
@@ -156,7 +156,7 @@ import Testing
 
 @Suite struct `A registration code` {
     @Test func `inventory 15, E: is made, shown and removed`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let bearer = ["Authorization": "Bearer \(device.bearer)"]
             let browser = ["Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"]
@@ -194,7 +194,7 @@ import Testing
         ]
     )
     func refused(fields: [String: String], status: Int, message: String) async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let bearer = ["Authorization": "Bearer \(try sandbox.bearer())"]
             let answer = try sandbox.form("/reggie/v1/REF30/regcode", fields, headers: bearer)
             #expect(answer.status == status)
@@ -207,7 +207,7 @@ import Testing
 
 @Suite struct `User metadata` {
     @Test func `inventory 44, 44a: is what the provider tells of a viewer`() async throws {
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let expected: [(user: String, id: String, household: String, zip: String)] = [
                 ("alice", "household-1", "household-1", "12345"), ("bob", "household-2", "household-2", "67890"),
                 ("carol", "user-carol", "household-1", "12345"),
@@ -234,7 +234,7 @@ import Testing
         let folder = try TemporaryFolder()
         let keys = try GateSample.foreign.get().keys
         try folder.write("programmer.pem", keys.signerCertificate)
-        let configuration = RunningSandbox.configuration(
+        let configuration = InProcessSandbox.configuration(
             replacing: "    enhancedErrors: true\n",
             with: """
                     enhancedErrors: true
@@ -242,7 +242,7 @@ import Testing
 
                 """
         )
-        try await RunningSandbox.with(configuration) { (sandbox) throws in
+        try await InProcessSandbox.with(configuration) { (sandbox) throws in
             let device = try sandbox.device()
             try device.logIn("alice")
             let answer = try device.v1("/api/v1/tokens/usermetadata")

@@ -34,7 +34,7 @@ import Testing
     }
 
     private static func run(
-        _ sandbox: RunningSandbox,
+        _ sandbox: InProcessSandbox,
         _ folder: TemporaryFolder,
         user: String,
         resource: String
@@ -43,7 +43,7 @@ import Testing
             python,
             [
                 root + "/Tests/SandboxTests/YTDLP/media_token.py", sandbox.url, folder.file("cache"), "DTV", user, user,
-                RunningSandbox.statement, resource,
+                InProcessSandbox.statement, resource,
             ],
             log: folder.file(UUID().uuidString)
         )
@@ -59,7 +59,7 @@ import Testing
     /// Whether `playgate verify` takes a token.
     private static func isVerified(
         _ token: String,
-        _ sandbox: RunningSandbox,
+        _ sandbox: InProcessSandbox,
         _ folder: TemporaryFolder,
         resource: String
     ) throws -> Bool {
@@ -83,7 +83,7 @@ import Testing
     )
     func runs(resource: String) async throws {
         guard Self.isInstalled else { return }
-        let (certificate, tokens, now) = try await RunningSandbox.with { (sandbox) throws in
+        let (certificate, tokens, now) = try await InProcessSandbox.with { (sandbox) throws in
             let folder = try TemporaryFolder()
             let (first, log) = try Self.run(sandbox, folder, user: "bob", resource: resource)
             let fresh = try #require(first, "\(log)")
@@ -130,13 +130,13 @@ import Testing
         return Gate(
             catalogue: catalogue,
             verifier: Verifier(trust: trust, policy: try VerificationPolicy(requestor: "REF30")),
-            store: MemoryUseStore(capacity: 10)
+            store: MemoryReplayStore(capacity: 10)
         )
     }
 
     @Test func `is told no in the provider's words, and begins again where its login has ended`() async throws {
         guard Self.isInstalled else { return }
-        try await RunningSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with { (sandbox) throws in
             let folder = try TemporaryFolder()
             let (denied, log) = try Self.run(sandbox, folder, user: "bob", resource: "CNN")
             #expect(denied == nil)

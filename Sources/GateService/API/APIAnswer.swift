@@ -86,7 +86,7 @@ struct APIAnswer: HTTPAnswer {
             + more.reduce(0) { $0 + $1.0.utf8CodeUnitCount + $1.1.utf8.count + 4 }
     }
 
-    func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPClosingFields) {
+    func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPCommonFields) {
         writer.write("HTTP/1.1 ")
         writer.write(decimal: Int64(status.code))
         writer.write(UInt8(ascii: " "))

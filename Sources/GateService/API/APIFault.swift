@@ -107,7 +107,7 @@ extension DenyCode {
         case .tokenMissing: .unauthorized
         case .methodNotPermitted: .methodNotAllowed
         case .rangeNotPermitted: .rangeNotSatisfiable
-        case .token(.internalFailure), .useStoreFull, .useStoreUnavailable, .overloaded: .serviceUnavailable
+        case .token(.internalFailure), .replayStoreFull, .replayStoreUnavailable, .overloaded: .serviceUnavailable
         case .peerNotTrusted, .edgeRequestInvalid, .hostMissing, .tokenConflict, .token, .mvpdNotAllowed,
             .ratingNotAllowed,
             .tokenRevoked, .sessionRevoked, .mvpdRevoked,

@@ -17,7 +17,7 @@ internal import StrictJSON
 struct APIResponder: HTTPService {
     let live: LiveGate
     let metrics: DecisionMetrics
-    let inHand: ConcurrencyLimit
+    let inFlight: ConcurrencyLimit
     let requests: StatusCounters
     let clock: @Sendable () -> Timestamp
     private let bodyLimit: Int
@@ -27,13 +27,13 @@ struct APIResponder: HTTPService {
         _ configuration: GateConfiguration.API,
         live: LiveGate,
         metrics: DecisionMetrics,
-        inHand: ConcurrencyLimit,
+        inFlight: ConcurrencyLimit,
         requests: StatusCounters,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.live = live
         self.metrics = metrics
-        self.inHand = inHand
+        self.inFlight = inFlight
         self.requests = requests
         self.clock = clock
         bodyLimit = configuration.listener.limits.bodyBytes
@@ -41,7 +41,7 @@ struct APIResponder: HTTPService {
     }
 
     /// A request on its way through an operation.
-    struct Call {
+    struct RequestContext {
         let request: HTTPRequest
         let trace: TraceID
         let time: Timestamp
@@ -71,7 +71,7 @@ struct APIResponder: HTTPService {
 
     private func answer(_ request: HTTPRequest) -> HTTPReply<APIAnswer> {
         let trace = TraceID(traceparent: request.first("traceparent"))
-        let call = Call(request: request, trace: trace, time: clock(), snapshot: live.current)
+        let call = RequestContext(request: request, trace: trace, time: clock(), snapshot: live.current)
         let format = { AnswerFormat(accept: request.first("accept")) }
         do throws(APIRefusal) {
             switch try operate(call) {
@@ -106,7 +106,7 @@ struct APIResponder: HTTPService {
 
     // MARK: Operations
 
-    private func operate(_ call: Call) throws(APIRefusal) -> Outcome {
+    private func operate(_ call: RequestContext) throws(APIRefusal) -> Outcome {
         guard let operation = APIOperation(call.request.path) else { throw APIRefusal(.operationUnknown) }
         try operation.check(call.request.head.method)
         let caller = try Self.authenticate(call.request, for: operation, call.snapshot)
@@ -126,18 +126,20 @@ struct APIResponder: HTTPService {
     }
 
     /// `POST /v1/playback`: decides, and uses the token up.
-    private func playback(_ call: Call, _ caller: String?) throws(APIRefusal) -> Outcome {
+    private func playback(_ call: RequestContext, _ caller: String?) throws(APIRefusal) -> Outcome {
         let request = playbackRequest(try read(PlaybackBody.self, call), caller, call)
-        let (gate, time, trace) = (call.gate, call.time, call.trace)
+        let (gate, trace) = (call.gate, call.trace)
         try takeRoom(for: 1)
-        if let decision = gate.decideNow(request, at: time) {
-            inHand.giveBack(1)
+        switch gate.begin(request, at: call.time) {
+        case .decided(let decision):
+            inFlight.release(1)
             return .now(try Self.answer(decision, trace))
-        }
-        return .later { () async throws(APIRefusal) in
-            let decision = await gate.decide(request, at: time)
-            inHand.giveBack(1)
-            return try Self.answer(decision, trace)
+        case .pending(let use):
+            return .later { () async throws(APIRefusal) in
+                let decision = await gate.complete(use)
+                inFlight.release(1)
+                return try Self.answer(decision, trace)
+            }
         }
     }
 
@@ -149,44 +151,51 @@ struct APIResponder: HTTPService {
     }
 
     /// `POST /v1/playback/batch`: decides each of up to 100, whatever becomes of the others.
-    private func batch(_ call: Call, _ caller: String?) throws(APIRefusal) -> Outcome {
+    private func batch(_ call: RequestContext, _ caller: String?) throws(APIRefusal) -> Outcome {
         let requests = try read(BatchBody.self, call).playbacks.map { playbackRequest($0, caller, call) }
         let (gate, time, trace) = (call.gate, call.time, call.trace)
         try takeRoom(for: requests.count)
         return .later { () async throws(APIRefusal) in
-            let decisions = await withTaskGroup(of: (Int, Decision).self) { group in
-                for (number, request) in requests.enumerated() {
-                    group.addTask { (number, await gate.decide(request, at: time)) }
-                }
-                var decisions: [Int: Decision] = [:]
-                for await (number, decision) in group { decisions[number] = decision }
-                return decisions
-            }
-            inHand.giveBack(requests.count)
-            let results = requests.indices.map { number -> JSONText in
-                switch decisions[number] {
+            let decisions = await Self.decide(requests, gate, time)
+            inFlight.release(requests.count)
+            let results = decisions.map { decision -> JSONText in
+                switch decision {
                 case .allow(let allowance): return .object(Decision.members(allowance, trace: trace))
                 case .refuse(let refusal):
                     let error = APIRefusal(refusal.code).members(helpURL: helpURL, trace: trace)
                     return .object([("allowed", .bool(false)), ("error", .object(error))])
-                case nil: return .null
                 }
             }
             return .json(.object([("results", .array(results)), ("trace", .string("\(trace)"))]), trace: trace)
         }
     }
 
-    private func playbackRequest(_ body: PlaybackBody, _ caller: String?, _ call: Call) -> PlaybackRequest {
+    /// Begins one after the other, in the order of the requests, and waits for the store for all of them at once.
+    private static func decide(_ requests: [PlaybackRequest], _ gate: Gate, _ time: Timestamp) async -> [Decision] {
+        let steps = requests.map { gate.begin($0, at: time) }
+        return await withTaskGroup(of: (Int, Decision).self) { group in
+            for (number, step) in steps.enumerated() {
+                if case .pending(let use) = step { group.addTask { (number, await gate.complete(use)) } }
+            }
+            var completed: [Int: Decision] = [:]
+            for await (number, decision) in group { completed[number] = decision }
+            return steps.enumerated().compactMap { number, step in
+                if case .decided(let decision) = step { decision } else { completed[number] }
+            }
+        }
+    }
+
+    private func playbackRequest(_ body: PlaybackBody, _ caller: String?, _ call: RequestContext) -> PlaybackRequest {
         let target: PlaybackRequest.Target = body.media.map { .media($0) } ?? .path(body.path ?? "")
         let client = PlaybackRequest.Client(trace: call.trace, caller: caller)
         return PlaybackRequest(target, host: body.host, token: body.token, playbackID: body.playbackID, client: client)
     }
 
     /// `POST /v1/verify`: verifies, and uses nothing up.
-    private func verify(_ call: Call) throws(APIRefusal) -> APIAnswer {
+    private func verify(_ call: RequestContext) throws(APIRefusal) -> APIAnswer {
         let body = try read(VerifyBody.self, call)
         try takeRoom(for: 1)
-        defer { inHand.giveBack(1) }
+        defer { inFlight.release(1) }
         let answer: Verification
         if let text = body.resource {
             let resource: MediaResource
@@ -210,16 +219,16 @@ struct APIResponder: HTTPService {
     }
 
     /// `POST /v1/revocations`.
-    private func revoke(_ call: Call) throws(APIRefusal) -> Outcome {
+    private func revoke(_ call: RequestContext) throws(APIRefusal) -> Outcome {
         let revocation = try revocation(try read(RevocationBody.self, call), call)
         let (gate, time, trace) = (call.gate, call.time, call.trace)
         try takeRoom(for: 1)
         return .later { () async throws(APIRefusal) in
-            defer { inHand.giveBack(1) }
-            do throws(UseStoreError) {
+            defer { inFlight.release(1) }
+            do throws(ReplayStoreError) {
                 try await gate.record(revocation, at: time)
             } catch {
-                throw error.code == .full ? APIRefusal(.revocationsFull) : APIRefusal(DenyCode.useStoreUnavailable)
+                throw error.code == .full ? APIRefusal(.revocationsFull) : APIRefusal(DenyCode.replayStoreUnavailable)
             }
             let members: [(String, JSONText)] = [
                 ("revoked", .string(revocation.kind.rawValue)),
@@ -236,7 +245,7 @@ struct APIResponder: HTTPService {
 
     /// The revocation that a body asks for. Without an end, it holds until no token that it revokes can be verified, now or after any
     /// reload.
-    private func revocation(_ body: RevocationBody, _ call: Call) throws(APIRefusal) -> Revocation {
+    private func revocation(_ body: RevocationBody, _ call: RequestContext) throws(APIRefusal) -> Revocation {
         // The clock of an issuer may be ahead by the early leeway: what it issued before a time may say that it is from later.
         let ahead = call.gate.verifier.policy.earlyLeeway.milliseconds
         let issuedBefore = body.issuedBefore?.advanced(byMilliseconds: ahead)
@@ -264,7 +273,7 @@ struct APIResponder: HTTPService {
     }
 
     /// `GET /v1/catalogue/{media}`.
-    private func lookUp(_ encoded: Substring, _ call: Call) throws(APIRefusal) -> APIAnswer {
+    private func lookUp(_ encoded: Substring, _ call: RequestContext) throws(APIRefusal) -> APIAnswer {
         guard let media = encoded.percentDecoded, let entry = call.gate.catalogue.entry(media: media) else {
             throw APIRefusal(DenyCode.unknownMedia)
         }
@@ -298,7 +307,7 @@ struct APIResponder: HTTPService {
         return try CallerAuthentication(callers: snapshot.configuration.api.callers).authenticate(request, for: scope)
     }
 
-    private func read<Body: StrictBody>(_: Body.Type, _ call: Call) throws(APIRefusal) -> Body {
+    private func read<Body: StrictBody>(_: Body.Type, _ call: RequestContext) throws(APIRefusal) -> Body {
         guard Self.isJSON(call.request) else { throw APIRefusal(.unsupportedMediaType) }
         let limit = min(bodyLimit, Body.largestBody)
         let body = call.request.body ?? ByteBuffer()
@@ -318,7 +327,7 @@ struct APIResponder: HTTPService {
 
     /// Takes room for `count` more decisions, and refuses at once where there is none.
     private func takeRoom(for count: Int) throws(APIRefusal) {
-        guard inHand.take(count) else {
+        guard inFlight.take(count) else {
             metrics.countOverload()
             throw APIRefusal(DenyCode.overloaded)
         }

@@ -11,7 +11,7 @@ final class ConcurrencyLimit: Sendable {
     init(_ limit: Int) { self.limit = limit }
 
     /// How much is in hand.
-    var inHand: Int { taken.load(ordering: .relaxed) }
+    var inFlight: Int { taken.load(ordering: .relaxed) }
 
     /// Takes room for `count`; false where there is not that much. What is alone is let in whatever its size.
     func take(_ count: Int = 1) -> Bool {
@@ -21,5 +21,5 @@ final class ConcurrencyLimit: Sendable {
         return false
     }
 
-    func giveBack(_ count: Int = 1) { taken.subtract(count, ordering: .relaxed) }
+    func release(_ count: Int = 1) { taken.subtract(count, ordering: .relaxed) }
 }

@@ -63,7 +63,7 @@ struct AdminResponder: HTTPService {
         if !gate.verifier.trust.keys.contains(where: { $0.isValid(at: now) }) {
             faults.append(("trust", .string("no trusted key is valid now")))
         }
-        do throws(UseStoreError) { try await gate.checkStore() } catch {
+        do throws(ReplayStoreError) { try await gate.checkStore() } catch {
             faults.append(("store", .string("\(gate.store.name): \(error)")))
         }
         if gate.catalogue.count == 0 { faults.append(("catalogue", .string("the catalogue is empty"))) }

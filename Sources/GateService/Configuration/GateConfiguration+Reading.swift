@@ -528,8 +528,8 @@ extension GateConfiguration.Edge {
         if tokens.isEmpty, !section.isFaulty {
             section.note("tokens", "tokens is missing: where do clients show their tokens? Such as: - query: token")
         }
-        if tokens.count > ShownToken.maximumSources {
-            section.note("tokens", "must not be more than \(ShownToken.maximumSources)")
+        if tokens.count > PresentedToken.maximumSources {
+            section.note("tokens", "must not be more than \(PresentedToken.maximumSources)")
         }
         self.tokensOfEntries = tokensOfEntries
         let sources = Set(tokens).union(tokensOfEntries.values.joined())

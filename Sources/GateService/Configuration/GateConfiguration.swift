@@ -10,7 +10,7 @@ internal import StrictJSON
 
 /// What the gate is told by its configuration file: read once, then plain values.
 ///
-/// What the file names (keys, feeds) is not read yet; see `GateAssembly`.
+/// What the file names (keys, feeds) is not read yet; see `GateBuilder`.
 struct GateConfiguration: Sendable {
     /// The configuration file.
     let file: ConfigurationFile

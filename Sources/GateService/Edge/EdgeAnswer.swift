@@ -43,7 +43,7 @@ struct EdgeAnswer: HTTPAnswer {
         return limit
     }
 
-    func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPClosingFields) {
+    func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPCommonFields) {
         switch status {
         case 200: writer.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n")
         case 401: writer.write("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nWWW-Authenticate: MediaToken\r\n")

@@ -11,7 +11,7 @@ internal import PlaybackGate
 struct EdgeResponder: HTTPService {
     let live: LiveGate
     let metrics: DecisionMetrics
-    let inHand: ConcurrencyLimit
+    let inFlight: ConcurrencyLimit
     let requests: EdgeCounters
     let clock: @Sendable () -> Timestamp
 
@@ -50,7 +50,7 @@ struct EdgeResponder: HTTPService {
             ? .invalidPath(.notResolved)
             : snapshot.gate.catalogue.find(path.path, host: client.host, form: dialect.pathForm)
         let sources = rules.sources(finding)
-        let shown = ShownToken(in: sources, request.head.headers, target)
+        let shown = PresentedToken(in: sources, request.head.headers, target)
         asked.token = shown.token
         let check = Check(
             rules,
@@ -61,21 +61,23 @@ struct EdgeResponder: HTTPService {
             isKept: client.isKeyWhole,
             at: now
         )
-        guard inHand.take() else {
+        guard inFlight.take() else {
             metrics.countOverload()
             output.write(answer(.refuse(Decision.Refusal(code: .overloaded, subject: .nothing)), check))
             return nil
         }
         let question = Gate.Question(asked, finding, fault: shown.isConflict ? .tokenConflict : nil)
-        if let decision = snapshot.gate.decideNow(question, at: now) {
-            inHand.giveBack()
+        switch snapshot.gate.begin(question, at: now) {
+        case .decided(let decision):
+            inFlight.release()
             output.write(answer(decision, check))
             return nil
-        }
-        return {
-            let decision = await snapshot.gate.decide(question, at: now)
-            inHand.giveBack()
-            return answer(decision, check)
+        case .pending(let use):
+            return {
+                let decision = await snapshot.gate.complete(use)
+                inFlight.release()
+                return answer(decision, check)
+            }
         }
     }
 

@@ -46,7 +46,7 @@ enum TokenSource: Hashable, Sendable {
 }
 
 /// The token that a request shows, out of all the places where it may.
-struct ShownToken {
+struct PresentedToken {
     /// The token, percent-decoded where it was encoded; nil where there is none.
     private(set) var token: Substring?
     /// The numbers of the sources that have it, as bits.

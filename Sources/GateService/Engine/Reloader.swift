@@ -82,7 +82,7 @@ final class Reloader: Service {
             do throws(ConfigurationError) {
                 let now = clock()
                 let configuration = try GateConfiguration(file: present.configuration.file.path)
-                let assembly = try GateAssembly(configuration, at: now)
+                let assembly = try GateBuilder(configuration, at: now)
                 let gate = assembly.gate(configuration, store: present.gate.store, observer: observer)
                 live.replace(
                     with: LiveGate.Snapshot(

@@ -19,7 +19,7 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
     typealias OutboundOut = ByteBuffer
 
     private let service: any HTTPService
-    private let flushes: FlushQueue
+    private let flushes: PendingWrites
     private let limits: HTTPTimeLimits
     private let budget: ByteBudget
     private let clock: @Sendable () -> Timestamp
@@ -87,7 +87,7 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
         _ service: any HTTPService,
         _ limits: HTTPTimeLimits,
         budget: ByteBudget,
-        flushes: FlushQueue,
+        flushes: PendingWrites,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.service = service
@@ -227,7 +227,7 @@ final class HTTPConnectionHandler: ChannelDuplexHandler {
         if isOverAlready || (isReceiving && isAnswered) { return flush(context) }
         prepareOutput(isHead: false)
         let closing = output.closing
-        output.write(atMost: 96 + HTTPClosingFields.limit) { writer in
+        output.write(atMost: 96 + HTTPCommonFields.limit) { writer in
             writer.write("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nCache-Control: no-store\r\n")
             closing.write(into: &writer)
         }

@@ -48,7 +48,7 @@ struct HTTPOutput {
     /// Whether the next answer is to a HEAD.
     var isHead = false
     /// What ends the head of the next answer.
-    var closing = HTTPClosingFields(date: HTTPDate(), closesConnection: false)
+    var closing = HTTPCommonFields(date: HTTPDate(), closesConnection: false)
 
     /// The most bytes of room that a connection keeps for its next answers.
     private static let keptCapacity = 2048
@@ -69,7 +69,7 @@ struct HTTPOutput {
 
     mutating func write(_ answer: some HTTPAnswer) {
         let (isHead, closing) = (isHead, closing)
-        write(atMost: answer.limit + HTTPClosingFields.limit) { writer in
+        write(atMost: answer.limit + HTTPCommonFields.limit) { writer in
             answer.write(into: &writer, isHead: isHead, closing: closing)
         }
     }
@@ -95,7 +95,7 @@ protocol HTTPAnswer: Sendable {
     /// - Parameters:
     ///   - isHead: Whether the request had the method HEAD: then without the body.
     ///   - closing: The fields that the connection adds, and the empty line after them.
-    func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPClosingFields)
+    func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPCommonFields)
 }
 
 /// A request: its head, and its body where the service takes one.
@@ -139,7 +139,7 @@ final class HTTPConnection {
 extension HTTPConnection: Sendable {}
 
 /// The fields that end every head: the date, whether the connection ends too, and the empty line.
-struct HTTPClosingFields {
+struct HTTPCommonFields {
     var date: HTTPDate
     var closesConnection: Bool
 

@@ -15,7 +15,7 @@ internal import PlaybackGate
 
 /// What is looked up when metrics are asked for.
 struct ServiceGauges: Sendable {
-    let inHand: ConcurrencyLimit
+    let inFlight: ConcurrencyLimit
     let reloads: ReloadCounts
     let sink: LogSink
     let places: [ConnectionPlaces]
@@ -30,7 +30,7 @@ struct ServiceGauges: Sendable {
                 labels: [("version", GateVersion.current)],
                 value: 1
             ),
-            PrometheusGauge(name: "playgate_in_flight", help: "Decisions in hand.", value: Double(inHand.inHand)),
+            PrometheusGauge(name: "playgate_in_flight", help: "Decisions in hand.", value: Double(inFlight.inFlight)),
             PrometheusGauge(
                 name: "playgate_catalogue_entries",
                 help: "Entries of the catalogue.",
@@ -92,17 +92,8 @@ struct ServiceGauges: Sendable {
                 )
             )
         }
-        if let store = gate.store as? MemoryUseStore {
-            gauges.append(
-                PrometheusGauge(name: "playgate_store_uses", help: "Uses in memory.", value: Double(store.count))
-            )
-            gauges.append(
-                PrometheusGauge(
-                    name: "playgate_store_capacity",
-                    help: "Uses that there is room for in memory.",
-                    value: Double(store.capacity)
-                )
-            )
+        for gauge in gate.store.gauges {
+            gauges.append(PrometheusGauge(name: gauge.name, help: gauge.help, value: gauge.value))
         }
         return gauges + cache(gate.verifier.cache)
     }

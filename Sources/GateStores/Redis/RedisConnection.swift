@@ -45,7 +45,9 @@
         func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
             let request = unwrapOutboundIn(data)
             guard waiting.count < Self.waitingLimit else {
-                request.promise.fail(UseStoreError(.unavailable, "\(Self.waitingLimit) replies are waited for already"))
+                request.promise.fail(
+                    ReplayStoreError(.unavailable, "\(Self.waitingLimit) replies are waited for already")
+                )
                 return
             }
             waiting.append((request.promise, .now()))
@@ -85,7 +87,7 @@
         private func fail(_ reason: String) {
             let failed = waiting
             waiting.removeAll()
-            for entry in failed { entry.promise.fail(UseStoreError(.unavailable, reason)) }
+            for entry in failed { entry.promise.fail(ReplayStoreError(.unavailable, reason)) }
         }
     }
 

@@ -61,7 +61,7 @@
         static var load: RedisCommand? { RedisCommand("SCRIPT", "LOAD", text) }
 
         /// A call of the script.
-        struct Call {
+        struct Invocation {
             let keys: [String]
             let arguments: [String]
 
@@ -77,10 +77,10 @@
         }
 
         /// - Parameter isRecorded: Whether the use is recorded, or only looked for in what is revoked.
-        static func use(_ use: TokenUse, isRecorded: Bool = true, prefix: String) -> Call {
+        static func use(_ use: TokenUse, isRecorded: Bool = true, prefix: String) -> Invocation {
             let fingerprint = use.token.fingerprint.hexadecimal
             let ends = use.forgettable.advanced(byMilliseconds: margin)
-            return Call(
+            return Invocation(
                 keys: (1...use.maximumUses).map { "\(prefix)use:\(fingerprint):\($0)" }
                     + Revocation.keys(of: use.token).map { revocationKey($0.key, prefix) },
                 arguments: [
@@ -92,20 +92,20 @@
             )
         }
 
-        static func revocation(_ revocation: Revocation, prefix: String, at now: Timestamp) -> Call {
+        static func revocation(_ revocation: Revocation, prefix: String, at now: Timestamp) -> Invocation {
             // Lua counts in doubles: a time beyond their exact numbers is as good as the greatest of them.
             let before = min(revocation.issuedBefore.millisecondsSince1970, 1 << 53)
             let ends = revocation.expires.advanced(byMilliseconds: margin)
-            return Call(
+            return Invocation(
                 keys: [revocationKey(revocation.key, prefix)],
                 arguments: ["revoke", "\(before)", "\(ends.millisecondsSince1970)"]
             )
         }
 
         /// What the script's answer to a use means.
-        static func outcome(of reply: RedisReply, _ use: TokenUse) throws(UseStoreError) -> UseOutcome {
+        static func outcome(of reply: RedisReply, _ use: TokenUse) throws(ReplayStoreError) -> UseOutcome {
             guard case .integer(let number) = reply else {
-                throw UseStoreError(.unavailable, "Redis answered something else than a number")
+                throw ReplayStoreError(.unavailable, "Redis answered something else than a number")
             }
             switch number {
             case recorded: return .recorded
@@ -113,7 +113,7 @@
             case usedUp: return .usedUp
             case notRevoked: return .notRevoked
             case clocksDiffer:
-                throw UseStoreError(
+                throw ReplayStoreError(
                     .unavailable,
                     "the clock of Redis is minutes ahead of this machine's: set both by NTP"
                 )
@@ -121,7 +121,7 @@
                 let kinds = Revocation.keys(of: use.token).map(\.kind)
                 let place = Int(number) - use.maximumUses - 1
                 guard kinds.indices.contains(place) else {
-                    throw UseStoreError(.unavailable, "Redis answered with the number \(number)")
+                    throw ReplayStoreError(.unavailable, "Redis answered with the number \(number)")
                 }
                 return .revoked(kinds[place])
             }

@@ -10,7 +10,7 @@ struct FeedScanner: Sendable {
     private var hasChannelTitle = false
     private var hasRoot = false
     private var depth = 0
-    private var item: ItemUnderway?
+    private var item: FeedItemBuilder?
     private var text: TextUnderway?
     /// What the attributes that come next belong to.
     private var element = Element.other
@@ -95,7 +95,7 @@ struct FeedScanner: Sendable {
             item?.fail(.misplaced)
             return
         }
-        item = ItemUnderway(line: event.line, depth: depth)
+        item = FeedItemBuilder(line: event.line, depth: depth)
         if depth != Depth.item || !hasChannel { item?.fail(.misplaced) }
     }
 

@@ -12,7 +12,7 @@ package enum SHA256 {
     /// The digest of `bytes`: 32 bytes.
     package static func digest(_ bytes: [UInt8]) -> [UInt8] {
         let slot = contexts.slots.take()
-        defer { contexts.slots.giveBack(slot) }
+        defer { contexts.slots.release(slot) }
         if let slot, let digest = contexts.all[slot]?.hash(bytes.span) { return digest.bytes }
         // All contexts are in use: OpenSSL's one-shot function, which looks the algorithm up on every call, and cannot fail
         // for bytes in memory.

@@ -38,7 +38,7 @@ struct ConcurrencyEndpoints: Sendable {
         ]
     }
 
-    private func start(_ call: Call) async throws -> Response {
+    private func start(_ call: EndpointRequest) async throws -> Response {
         let application = try application(call)
         let household = try household(call)
         let policy = core.configuration.concurrency
@@ -67,7 +67,7 @@ struct ConcurrencyEndpoints: Sendable {
         return response
     }
 
-    private func beat(_ call: Call) async throws -> Response {
+    private func beat(_ call: EndpointRequest) async throws -> Response {
         let stream = try await stream(call)
         let metadata = try metadata(call)
         let isRunning = try await core.store.change(stream, at: call.now) { stream in
@@ -80,7 +80,7 @@ struct ConcurrencyEndpoints: Sendable {
         return isRunning ? accepted(call) : Self.gone(try await self.stream(call))
     }
 
-    private func end(_ call: Call) async throws -> Response {
+    private func end(_ call: EndpointRequest) async throws -> Response {
         let stream = try await stream(call)
         let isRunning = try await core.store.change(stream, at: call.now) { stream in
             stream.hasEnded = true
@@ -89,7 +89,7 @@ struct ConcurrencyEndpoints: Sendable {
         return isRunning ? .empty(.accepted) : Self.gone(try await self.stream(call))
     }
 
-    private func list(_ call: Call) async throws -> Response {
+    private func list(_ call: EndpointRequest) async throws -> Response {
         _ = try application(call)
         let streams = try await core.store.streams(household(call), at: call.now)
         guard let first = streams.map(\.expires).min() else {
@@ -108,21 +108,21 @@ struct ConcurrencyEndpoints: Sendable {
     // MARK: Who asks about whom
 
     /// The application's id: the user of `Authorization: Basic`.
-    private func application(_ call: Call) throws -> String {
+    private func application(_ call: EndpointRequest) throws -> String {
         let parts = (call.headers[.authorization] ?? "").split(separator: " ")
         guard parts.count == 2, parts[0].lowercased() == "basic",
             let bytes = Base64.decode([UInt8](parts[1].utf8)),
             let name = String(validating: bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self), !name.isEmpty,
             name.utf8.count <= 128
-        else { throw Refusal(401, "Say which application asks: Authorization: Basic, with its id as the user.") }
+        else { throw EndpointError(401, "Say which application asks: Authorization: Basic, with its id as the user.") }
         return name
     }
 
     /// The household of a viewer, who is named by the session GUID of media tokens or by the provider's own id; somebody
     /// who is not known is a household alone.
-    private func household(_ call: Call) throws -> String {
+    private func household(_ call: EndpointRequest) throws -> String {
         let (provider, subject) = (call.segment("idp"), call.segment("subject"))
-        guard core.configuration.provider(provider) != nil else { throw Refusal(404, "There is no such idp.") }
+        guard core.configuration.provider(provider) != nil else { throw EndpointError(404, "There is no such idp.") }
         for household in core.configuration.households {
             let isHere = household.users.contains { user in
                 user.id == subject
@@ -135,19 +135,19 @@ struct ConcurrencyEndpoints: Sendable {
         return "\(provider)\n\(subject)"
     }
 
-    private func stream(_ call: Call) async throws -> WatchedStream {
+    private func stream(_ call: EndpointRequest) async throws -> WatchedStream {
         _ = try application(call)
         let stream = try await core.store.stream(
             call.segment("session"),
             provider: call.segment("idp"),
             subject: call.segment("subject")
         )
-        guard let stream else { throw Refusal(404, "There is no such session.") }
+        guard let stream else { throw EndpointError(404, "There is no such session.") }
         return stream
     }
 
     /// What a stream comes with, in the query or in the form.
-    private func metadata(_ call: Call) throws -> [String: String] {
+    private func metadata(_ call: EndpointRequest) throws -> [String: String] {
         let metadata = call.query.others(than: []).merging(call.form.others(than: []), uniquingKeysWith: { $1 })
         let isSmall = metadata.allSatisfy { name, value in
             name.utf8.count <= Self.metadataSize && value.utf8.count <= Self.metadataSize
@@ -156,14 +156,14 @@ struct ConcurrencyEndpoints: Sendable {
         return metadata
     }
 
-    private static let tooMuch = Refusal(
+    private static let tooMuch = EndpointError(
         400,
         "A stream has at most \(metadataLimit) metadata, with names and values of at most \(metadataSize) bytes."
     )
 
     // MARK: Answers
 
-    private func accepted(_ call: Call) -> Response {
+    private func accepted(_ call: EndpointRequest) -> Response {
         var response = Response.empty(.accepted)
         response.headers[.cacheControl] = "no-store"
         response.headers[.expires] = call.now.advanced(byMilliseconds: Self.heartbeat).httpDate

@@ -40,19 +40,22 @@ struct ControlEndpoints: Sendable {
 
     /// Refuses whoever is not on this machine, and pages of other origins that a browser on this machine shows: the name in
     /// `Host` tells those that have had a name of theirs point here.
-    private func guardLocal(_ call: Call) throws {
+    private func guardLocal(_ call: EndpointRequest) throws {
         guard call.peer?.isLoopback ?? false else {
-            throw Refusal(403, "The switches are for this machine only: ask from 127.0.0.1.")
+            throw EndpointError(403, "The switches are for this machine only: ask from 127.0.0.1.")
         }
         // Somebody in front of this service asks for others, whoever they are: what comes from this machine is no sign then.
         guard call.headers[.forwarded] == nil, call.headers[.forwardedFor] == nil else {
-            throw Refusal(403, "The switches are not for what a proxy passes on: ask the stand-in itself.")
+            throw EndpointError(403, "The switches are not for what a proxy passes on: ask the stand-in itself.")
         }
         guard let host = call.host, host.namesLoopback else {
-            throw Refusal(403, "The switches are for 127.0.0.1, [::1] and localhost only: ask by one of these names.")
+            throw EndpointError(
+                403,
+                "The switches are for 127.0.0.1, [::1] and localhost only: ask by one of these names."
+            )
         }
         if let origin = call.headers[.origin], origin != "http://\(host)" {
-            throw Refusal(403, "The switches are not for pages of other origins.")
+            throw EndpointError(403, "The switches are not for pages of other origins.")
         }
     }
 }

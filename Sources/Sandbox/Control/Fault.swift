@@ -37,7 +37,7 @@ extension Fault {
     private static let longest = Duration.seconds(60)
 
     /// What to answer in the endpoint's place; nil where the endpoint shall answer after all.
-    func answer(to call: Call, operation: Operation) async throws -> Response? {
+    func answer(to call: EndpointRequest, operation: Operation) async throws -> Response? {
         switch effect {
         case .code(let code, let details): return try Self.answer(code, details: details, to: call, operation)
         case .registration(let error): throw error
@@ -64,11 +64,11 @@ extension Fault {
     private static func answer(
         _ code: StatusCode,
         details: String?,
-        to call: Call,
+        to call: EndpointRequest,
         _ operation: Operation
     ) throws -> Response {
         let origin = call.dialect == .v2 ? StatusCode.Origin.v2 : .v1
-        let refusal = Refusal(code, by: origin, details: details)
+        let refusal = EndpointError(code, by: origin, details: details)
         let isDecision = operation == .preauthorize || operation == .authorize
         // What is said of one resource stands beside it, in an answer that is none of the error's status.
         if isDecision, code.isOfOneResource {

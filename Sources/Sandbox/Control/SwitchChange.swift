@@ -16,8 +16,8 @@ struct SwitchChange: Sendable {
 
     /// Reads a JSON object.
     ///
-    /// - Throws: ``Refusal`` that names what is wrong.
-    init(_ body: [UInt8], configuration: SandboxConfiguration) throws(Refusal) {
+    /// - Throws: ``EndpointError`` that names what is wrong.
+    init(_ body: [UInt8], configuration: SandboxConfiguration) throws(EndpointError) {
         let value: JSONValue
         do { value = try JSONReader.read(body.span, limits: JSONLimits(depth: 6, members: 64, elements: 256)) } catch {
             throw Self.problem("the body", "must be a JSON object")
@@ -26,7 +26,7 @@ struct SwitchChange: Sendable {
             let (name, value) = (member.name, member.value)
             switch name {
             case "faults":
-                let faults = try value.list(name).mapTyped { (value) throws(Refusal) in try Fault(value) }
+                let faults = try value.list(name).mapTyped { (value) throws(EndpointError) in try Fault(value) }
                 changes.append { $0.faults = faults }
             case "wrongKey": hasWrongKey = try value.truth(name)
             case "clockSkew":
@@ -41,10 +41,10 @@ struct SwitchChange: Sendable {
             case "expireAuthentication": expiresAuthentication = try value.truth(name)
             case "expireAuthorization": expiresAuthorization = try value.truth(name)
             case "denied":
-                let denied = try value.list(name).mapTyped { (value) throws(Refusal) in try value.text(name) }
+                let denied = try value.list(name).mapTyped { (value) throws(EndpointError) in try value.text(name) }
                 changes.append { $0.denied = denied }
             case "degradation":
-                let rules = try value.list(name).mapTyped { (value) throws(Refusal) in
+                let rules = try value.list(name).mapTyped { (value) throws(EndpointError) in
                     try SandboxConfiguration.DegradationRule(value, configuration)
                 }
                 changes.append { $0.degradation = rules }
@@ -60,7 +60,7 @@ struct SwitchChange: Sendable {
         }
     }
 
-    private static func skew(_ value: JSONValue) throws(Refusal) -> Int64 {
+    private static func skew(_ value: JSONValue) throws(EndpointError) -> Int64 {
         let text = try value.text("clockSkew")
         let isNegative = text.hasPrefix("-")
         guard let duration = Duration(text: isNegative ? String(text.dropFirst()) : text),
@@ -69,13 +69,13 @@ struct SwitchChange: Sendable {
         return isNegative ? -duration.milliseconds : duration.milliseconds
     }
 
-    static func problem(_ name: String, _ message: String) -> Refusal {
-        Refusal(400, "\(name.prefix(64)): \(message)")
+    static func problem(_ name: String, _ message: String) -> EndpointError {
+        EndpointError(400, "\(name.prefix(64)): \(message)")
     }
 }
 
 extension Fault {
-    fileprivate init(_ value: JSONValue) throws(Refusal) {
+    fileprivate init(_ value: JSONValue) throws(EndpointError) {
         var operation: Operation?
         var effect: Effect?
         var details: String?
@@ -129,7 +129,7 @@ extension Fault {
         self.effect = effect
     }
 
-    private static func effect(ofCode name: String) throws(Refusal) -> Effect {
+    private static func effect(ofCode name: String) throws(EndpointError) -> Effect {
         let words: [RegistrationError] = [
             .invalidRequest, .invalidRedirectURI, .invalidSoftwareStatement, .unapprovedSoftwareStatement,
             .invalidClient, .unauthorizedClient, .unsupportedGrantType,
@@ -143,7 +143,7 @@ extension Fault {
 }
 
 extension SandboxConfiguration.Throttling {
-    fileprivate init?(_ value: JSONValue) throws(Refusal) {
+    fileprivate init?(_ value: JSONValue) throws(EndpointError) {
         if case .null = value { return nil }
         var (rate, burst) = (1, 10)
         for member in try value.members("throttling") {
@@ -158,7 +158,7 @@ extension SandboxConfiguration.Throttling {
 }
 
 extension SandboxConfiguration.DegradationRule {
-    fileprivate init(_ value: JSONValue, _ configuration: SandboxConfiguration) throws(Refusal) {
+    fileprivate init(_ value: JSONValue, _ configuration: SandboxConfiguration) throws(EndpointError) {
         var (requestor, provider, kind) = ("", "", Kind?.none)
         for member in try value.members("degradation") {
             switch member.name {
@@ -185,27 +185,27 @@ extension SandboxConfiguration.DegradationRule {
 }
 
 extension JSONValue {
-    fileprivate func members(_ name: String) throws(Refusal) -> [Member] {
+    fileprivate func members(_ name: String) throws(EndpointError) -> [Member] {
         guard case .object(let members) = self else { throw SwitchChange.problem(name, "must be an object") }
         return members
     }
 
-    fileprivate func list(_ name: String) throws(Refusal) -> [JSONValue] {
+    fileprivate func list(_ name: String) throws(EndpointError) -> [JSONValue] {
         guard case .list(let values) = self else { throw SwitchChange.problem(name, "must be a list") }
         return values
     }
 
-    fileprivate func text(_ name: String) throws(Refusal) -> String {
+    fileprivate func text(_ name: String) throws(EndpointError) -> String {
         guard case .text(let text) = self else { throw SwitchChange.problem(name, "must be a text") }
         return text
     }
 
-    fileprivate func truth(_ name: String) throws(Refusal) -> Bool {
+    fileprivate func truth(_ name: String) throws(EndpointError) -> Bool {
         guard case .bool(let truth) = self else { throw SwitchChange.problem(name, "must be true or false") }
         return truth
     }
 
-    fileprivate func number(_ name: String, in range: ClosedRange<Int64>) throws(Refusal) -> Int64 {
+    fileprivate func number(_ name: String, in range: ClosedRange<Int64>) throws(EndpointError) -> Int64 {
         guard case .number(let number?) = self, range.contains(number) else {
             throw SwitchChange.problem(name, "must be from \(range.lowerBound) to \(range.upperBound)")
         }
@@ -216,8 +216,8 @@ extension JSONValue {
 extension Array {
     /// As `map`, with what `transform` throws.
     fileprivate func mapTyped<Value>(
-        _ transform: (Element) throws(Refusal) -> Value
-    ) throws(Refusal) -> [Value] {
+        _ transform: (Element) throws(EndpointError) -> Value
+    ) throws(EndpointError) -> [Value] {
         var values: [Value] = []
         for element in self { values.append(try transform(element)) }
         return values

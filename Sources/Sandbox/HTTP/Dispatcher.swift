@@ -16,17 +16,19 @@ struct Dispatcher: Sendable {
         var body: [UInt8] = []
         var isTooLarge = false
         do {
-            body = [UInt8](buffer: try await request.body.collect(upTo: Call.bodyLimit))
+            body = [UInt8](buffer: try await request.body.collect(upTo: EndpointRequest.bodyLimit))
         } catch is NIOTooManyBytesError {
             isTooLarge = true
         }
         let (call, isMalformed) = call(request, context, endpoint, body)
         var response: Response
         do {
-            if isTooLarge { throw Refusal.unreadable(call, "at most \(Call.bodyLimit) bytes", httpStatus: 413) }
-            if isMalformed { throw Refusal.unreadable(call, "the path, the query or the form is malformed") }
+            if isTooLarge {
+                throw EndpointError.unreadable(call, "at most \(EndpointRequest.bodyLimit) bytes", httpStatus: 413)
+            }
+            if isMalformed { throw EndpointError.unreadable(call, "the path, the query or the form is malformed") }
             response = try await answer(call, endpoint)
-        } catch let refusal as Refusal {
+        } catch let refusal as EndpointError {
             response = try refusal.response(to: call)
         } catch let refusal as RegistrationError {
             response = try .json(refusal, status: .badRequest)
@@ -37,7 +39,7 @@ struct Dispatcher: Sendable {
             context.logger.error("fault", metadata: ["kind": "\(type(of: error))", "trace": "\(call.trace)"])
             let code = endpoint.dialect == .v2 ? StatusCode.internalServerError : .internalError
             let origin = endpoint.dialect == .v2 ? StatusCode.Origin.v2 : .v1
-            response = try Refusal(code, by: origin, httpStatus: 500).response(to: call)
+            response = try EndpointError(code, by: origin, httpStatus: 500).response(to: call)
         }
         // What is left of the body would be taken for the next request.
         if isTooLarge { response.headers[.connection] = "close" }
@@ -46,7 +48,7 @@ struct Dispatcher: Sendable {
     }
 
     /// A line for a request. Codes and ids are in paths, and more than that in queries: neither is told.
-    private func log(_ call: Call, _ endpoint: Endpoint, _ response: Response, _ logger: Logger) {
+    private func log(_ call: EndpointRequest, _ endpoint: Endpoint, _ response: Response, _ logger: Logger) {
         guard logger.logLevel <= .info else { return }
         var facts: Logger.Metadata = ["status": "\(response.status.code)", "trace": "\(call.trace)"]
         // Of the options that go along with every call of a client, which ones did.
@@ -56,7 +58,7 @@ struct Dispatcher: Sendable {
         logger.info("\(endpoint.method) \(endpoint.path)", metadata: facts)
     }
 
-    private func answer(_ call: Call, _ endpoint: Endpoint) async throws -> Response {
+    private func answer(_ call: EndpointRequest, _ endpoint: Endpoint) async throws -> Response {
         if let operation = endpoint.operation {
             if core.control.switches.throttling != nil {
                 let address = try await deviceAddress(call)
@@ -72,7 +74,7 @@ struct Dispatcher: Sendable {
     }
 
     /// Where the device is that a request is about: what a server forwards that is known, or else who asks.
-    private func deviceAddress(_ call: Call) async throws -> String {
+    private func deviceAddress(_ call: EndpointRequest) async throws -> String {
         if let address = call.forwardedAddress, let token = call.bearer,
             try await core.store.client(withAccessToken: token, at: call.now) != nil
         {
@@ -87,7 +89,7 @@ struct Dispatcher: Sendable {
         _ context: SandboxContext,
         _ endpoint: Endpoint,
         _ body: [UInt8]
-    ) -> (Call, isMalformed: Bool) {
+    ) -> (EndpointRequest, isMalformed: Bool) {
         let query = Fields(request.uri.query ?? "")
         var form: Fields? = Fields()
         if request.headers[.contentType]?.lowercased().hasPrefix("application/x-www-form-urlencoded") ?? false {
@@ -98,7 +100,7 @@ struct Dispatcher: Sendable {
             if let value = value.percentDecoded { segments[String(name)] = value }
         }
         let isMalformed = query == nil || form == nil || segments.count < context.parameters.count
-        let call = Call(
+        let call = EndpointRequest(
             method: request.method,
             headers: request.headers,
             authority: request.head.authority,

@@ -12,14 +12,14 @@ struct Endpoint: Sendable {
     /// What it does, for faults that are switched on, and for throttling; nil where neither applies.
     let operation: Operation?
     let dialect: Dialect
-    let answer: @Sendable (Call) async throws -> Response
+    let answer: @Sendable (EndpointRequest) async throws -> Response
 
     init(
         _ method: HTTPRequest.Method,
         _ path: String,
         _ operation: Operation?,
         _ dialect: Dialect,
-        _ answer: @escaping @Sendable (Call) async throws -> Response
+        _ answer: @escaping @Sendable (EndpointRequest) async throws -> Response
     ) {
         self.method = method
         self.path = path

@@ -26,7 +26,7 @@ struct LegacyEndpoints: Sendable {
         ]
     }
 
-    private func device(_ call: Call) async throws -> Response {
+    private func device(_ call: EndpointRequest) async throws -> Response {
         .json(
             .object([("deviceId", .string(RandomText.secret))]),
             headers: [.devicePass: RandomText.secret]
@@ -34,18 +34,18 @@ struct LegacyEndpoints: Sendable {
     }
 
     /// The authentication token of a login that is done.
-    private func session(_ call: Call) async throws -> Response {
+    private func session(_ call: EndpointRequest) async throws -> Response {
         let requestor = try requestor(call)
         _ = try await core.caller(call, for: requestor)
         guard let session = try await core.store.session(call.parameter("reg_code") ?? "", at: call.now),
             session.requestor == requestor.id, session.state == .done,
             let device = call.deviceName, Device(device) == session.device
-        else { throw Refusal.v1(.authenticationSessionMissing, 403) }
+        else { throw EndpointError.v1(.authenticationSessionMissing, 403) }
         let profiles = try await core.store.profiles(of: session.device, requestor: requestor.id)
         guard let profile = profiles.first(where: { $0.provider == session.provider }),
             !profile.isExpired(at: call.now)
-        else { throw Refusal.v1(.authenticationSessionExpired, 403) }
-        guard let viewer = core.viewer(profile) else { throw Refusal.v1(.identityNotRecognizedByMVPD) }
+        else { throw EndpointError.v1(.authenticationSessionExpired, 403) }
+        guard let viewer = core.viewer(profile) else { throw EndpointError.v1(.identityNotRecognizedByMVPD) }
         let token = LongLivedToken.Authentication(
             guid: viewer.guid,
             session: profile.session,
@@ -58,14 +58,14 @@ struct LegacyEndpoints: Sendable {
     }
 
     /// The authorization token for a resource. A no is told with status 200: those clients give up at any other.
-    private func authorize(_ call: Call) async throws -> Response {
+    private func authorize(_ call: EndpointRequest) async throws -> Response {
         guard let viewer = try await viewer(call) else { return try pendingLogout("authorization") }
-        guard let text = call.parameter("resource_id") else { throw Refusal.v1(.missingResource) }
-        guard let resource = try? MediaResource(text) else { throw Refusal.v1(.malformedAuthorizationRequest) }
-        try MediaTokenDesk(core: core).check(viewer, resource: text, at: call.now)
-        let verdict = try await Decider(core: core, viewer: viewer).authorize(resource, at: call.now)
+        guard let text = call.parameter("resource_id") else { throw EndpointError.v1(.missingResource) }
+        guard let resource = try? MediaResource(text) else { throw EndpointError.v1(.malformedAuthorizationRequest) }
+        try MediaTokenIssuer(core: core).check(viewer, resource: text, at: call.now)
+        let verdict = try await AuthorizationRules(core: core, viewer: viewer).authorize(resource, at: call.now)
         guard case .permit(let source, let expires) = verdict else {
-            var refusal = Refusal.v1(.authorizationDeniedByMVPD)
+            var refusal = EndpointError.v1(.authorizationDeniedByMVPD)
             refusal.httpStatus = 200
             refusal.status = verdict.v1Denial ?? refusal.status
             refusal.status.details = refusal.status.details ?? refusal.status.message
@@ -85,12 +85,12 @@ struct LegacyEndpoints: Sendable {
     }
 
     /// A media token for an authorization token, which is all that a client shows that has kept it.
-    private func shortAuthorize(_ call: Call) async throws -> Response {
+    private func shortAuthorize(_ call: EndpointRequest) async throws -> Response {
         let requestor = try requestor(call)
         guard let raw = call.parameter("authz_token"),
             let token = LongLivedToken.Authorization(raw, trustedBy: core.keys.trust, at: call.now),
             token.requestor == requestor.id
-        else { throw Refusal.v1(.authorizationNotFound, 403) }
+        else { throw EndpointError.v1(.authorizationNotFound, 403) }
         // Who it is comes from what is known of the device, not from what the client says: that is signed by nobody.
         let profile = try await core.store.profile(
             fingerprint: token.fingerprint,
@@ -104,21 +104,23 @@ struct LegacyEndpoints: Sendable {
             authorization.expires > call.now
         else { return try pendingLogout("shortAuthorization") }
         if let guid = call.parameter("session_guid"), guid != viewer.guid {
-            throw Refusal.v1(.authorizationDeniedBySessionInvalidated)
+            throw EndpointError.v1(.authorizationDeniedBySessionInvalidated)
         }
-        return .text(try MediaTokenDesk(core: core).issue(viewer, resource: token.resource, at: call.now).raw)
+        return .text(try MediaTokenIssuer(core: core).issue(viewer, resource: token.resource, at: call.now).raw)
     }
 
-    private func preauthorize(_ call: Call) async throws -> Response {
+    private func preauthorize(_ call: EndpointRequest) async throws -> Response {
         guard let viewer = try await viewer(call) else { return try pendingLogout("resources") }
         let texts = call.resourceList
         guard texts.count <= viewer.requestor.maximumPreauthorizedResources else {
-            throw Refusal.v1(.tooManyResources)
+            throw EndpointError.v1(.tooManyResources)
         }
-        let decider = Decider(core: core, viewer: viewer)
+        let decider = AuthorizationRules(core: core, viewer: viewer)
         var resources: [XMLElement] = []
         for text in texts {
-            guard let resource = try? MediaResource(text) else { throw Refusal.v1(.malformedAuthorizationRequest) }
+            guard let resource = try? MediaResource(text) else {
+                throw EndpointError.v1(.malformedAuthorizationRequest)
+            }
             let isAuthorized = try await decider.preauthorize(resource, at: call.now).v1Denial == nil
             resources.append(
                 XMLElement(
@@ -132,27 +134,27 @@ struct LegacyEndpoints: Sendable {
 
     // MARK: Who asks
 
-    private func requestor(_ call: Call) throws -> SandboxConfiguration.Requestor {
+    private func requestor(_ call: EndpointRequest) throws -> SandboxConfiguration.Requestor {
         guard let requestor = call.parameter("requestor_id").flatMap(core.configuration.requestor) else {
-            throw Refusal.v1(.invalidRequestor)
+            throw EndpointError.v1(.invalidRequestor)
         }
         return requestor
     }
 
     /// The viewer that an authentication token is of; nil where the login has ended since.
-    private func viewer(_ call: Call) async throws -> Viewer? {
+    private func viewer(_ call: EndpointRequest) async throws -> Viewer? {
         let requestor = try requestor(call)
         // Clients that have kept their tokens have no access token any more; one that is shown must be good.
         if call.bearer != nil { _ = try await core.caller(call, for: requestor) }
         guard let raw = call.parameter("authentication_token"),
             let token = LongLivedToken.Authentication(raw, trustedBy: core.keys.trust, at: call.now),
             token.requestor == requestor.id
-        else { throw Refusal.v1(.authenticationSessionMissing, 403) }
+        else { throw EndpointError.v1(.authenticationSessionMissing, 403) }
         if let provider = call.parameter("mso_id"), provider != token.provider {
-            throw Refusal.v1(.authenticationSessionIssuerMismatch)
+            throw EndpointError.v1(.authenticationSessionIssuerMismatch)
         }
         if let device = call.deviceName, Device(device).fingerprint != token.fingerprint {
-            throw Refusal.v1(.invalidDeviceID)
+            throw EndpointError.v1(.invalidDeviceID)
         }
         let profile = try await core.store.profile(
             fingerprint: token.fingerprint,

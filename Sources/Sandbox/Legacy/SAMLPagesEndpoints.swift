@@ -20,21 +20,23 @@ struct SAMLPagesEndpoints: Sendable {
         ]
     }
 
-    private func begin(_ call: Call) async throws -> Response {
+    private func begin(_ call: EndpointRequest) async throws -> Response {
         guard let requestor = call.parameter("requestor_id").flatMap(core.configuration.requestor) else {
-            throw Refusal.v1(.invalidRequestor)
+            throw EndpointError.v1(.invalidRequestor)
         }
         guard let provider = call.parameter("mso_id").flatMap({ core.configuration.provider($0, of: requestor) }) else {
-            throw Refusal.v1(.unknownIntegration)
+            throw EndpointError.v1(.unknownIntegration)
         }
         guard let code = call.parameter("reg_code"),
             var session = try await core.store.session(code, at: call.now), session.requestor == requestor.id,
             session.state == .open
-        else { throw Refusal.v1(.badRequest, message: "The registration code is missing, unknown, used or expired.") }
+        else {
+            throw EndpointError.v1(.badRequest, message: "The registration code is missing, unknown, used or expired.")
+        }
         try session.begin(provider)
         // Where the page would go in the end is not taken over: nothing here goes there.
         guard try await core.store.update(session) else {
-            throw Refusal.v1(.badRequest, message: "The registration code was used meanwhile.")
+            throw EndpointError.v1(.badRequest, message: "The registration code was used meanwhile.")
         }
         let ticket = try await core.store.issue(
             Ticket(purpose: .samlLogin, subject: session.code, target: nil, provider: provider.id),
@@ -47,7 +49,7 @@ struct SAMLPagesEndpoints: Sendable {
         ).response()
     }
 
-    private func form(_ call: Call) async throws -> Response {
+    private func form(_ call: EndpointRequest) async throws -> Response {
         let secret = call.form.first("SAMLRequest") ?? ""
         guard let ticket = try await core.store.ticket(secret, for: .samlLogin, at: call.now),
             let (session, provider) = try await session(ticket, call)
@@ -55,12 +57,12 @@ struct SAMLPagesEndpoints: Sendable {
         return page(session, provider, secret).response()
     }
 
-    private func submit(_ call: Call) async throws -> Response {
+    private func submit(_ call: EndpointRequest) async throws -> Response {
         let secret = call.form.first("ticket") ?? ""
         guard let ticket = try await core.store.take(secret, for: .samlLogin, at: call.now),
             let (session, provider) = try await session(ticket, call)
         else { return Self.stale }
-        guard let user = LoginDesk(core: core).user(call) else {
+        guard let user = LoginService(core: core).user(call) else {
             let next = try await core.store.issue(ticket, at: call.now)
             return page(session, provider, next, error: "User name or password is wrong. Try again.")
                 .response(status: .unauthorized)
@@ -76,12 +78,12 @@ struct SAMLPagesEndpoints: Sendable {
         ).response()
     }
 
-    private func finish(_ call: Call) async throws -> Response {
+    private func finish(_ call: EndpointRequest) async throws -> Response {
         let secret = call.form.first("SAMLResponse") ?? ""
         guard let ticket = try await core.store.take(secret, for: .samlResponse, at: call.now),
             let (session, provider) = try await session(ticket, call),
             let user = ticket.target.flatMap(core.configuration.user)?.user,
-            try await LoginDesk(core: core).finish(session, user, provider: provider, at: call.now)
+            try await LoginService(core: core).finish(session, user, provider: provider, at: call.now)
         else { return Self.stale }
         return LoginPages.done("You are logged in. Go back to your device.").response()
     }
@@ -104,7 +106,7 @@ struct SAMLPagesEndpoints: Sendable {
     /// The session of a ticket, which the form must name too.
     private func session(
         _ ticket: Ticket,
-        _ call: Call
+        _ call: EndpointRequest
     ) async throws -> (LoginSession, SandboxConfiguration.Provider)? {
         guard call.form.first("RelayState") == ticket.subject,
             let session = try await core.store.session(ticket.subject, at: call.now), session.state == .open,

@@ -22,51 +22,53 @@ struct LoginEndpoints: Sendable {
 
     // MARK: Into the login
 
-    private func authenticateV2(_ call: Call) async throws -> Response {
+    private func authenticateV2(_ call: EndpointRequest) async throws -> Response {
         guard let requestor = core.configuration.requestor(call.segment("provider")) else {
-            throw Refusal.v2(.invalidParameterServiceProvider)
+            throw EndpointError.v2(.invalidParameterServiceProvider)
         }
         guard let session = try await core.store.session(call.segment("code"), at: call.now),
             session.requestor == requestor.id
-        else { throw Refusal.v2(.invalidParameterCode) }
+        else { throw EndpointError.v2(.invalidParameterCode) }
         guard session.state == .open, let provider = session.provider, session.redirect != nil else {
-            throw Refusal.v2(.invalidAuthenticationSession)
+            throw EndpointError.v2(.invalidAuthenticationSession)
         }
         guard core.configuration.provider(provider, of: requestor) != nil else {
-            throw Refusal.v2(.invalidIntegration)
+            throw EndpointError.v2(.invalidIntegration)
         }
         return try await begin(session, call)
     }
 
-    private func authenticateV1(_ call: Call) async throws -> Response {
+    private func authenticateV1(_ call: EndpointRequest) async throws -> Response {
         guard let requestor = call.parameter("requestor_id", "requestor").flatMap(core.configuration.requestor) else {
-            throw Refusal.v1(.invalidRequestor)
+            throw EndpointError.v1(.invalidRequestor)
         }
         let named = call.parameter("mso_id", "mvpd")
         guard let provider = named.flatMap({ core.configuration.provider($0, of: requestor) }) else {
-            throw Refusal.v1(.unknownIntegration)
+            throw EndpointError.v1(.unknownIntegration)
         }
         guard let code = call.parameter("reg_code"),
             var session = try await core.store.session(code, at: call.now), session.requestor == requestor.id,
             session.state == .open
-        else { throw Refusal.v1(.badRequest, message: "The registration code is missing, unknown, used or expired.") }
+        else {
+            throw EndpointError.v1(.badRequest, message: "The registration code is missing, unknown, used or expired.")
+        }
         if let redirect = call.parameter("redirect_url") {
             let client = try await session.client.asyncFlatMap { try await core.store.client($0) }
             let registered = client?.redirectURIs ?? []
             guard let target = RedirectTarget.allowed(redirect, registered: registered, host: call.host) else {
-                throw Refusal.v1(.badRequest, message: StatusCode.invalidParameterRedirectURL.explanation)
+                throw EndpointError.v1(.badRequest, message: StatusCode.invalidParameterRedirectURL.explanation)
             }
             session.redirect = session.redirect ?? target
         }
         try session.begin(provider)
         session.domain = session.domain ?? call.parameter("domain_name").map { String($0.prefix(255)) }
         guard try await core.store.update(session) else {
-            throw Refusal.v1(.badRequest, message: "The registration code was used meanwhile.")
+            throw EndpointError.v1(.badRequest, message: "The registration code was used meanwhile.")
         }
         return try await begin(session, call)
     }
 
-    private func begin(_ session: LoginSession, _ call: Call) async throws -> Response {
+    private func begin(_ session: LoginSession, _ call: EndpointRequest) async throws -> Response {
         let ticket = Ticket(
             purpose: .login,
             subject: session.code,
@@ -79,7 +81,7 @@ struct LoginEndpoints: Sendable {
 
     // MARK: At the provider
 
-    private func form(_ call: Call) async throws -> Response {
+    private func form(_ call: EndpointRequest) async throws -> Response {
         let secret = call.query.first("ticket") ?? ""
         guard let ticket = try await core.store.ticket(secret, for: .login, at: call.now),
             let (_, provider) = try await session(of: ticket, at: call.now)
@@ -87,11 +89,11 @@ struct LoginEndpoints: Sendable {
         return page(provider, secret).response()
     }
 
-    private func submit(_ call: Call) async throws -> Response {
+    private func submit(_ call: EndpointRequest) async throws -> Response {
         guard let ticket = try await core.store.take(call.form.first("ticket") ?? "", for: .login, at: call.now),
             let (session, provider) = try await session(of: ticket, at: call.now)
         else { return Self.stale }
-        let desk = LoginDesk(core: core)
+        let desk = LoginService(core: core)
         guard let user = desk.user(call) else {
             // A new ticket for a new try: the old one is spent.
             let secret = try await core.store.issue(ticket, at: call.now)
@@ -105,7 +107,7 @@ struct LoginEndpoints: Sendable {
         return .redirect(to: target)
     }
 
-    private func cancel(_ call: Call) async throws -> Response {
+    private func cancel(_ call: EndpointRequest) async throws -> Response {
         guard let ticket = try await core.store.take(call.form.first("ticket") ?? "", for: .login, at: call.now),
             var (session, _) = try await session(of: ticket, at: call.now)
         else { return Self.stale }
@@ -142,7 +144,7 @@ struct LoginEndpoints: Sendable {
 
 extension LoginSession {
     /// Takes the provider that a browser names. One that is there stays: the code alone is on a screen for all to see.
-    mutating func begin(_ chosen: SandboxConfiguration.Provider) throws(Refusal) {
+    mutating func begin(_ chosen: SandboxConfiguration.Provider) throws(EndpointError) {
         guard provider == nil || provider == chosen.id else {
             throw .v1(.badRequest, message: "The registration code is for a login at another provider.")
         }

@@ -23,7 +23,7 @@ struct LogoutEndpoints: Sendable {
         _ provider: SandboxConfiguration.Provider,
         requestor: String,
         redirect: String,
-        _ call: Call
+        _ call: EndpointRequest
     ) async throws -> String {
         let ticket = Ticket(purpose: .logout, subject: provider.id, target: redirect)
         let secret = try await core.store.issue(ticket, at: call.now)
@@ -33,14 +33,14 @@ struct LogoutEndpoints: Sendable {
             """
     }
 
-    private func begin(_ call: Call) async throws -> Response {
+    private func begin(_ call: EndpointRequest) async throws -> Response {
         if let secret = call.query.first("ticket") {
             guard try await core.store.ticket(secret, for: .logout, at: call.now) != nil else { return Self.stale }
             return .redirect(to: "/sandbox/idp/logout?ticket=\(secret)")
         }
         let redirect = try call.parameter("redirect_url").map { url in
             guard let target = RedirectTarget.allowed(url, registered: [], host: call.host) else {
-                throw Refusal.v2(.invalidParameterRedirectURL)
+                throw EndpointError.v2(.invalidParameterRedirectURL)
             }
             return target
         }
@@ -54,7 +54,7 @@ struct LogoutEndpoints: Sendable {
         return .redirect(to: "/sandbox/idp/logout?ticket=\(secret)")
     }
 
-    private func finish(_ call: Call) async throws -> Response {
+    private func finish(_ call: EndpointRequest) async throws -> Response {
         guard let ticket = try await core.store.take(call.query.first("ticket") ?? "", for: .logout, at: call.now)
         else {
             return Self.stale

@@ -13,7 +13,7 @@ struct PartnerStatus: Sendable {
     private let expires: Timestamp?
 
     /// - Returns: Nil where the header is missing, or does not tell the permission.
-    init?(_ call: Call) {
+    init?(_ call: EndpointRequest) {
         guard case .some(.some(let members)) = call.object(inHeader: "AP-Partner-Framework-Status"),
             let permission = members.object("frameworkPermissionInfo")
         else { return nil }

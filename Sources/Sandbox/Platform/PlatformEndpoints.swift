@@ -29,12 +29,12 @@ struct PlatformEndpoints: Sendable {
     // MARK: On the platform
 
     /// Signs a viewer in, and returns what the platform would hand to an application: good once.
-    private func signIn(_ call: Call) async throws -> Response {
+    private func signIn(_ call: EndpointRequest) async throws -> Response {
         guard let provider = call.parameter("mvpd").flatMap(core.configuration.provider),
             provider.description.supportsPlatformSSO
-        else { throw Refusal(400, "mvpd must be one that the platform supports (enablePlatformServices).") }
-        guard let user = LoginDesk(core: core).user(call) else {
-            throw Refusal(401, "User name or password is wrong.")
+        else { throw EndpointError(400, "mvpd must be one that the platform supports (enablePlatformServices).") }
+        guard let user = LoginService(core: core).user(call) else {
+            throw EndpointError(401, "User name or password is wrong.")
         }
         let secret = try await core.store.issue(
             Ticket(purpose: .platform, subject: user.name, target: provider.id),
@@ -82,26 +82,26 @@ struct PlatformEndpoints: Sendable {
 
     // MARK: REST API v1
 
-    private func profileRequest(_ call: Call) async throws -> Response {
+    private func profileRequest(_ call: EndpointRequest) async throws -> Response {
         guard let requestor = core.configuration.requestor(call.segment("requestor")) else {
-            throw Refusal.v1(.invalidRequestor)
+            throw EndpointError.v1(.invalidRequestor)
         }
         _ = try await core.caller(call, for: requestor)
         guard let provider = core.configuration.provider(call.segment("mvpd"), of: requestor),
             provider.description.supportsPlatformSSO
-        else { throw Refusal.v1(.unknownIntegration) }
+        else { throw EndpointError.v1(.unknownIntegration) }
         return .xml(try request(requestor))
     }
 
-    private func exchangeV1(_ call: Call) async throws -> Response {
+    private func exchangeV1(_ call: EndpointRequest) async throws -> Response {
         let caller = try await V1Caller(call, core)
         guard let (user, provider) = try await take(call.parameter("SAMLResponse"), at: call.now) else {
-            throw Refusal.v1(.badRequest, message: StatusCode.invalidParameterSAMLResponse.explanation)
+            throw EndpointError.v1(.badRequest, message: StatusCode.invalidParameterSAMLResponse.explanation)
         }
         guard core.configuration.provider(provider.id, of: caller.requestor) != nil else {
-            throw Refusal.v1(.unknownIntegration)
+            throw EndpointError.v1(.unknownIntegration)
         }
-        try await LoginDesk(core: core).authenticate(
+        try await LoginService(core: core).authenticate(
             user,
             on: caller.device,
             requestor: caller.requestor.id,
@@ -115,9 +115,9 @@ struct PlatformEndpoints: Sendable {
     // MARK: REST API v2
 
     /// Begins single sign-on, or falls back to a login of the usual kind where that cannot be.
-    private func sessionV2(_ call: Call) async throws -> Response {
+    private func sessionV2(_ call: EndpointRequest) async throws -> Response {
         let caller = try await V2Caller(call, core)
-        guard call.segment("partner") == Self.partner else { throw Refusal.v2(.invalidParameterPartner) }
+        guard call.segment("partner") == Self.partner else { throw EndpointError.v2(.invalidParameterPartner) }
         var reason = "pfs_fallback"
         if let status = PartnerStatus(call), status.fault(at: call.now) == nil,
             let id = status.provider
@@ -151,21 +151,21 @@ struct PlatformEndpoints: Sendable {
         return try await V2SessionEndpoints(core: core).begin(call, reason: reason)
     }
 
-    private func exchangeV2(_ call: Call) async throws -> Response {
+    private func exchangeV2(_ call: EndpointRequest) async throws -> Response {
         let caller = try await V2Caller(call, core)
-        guard call.segment("partner") == Self.partner else { throw Refusal.v2(.invalidParameterPartner) }
+        guard call.segment("partner") == Self.partner else { throw EndpointError.v2(.invalidParameterPartner) }
         guard let status = PartnerStatus(call) else {
-            throw Refusal.v2(.invalidHeaderPermissionAccessNotPresent)
+            throw EndpointError.v2(.invalidHeaderPermissionAccessNotPresent)
         }
-        if let fault = status.fault(at: call.now) { throw Refusal.v2(fault) }
+        if let fault = status.fault(at: call.now) { throw EndpointError.v2(fault) }
         guard let (user, provider) = try await take(call.parameter("SAMLResponse"), at: call.now) else {
-            throw Refusal.v2(.invalidParameterSAMLResponse)
+            throw EndpointError.v2(.invalidParameterSAMLResponse)
         }
         guard provider.description.platformMappingID == status.provider else {
-            throw Refusal.v2(.invalidHeaderProviderIDMismatch)
+            throw EndpointError.v2(.invalidHeaderProviderIDMismatch)
         }
         _ = try caller.provider(provider.id, core)
-        let profile = try await LoginDesk(core: core).authenticate(
+        let profile = try await LoginService(core: core).authenticate(
             user,
             on: caller.device,
             requestor: caller.requestor.id,

@@ -7,19 +7,19 @@ internal import MediaTokens
 extension SandboxCore {
     /// The application that asks, as its access token says, for a requestor in REST API v2.
     ///
-    /// - Throws: ``Refusal`` where it may not.
-    func caller(_ call: Call, for requestor: SandboxConfiguration.Requestor) async throws -> Client {
+    /// - Throws: ``EndpointError`` where it may not.
+    func caller(_ call: EndpointRequest, for requestor: SandboxConfiguration.Requestor) async throws -> Client {
         guard let token = call.bearer, let client = try await store.client(withAccessToken: token, at: call.now) else {
-            if call.dialect == .v2 { throw Refusal.v2(.invalidAccessTokenClientApplication) }
-            throw Refusal(
+            if call.dialect == .v2 { throw EndpointError.v2(.invalidAccessTokenClientApplication) }
+            throw EndpointError(
                 401,
                 "Unauthorized: the access token is missing, unknown or expired.",
                 action: .applicationRegistration
             )
         }
         guard isBound(client, to: requestor) else {
-            if call.dialect == .v2 { throw Refusal.v2(.invalidAccessTokenServiceProvider) }
-            throw Refusal(
+            if call.dialect == .v2 { throw EndpointError.v2(.invalidAccessTokenServiceProvider) }
+            throw EndpointError(
                 401,
                 "Unauthorized: the access token is for another requestor.",
                 action: .applicationRegistration

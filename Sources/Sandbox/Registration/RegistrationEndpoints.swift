@@ -23,7 +23,7 @@ struct RegistrationEndpoints: Sendable {
         ]
     }
 
-    private func register(_ call: Call) async throws -> Response {
+    private func register(_ call: EndpointRequest) async throws -> Response {
         guard
             case .object(let members)? = try? JSONReader.read(
                 call.body.span,
@@ -68,7 +68,7 @@ struct RegistrationEndpoints: Sendable {
         return try .json(registration, status: .created)
     }
 
-    private func token(_ call: Call) async throws -> Response {
+    private func token(_ call: EndpointRequest) async throws -> Response {
         guard let kind = call.parameter("grant_type") else { throw RegistrationError.invalidRequest }
         guard kind == "client_credentials" else { throw RegistrationError.unsupportedGrantType }
         guard let id = call.parameter("client_id"), let secret = call.parameter("client_secret") else {

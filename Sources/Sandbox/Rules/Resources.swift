@@ -8,8 +8,8 @@ internal import StrictJSON
 struct DecisionRequest: Sendable {
     let resources: [String]
 
-    /// - Throws: ``Refusal`` where there are none.
-    init(_ call: Call) throws(Refusal) {
+    /// - Throws: ``EndpointError`` where there are none.
+    init(_ call: EndpointRequest) throws(EndpointError) {
         guard
             case .object(let members)? = try? JSONReader.read(
                 call.body.span,
@@ -26,7 +26,7 @@ struct DecisionRequest: Sendable {
     }
 }
 
-extension Call {
+extension EndpointRequest {
     /// The resources that a request of REST API v1 asks about: apart with commas, or several parameters. A fragment whose
     /// commas are encoded, as everything is, is one resource.
     var resourceList: [String] {

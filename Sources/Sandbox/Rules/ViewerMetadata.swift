@@ -12,7 +12,7 @@ struct ViewerMetadata: Sendable {
     /// The names of what only the programmer can read.
     let encrypted: [String]
 
-    /// - Throws: ``Refusal`` where something cannot be encrypted.
+    /// - Throws: ``EndpointError`` where something cannot be encrypted.
     init(_ viewer: Viewer) throws {
         var values: [String: MetadataValue] = ["userID": .text(viewer.guid)]
         if let (user, household) = viewer.person {
@@ -30,7 +30,7 @@ struct ViewerMetadata: Sendable {
             for name in encryption.keys {
                 guard let value = values[name] else { continue }
                 guard let text = try Self.encrypt(value, for: encryption.certificate) else {
-                    throw Refusal.v2(.invalidConfigurationUserMetadataCertificate)
+                    throw EndpointError.v2(.invalidConfigurationUserMetadataCertificate)
                 }
                 values[name] = .text(text)
                 encrypted.append(name)

@@ -20,33 +20,33 @@ struct RegistrationCodeEndpoints: Sendable {
         ]
     }
 
-    private func requestor(_ call: Call) async throws -> (SandboxConfiguration.Requestor, Client) {
+    private func requestor(_ call: EndpointRequest) async throws -> (SandboxConfiguration.Requestor, Client) {
         guard let requestor = core.configuration.requestor(call.segment("requestor")) else {
-            throw Refusal.v1(.invalidRequestor)
+            throw EndpointError.v1(.invalidRequestor)
         }
         return (requestor, try await core.caller(call, for: requestor))
     }
 
-    private func create(_ call: Call) async throws -> Response {
+    private func create(_ call: EndpointRequest) async throws -> Response {
         let (requestor, client) = try await requestor(call)
         guard let device = call.deviceName else {
-            if call.namesDevice { throw Refusal.v1(.invalidDeviceID) }
-            throw Refusal(400, "Required 'deviceId' is not present")
+            if call.namesDevice { throw EndpointError.v1(.invalidDeviceID) }
+            throw EndpointError(400, "Required 'deviceId' is not present")
         }
         let provider = call.parameter("mvpd", "mso_id")
         if let provider, core.configuration.provider(provider, of: requestor) == nil {
-            throw Refusal.v1(.unknownIntegration)
+            throw EndpointError.v1(.unknownIntegration)
         }
         var lifetime: Int64 = 1800
         if let text = call.parameter("ttl") {
             guard let seconds = Int64(text), 1...36_000 ~= seconds else {
-                throw Refusal(400, "'ttl' must be from 1 to 36000 seconds")
+                throw EndpointError(400, "'ttl' must be from 1 to 36000 seconds")
             }
             lifetime = seconds
         }
         let redirect = try call.parameter("redirect_url").map { url in
             guard let target = RedirectTarget.allowed(url, registered: client.redirectURIs, host: call.host) else {
-                throw Refusal(400, "'redirect_url' is not one that this application may be sent to")
+                throw EndpointError(400, "'redirect_url' is not one that this application may be sent to")
             }
             return target
         }
@@ -65,25 +65,25 @@ struct RegistrationCodeEndpoints: Sendable {
         return try answer(session, call, device: device, status: .created, prefersJSON: true)
     }
 
-    private func show(_ call: Call) async throws -> Response {
+    private func show(_ call: EndpointRequest) async throws -> Response {
         let (requestor, _) = try await requestor(call)
         guard let session = try await core.store.session(call.segment("code"), at: call.now),
             session.requestor == requestor.id
-        else { throw Refusal(404, "Not found") }
+        else { throw EndpointError(404, "Not found") }
         return try answer(session, call, device: nil, status: .ok, prefersJSON: false)
     }
 
-    private func remove(_ call: Call) async throws -> Response {
+    private func remove(_ call: EndpointRequest) async throws -> Response {
         let (requestor, _) = try await requestor(call)
         guard try await core.store.removeSession(call.segment("code"), of: requestor.id) else {
-            throw Refusal(404, "Not found")
+            throw EndpointError(404, "Not found")
         }
         return .empty(.noContent)
     }
 
     private func answer(
         _ session: LoginSession,
-        _ call: Call,
+        _ call: EndpointRequest,
         device: String?,
         status: HTTPResponse.Status,
         prefersJSON: Bool

@@ -24,42 +24,42 @@ struct V1AuthenticationEndpoints: Sendable {
         ]
     }
 
-    private func configuration(_ call: Call) async throws -> Response {
+    private func configuration(_ call: EndpointRequest) async throws -> Response {
         var id = call.segment("requestor")
         var wantsJSON = call.wantsJSON(default: false)
         for (suffix, isJSON) in [(".json", true), (".xml", false)] where id.hasSuffix(suffix) {
             id = String(id.dropLast(suffix.count))
             wantsJSON = isJSON
         }
-        guard let requestor = core.configuration.requestor(id) else { throw Refusal.v1(.invalidRequestor, 404) }
+        guard let requestor = core.configuration.requestor(id) else { throw EndpointError.v1(.invalidRequestor, 404) }
         let description = core.configuration.description(of: requestor)
         return wantsJSON ? try .json(description) : .xml(try description.xml)
     }
 
-    private func check(_ call: Call) async throws -> Response {
+    private func check(_ call: EndpointRequest) async throws -> Response {
         let caller = try await V1Caller(call, core)
         _ = try await caller.viewer(call, core, missing: 403, expired: 403)
         return .empty(.ok)
     }
 
     /// For a second screen: whether the login that a code was for is done.
-    private func checkByCode(_ call: Call) async throws -> Response {
+    private func checkByCode(_ call: EndpointRequest) async throws -> Response {
         guard let requestor = call.parameter("requestor", "requestor_id").flatMap(core.configuration.requestor) else {
-            throw Refusal.v1(.invalidRequestor)
+            throw EndpointError.v1(.invalidRequestor)
         }
         _ = try await core.caller(call, for: requestor)
         guard let session = try await core.store.session(call.segment("code"), at: call.now),
             session.requestor == requestor.id
-        else { throw Refusal.v1(.authenticationSessionMissing, 404) }
+        else { throw EndpointError.v1(.authenticationSessionMissing, 404) }
         guard session.state == .done,
             let profile = try await core.profiles(of: session.device, requestor: requestor, at: call.now)
                 .first(where: { $0.provider == session.provider })
-        else { throw Refusal.v1(.authenticationSessionMissing, 403) }
-        guard !profile.isExpired(at: call.now) else { throw Refusal.v1(.authenticationSessionExpired, 403) }
+        else { throw EndpointError.v1(.authenticationSessionMissing, 403) }
+        guard !profile.isExpired(at: call.now) else { throw EndpointError.v1(.authenticationSessionExpired, 403) }
         return .empty(.ok)
     }
 
-    private func authentication(_ call: Call) async throws -> Response {
+    private func authentication(_ call: EndpointRequest) async throws -> Response {
         let viewer = try await V1Caller(call, core).viewer(call, core, missing: 404, expired: 410)
         let answer = Authentication(
             requestor: viewer.requestor.id,
@@ -70,7 +70,7 @@ struct V1AuthenticationEndpoints: Sendable {
         return call.wantsJSON(default: true) ? try .json(answer) : .xml(try answer.xml)
     }
 
-    private func userMetadata(_ call: Call) async throws -> Response {
+    private func userMetadata(_ call: EndpointRequest) async throws -> Response {
         let viewer = try await V1Caller(call, core).viewer(call, core, missing: 412, expired: 410)
         let metadata = try ViewerMetadata(viewer)
         return try .json(
@@ -79,11 +79,11 @@ struct V1AuthenticationEndpoints: Sendable {
     }
 
     /// Ends the logins of a device, with all requestors where none is named.
-    private func logout(_ call: Call) async throws -> Response {
+    private func logout(_ call: EndpointRequest) async throws -> Response {
         let named = call.parameter("requestor", "requestor_id")
         let requestors = core.configuration.requestors.filter { named == nil || $0.id == named }
-        guard !requestors.isEmpty else { throw Refusal.v1(.invalidRequestor) }
-        guard let device = call.deviceName else { throw Refusal.v1(.invalidDeviceID) }
+        guard !requestors.isEmpty else { throw EndpointError.v1(.invalidRequestor) }
+        guard let device = call.deviceName else { throw EndpointError.v1(.invalidDeviceID) }
         var refusal: (any Error)?
         var isDone = false
         for requestor in requestors {
@@ -99,19 +99,19 @@ struct V1AuthenticationEndpoints: Sendable {
     }
 
     /// Temporary access, which needs no login.
-    private func freePreview(_ call: Call) async throws -> Response {
+    private func freePreview(_ call: EndpointRequest) async throws -> Response {
         let caller = try await V1Caller(call, core)
         let named = call.parameter("mso_id", "mvpd")
         guard let provider = named.flatMap({ core.configuration.provider($0, of: caller.requestor) }),
             let access = provider.temporaryAccess
-        else { throw Refusal.v1(.unknownIntegration) }
+        else { throw EndpointError.v1(.unknownIntegration) }
         guard let identity = caller.temporaryIdentity(access, call) else {
-            throw Refusal.v1(.badRequest, message: "Missing required parameter : generic_data")
+            throw EndpointError.v1(.badRequest, message: "Missing required parameter : generic_data")
         }
         let use = try await core.store.temporaryUse(identity, requestor: caller.requestor.id, provider: provider.id)
         let start = use?.started ?? call.now
         guard call.now < start.advanced(byMilliseconds: access.duration) else {
-            throw Refusal.v1(
+            throw EndpointError.v1(
                 .authorizationDeniedByMVPD,
                 details: StatusCode.temporaryAccessDurationLimitExceeded.explanation
             )
@@ -133,7 +133,10 @@ struct V1AuthenticationEndpoints: Sendable {
 
 extension V1Caller {
     /// What temporary access goes by: the device, or what the application says of the viewer, as it is or in Base64.
-    fileprivate func temporaryIdentity(_ access: SandboxConfiguration.TemporaryAccess, _ call: Call) -> String? {
+    fileprivate func temporaryIdentity(
+        _ access: SandboxConfiguration.TemporaryAccess,
+        _ call: EndpointRequest
+    ) -> String? {
         guard access.isPromotional else { return device.name }
         guard let data = call.parameter("generic_data") else { return nil }
         return SHA256.digest(Base64.decode([UInt8](data.utf8)) ?? [UInt8](data.utf8)).hexadecimal

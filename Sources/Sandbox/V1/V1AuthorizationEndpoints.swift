@@ -22,24 +22,26 @@ struct V1AuthorizationEndpoints: Sendable {
         ]
     }
 
-    private func preauthorize(_ call: Call) async throws -> Response {
+    private func preauthorize(_ call: EndpointRequest) async throws -> Response {
         let caller = try await V1Caller(call, core)
         let texts = call.resourceList
-        guard !texts.isEmpty else { throw Refusal.v1(.missingResource) }
+        guard !texts.isEmpty else { throw EndpointError.v1(.missingResource) }
         guard texts.count <= caller.requestor.maximumPreauthorizedResources else {
-            throw Refusal.v1(.tooManyResources)
+            throw EndpointError.v1(.tooManyResources)
         }
         let viewer: Viewer
         switch try await caller.state(call, core) {
         case .authenticated(let known): viewer = known
-        case .expired: throw Refusal.v1(.preauthorizationAuthenticationSessionExpired)
-        case .missing: throw Refusal.v1(.preauthorizationAuthenticationSessionMissing)
-        case .unknown: throw Refusal.v1(.identityNotRecognizedByMVPD)
+        case .expired: throw EndpointError.v1(.preauthorizationAuthenticationSessionExpired)
+        case .missing: throw EndpointError.v1(.preauthorizationAuthenticationSessionMissing)
+        case .unknown: throw EndpointError.v1(.identityNotRecognizedByMVPD)
         }
-        let decider = Decider(core: core, viewer: viewer)
+        let decider = AuthorizationRules(core: core, viewer: viewer)
         var decisions: [PreauthorizeResponse.Decision] = []
         for text in texts {
-            guard let resource = try? MediaResource(text) else { throw Refusal.v1(.malformedAuthorizationRequest) }
+            guard let resource = try? MediaResource(text) else {
+                throw EndpointError.v1(.malformedAuthorizationRequest)
+            }
             let denial = try await decider.preauthorize(resource, at: call.now).v1Denial
             decisions.append(
                 PreauthorizeResponse.Decision(
@@ -55,14 +57,14 @@ struct V1AuthorizationEndpoints: Sendable {
         )
     }
 
-    private func authorize(_ call: Call) async throws -> Response {
+    private func authorize(_ call: EndpointRequest) async throws -> Response {
         let viewer = try await V1Caller(call, core).viewer(call, core, missing: 412, expired: 412)
-        guard let text = call.parameter("resource", "resource_id") else { throw Refusal.v1(.missingResource) }
-        guard let resource = try? MediaResource(text) else { throw Refusal.v1(.malformedAuthorizationRequest) }
-        try MediaTokenDesk(core: core).check(viewer, resource: text, at: call.now)
-        let verdict = try await Decider(core: core, viewer: viewer).authorize(resource, at: call.now)
+        guard let text = call.parameter("resource", "resource_id") else { throw EndpointError.v1(.missingResource) }
+        guard let resource = try? MediaResource(text) else { throw EndpointError.v1(.malformedAuthorizationRequest) }
+        try MediaTokenIssuer(core: core).check(viewer, resource: text, at: call.now)
+        let verdict = try await AuthorizationRules(core: core, viewer: viewer).authorize(resource, at: call.now)
         guard case .permit(let source, let expires) = verdict else {
-            var refusal = Refusal.v1(.authorizationDeniedByMVPD)
+            var refusal = EndpointError.v1(.authorizationDeniedByMVPD)
             refusal.status = verdict.v1Denial ?? refusal.status
             throw refusal
         }
@@ -71,14 +73,14 @@ struct V1AuthorizationEndpoints: Sendable {
         return try answer(authorization, viewer, call)
     }
 
-    private func authorization(_ call: Call) async throws -> Response {
+    private func authorization(_ call: EndpointRequest) async throws -> Response {
         let (viewer, authorization) = try await stored(call, missing: 404, expired: 410)
         return try answer(authorization, viewer, call)
     }
 
-    private func mediaToken(_ call: Call) async throws -> Response {
+    private func mediaToken(_ call: EndpointRequest) async throws -> Response {
         let (viewer, authorization) = try await stored(call, missing: 403, expired: 403)
-        let handedOut = try MediaTokenDesk(core: core).issue(viewer, resource: authorization.resource, at: call.now)
+        let handedOut = try MediaTokenIssuer(core: core).issue(viewer, resource: authorization.resource, at: call.now)
         let answer = HandedOutToken(
             requestor: viewer.requestor.id,
             mvpd: viewer.provider.id,
@@ -92,22 +94,32 @@ struct V1AuthorizationEndpoints: Sendable {
 
     /// The authorization that was given before.
     ///
-    /// - Throws: ``Refusal`` with these statuses of HTTP where there is none.
-    private func stored(_ call: Call, missing: Int, expired: Int) async throws -> (Viewer, StoredAuthorization) {
+    /// - Throws: ``EndpointError`` with these statuses of HTTP where there is none.
+    private func stored(
+        _ call: EndpointRequest,
+        missing: Int,
+        expired: Int
+    ) async throws -> (Viewer, StoredAuthorization) {
         let viewer = try await V1Caller(call, core).viewer(call, core, missing: 412, expired: 412)
-        guard let text = call.parameter("resource", "resource_id") else { throw Refusal.v1(.missingResource, 412) }
+        guard let text = call.parameter("resource", "resource_id") else {
+            throw EndpointError.v1(.missingResource, 412)
+        }
         guard let authorization = try await core.store.authorization(of: viewer.profile, resource: text) else {
-            throw Refusal.v1(.authorizationNotFound, missing)
+            throw EndpointError.v1(.authorizationNotFound, missing)
         }
         guard authorization.expires > call.now else {
-            var refusal = Refusal.v1(.authorizationExpired)
+            var refusal = EndpointError.v1(.authorizationExpired)
             refusal.httpStatus = expired
             throw refusal
         }
         return (viewer, authorization)
     }
 
-    private func answer(_ authorization: StoredAuthorization, _ viewer: Viewer, _ call: Call) throws -> Response {
+    private func answer(
+        _ authorization: StoredAuthorization,
+        _ viewer: Viewer,
+        _ call: EndpointRequest
+    ) throws -> Response {
         let answer = Authorization(
             requestor: authorization.requestor,
             mvpd: authorization.provider,

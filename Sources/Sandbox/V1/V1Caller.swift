@@ -10,22 +10,24 @@ struct V1Caller: Sendable {
     let requestor: SandboxConfiguration.Requestor
     let device: Device
 
-    /// - Throws: ``Refusal`` where something is missing or malformed.
-    init(_ call: Call, _ core: SandboxCore) async throws {
+    /// - Throws: ``EndpointError`` where something is missing or malformed.
+    init(_ call: EndpointRequest, _ core: SandboxCore) async throws {
         guard let requestor = call.parameter("requestor", "requestor_id").flatMap(core.configuration.requestor) else {
-            throw Refusal.v1(.invalidRequestor)
+            throw EndpointError.v1(.invalidRequestor)
         }
         self.requestor = requestor
         _ = try await core.caller(call, for: requestor)
         guard let name = call.deviceName else {
-            guard call.dialect == .v1Preauthorization, !call.namesDevice else { throw Refusal.v1(.invalidDeviceID) }
-            throw Refusal.v1(.badRequest, message: "Missing required parameter : deviceId", details: "")
+            guard call.dialect == .v1Preauthorization, !call.namesDevice else {
+                throw EndpointError.v1(.invalidDeviceID)
+            }
+            throw EndpointError.v1(.badRequest, message: "Missing required parameter : deviceId", details: "")
         }
         device = Device(name)
         try Self.checkDeviceInfo(call)
     }
 
-    private static func checkDeviceInfo(_ call: Call) throws(Refusal) {
+    private static func checkDeviceInfo(_ call: EndpointRequest) throws(EndpointError) {
         if case .some(nil) = call.object(inHeader: "X-Device-Info") { throw .v1(.invalidDeviceInfo) }
         guard let text = call.parameter("device_info") else { return }
         guard let bytes = Base64.decode([UInt8](text.utf8)),
@@ -45,13 +47,13 @@ struct V1Caller: Sendable {
     /// Who uses the device: with the provider that the request names, or by the login that was asked for last. One that has
     /// expired is only told of where no other holds.
     ///
-    /// - Throws: ``Refusal`` where the request names another provider.
-    func state(_ call: Call, _ core: SandboxCore) async throws -> State {
+    /// - Throws: ``EndpointError`` where the request names another provider.
+    func state(_ call: EndpointRequest, _ core: SandboxCore) async throws -> State {
         let profiles = try await core.profiles(of: device, requestor: requestor, at: call.now)
         let valid = profiles.filter { !$0.isExpired(at: call.now) }
         let named = call.parameter("mso_id", "mvpd")
         if let named, core.configuration.provider(named, of: requestor) == nil {
-            throw Refusal.v1(.unknownIntegration)
+            throw EndpointError.v1(.unknownIntegration)
         }
         let profile = named.map { named in valid.first { $0.provider == named } } ?? valid.first
         if let id = named ?? profile?.provider ?? profiles.first?.provider,
@@ -59,18 +61,18 @@ struct V1Caller: Sendable {
         {
             return .authenticated(degraded)
         }
-        if profile == nil, !valid.isEmpty { throw Refusal.v1(.authenticationSessionIssuerMismatch) }
+        if profile == nil, !valid.isEmpty { throw EndpointError.v1(.authenticationSessionIssuerMismatch) }
         guard let profile else {
             return profiles.contains { named == nil || $0.provider == named } ? .expired : .missing
         }
         guard core.configuration.provider(profile.provider, of: requestor) != nil else {
-            throw Refusal.v1(.unknownIntegration)
+            throw EndpointError.v1(.unknownIntegration)
         }
         return core.viewer(profile).map { .authenticated($0) } ?? .unknown
     }
 
     /// Everybody, under a rule of degradation that lets everybody in.
-    private func degraded(_ id: String, _ call: Call, _ core: SandboxCore) -> Viewer? {
+    private func degraded(_ id: String, _ call: EndpointRequest, _ core: SandboxCore) -> Viewer? {
         guard let provider = core.configuration.provider(id, of: requestor),
             core.degradation(requestor, provider) == .authNAll
         else { return nil }
@@ -88,13 +90,13 @@ struct V1Caller: Sendable {
 
     /// Who uses the device.
     ///
-    /// - Throws: ``Refusal`` with these statuses of HTTP where nobody is authenticated.
-    func viewer(_ call: Call, _ core: SandboxCore, missing: Int, expired: Int) async throws -> Viewer {
+    /// - Throws: ``EndpointError`` with these statuses of HTTP where nobody is authenticated.
+    func viewer(_ call: EndpointRequest, _ core: SandboxCore, missing: Int, expired: Int) async throws -> Viewer {
         switch try await state(call, core) {
         case .authenticated(let viewer): return viewer
-        case .expired: throw Refusal.v1(.authenticationSessionExpired, expired)
-        case .missing: throw Refusal.v1(.authenticationSessionMissing, missing)
-        case .unknown: throw Refusal.v1(.identityNotRecognizedByMVPD)
+        case .expired: throw EndpointError.v1(.authenticationSessionExpired, expired)
+        case .missing: throw EndpointError.v1(.authenticationSessionMissing, missing)
+        case .unknown: throw EndpointError.v1(.identityNotRecognizedByMVPD)
         }
     }
 }
@@ -111,7 +113,7 @@ extension StatusCode {
     }
 }
 
-extension Decider.Verdict {
+extension AuthorizationRules.Verdict {
     /// Why not, in the words of REST API v1; nil where it is a yes.
     var v1Denial: Status? {
         guard case .deny(_, let code, let details) = self else { return nil }

@@ -10,35 +10,35 @@ struct V2Caller: Sendable {
     let client: Client
     let device: Device
 
-    /// - Throws: ``Refusal`` where something is missing or malformed.
-    init(_ call: Call, _ core: SandboxCore) async throws {
+    /// - Throws: ``EndpointError`` where something is missing or malformed.
+    init(_ call: EndpointRequest, _ core: SandboxCore) async throws {
         guard let requestor = core.configuration.requestor(call.segment("provider")) else {
-            throw Refusal.v2(.invalidParameterServiceProvider)
+            throw EndpointError.v2(.invalidParameterServiceProvider)
         }
         self.requestor = requestor
         client = try await core.caller(call, for: requestor)
-        if case .some(nil) = call.object(inHeader: "X-Device-Info") { throw Refusal.v2(.invalidHeaderDeviceInfo) }
+        if case .some(nil) = call.object(inHeader: "X-Device-Info") { throw EndpointError.v2(.invalidHeaderDeviceInfo) }
         guard let device = Device(v2: call.header("AP-Device-Identifier")) else {
-            throw Refusal.v2(.invalidHeaderDeviceIdentifier)
+            throw EndpointError.v2(.invalidHeaderDeviceIdentifier)
         }
         self.device = device
     }
 
     /// The provider that the path names.
-    func provider(_ call: Call, _ core: SandboxCore) throws -> SandboxConfiguration.Provider {
+    func provider(_ call: EndpointRequest, _ core: SandboxCore) throws -> SandboxConfiguration.Provider {
         try provider(call.segment("mvpd"), core)
     }
 
     func provider(_ id: String, _ core: SandboxCore) throws -> SandboxConfiguration.Provider {
-        guard let provider = core.configuration.provider(id) else { throw Refusal.v2(.invalidParameterMVPD) }
+        guard let provider = core.configuration.provider(id) else { throw EndpointError.v2(.invalidParameterMVPD) }
         guard core.configuration.provider(id, of: requestor) != nil else {
-            throw Refusal.v2(.invalidIntegration)
+            throw EndpointError.v2(.invalidIntegration)
         }
         return provider
     }
 
     /// What temporary access goes by; nil where the provider wants to be told, and is not.
-    func temporaryIdentity(_ access: SandboxConfiguration.TemporaryAccess, _ call: Call) -> String? {
+    func temporaryIdentity(_ access: SandboxConfiguration.TemporaryAccess, _ call: EndpointRequest) -> String? {
         guard access.isPromotional else { return device.name }
         guard case .some(.some) = call.object(inHeader: "AP-TempPass-Identity"),
             let text = call.header("AP-TempPass-Identity"), let bytes = Base64.decode([UInt8](text.utf8))

@@ -22,16 +22,16 @@ struct V2DecisionEndpoints: Sendable {
         ]
     }
 
-    private func decide(_ call: Call, isPreauthorization: Bool) async throws -> Response {
+    private func decide(_ call: EndpointRequest, isPreauthorization: Bool) async throws -> Response {
         let caller = try await V2Caller(call, core)
         let provider = try caller.provider(call, core)
         let texts = try DecisionRequest(call).resources
         guard texts.count <= (isPreauthorization ? caller.requestor.maximumPreauthorizedResources : 1) else {
-            throw Refusal.v2(.tooManyResources)
+            throw EndpointError.v2(.tooManyResources)
         }
         var resources: [MediaResource] = []
         for text in texts {
-            guard let resource = try? MediaResource(text) else { throw Refusal.v2(.invalidParameterResources) }
+            guard let resource = try? MediaResource(text) else { throw EndpointError.v2(.invalidParameterResources) }
             resources.append(resource)
         }
         let viewer = try await viewer(caller, provider, call)
@@ -59,19 +59,19 @@ struct V2DecisionEndpoints: Sendable {
         _ decision: inout AuthorizationDecision,
         _ viewer: Viewer,
         _ resource: MediaResource,
-        _ call: Call,
+        _ call: EndpointRequest,
         isPreauthorization: Bool
     ) async throws {
-        let decider = Decider(core: core, viewer: viewer)
+        let decider = AuthorizationRules(core: core, viewer: viewer)
         // Made before the viewer is charged for it: there may be none.
-        var handedOut: MediaTokenDesk.HandedOut?
-        let verdict: Decider.Verdict
+        var handedOut: MediaTokenIssuer.HandedOut?
+        let verdict: AuthorizationRules.Verdict
         if isPreauthorization {
             verdict = try await decider.preauthorize(resource, at: call.now)
         } else {
             do {
-                handedOut = try MediaTokenDesk(core: core).issue(viewer, resource: resource.text, at: call.now)
-            } catch IssueError.tooLarge { throw Refusal.v2(.invalidParameterResources) }
+                handedOut = try MediaTokenIssuer(core: core).issue(viewer, resource: resource.text, at: call.now)
+            } catch IssueError.tooLarge { throw EndpointError.v2(.invalidParameterResources) }
             verdict = try await decider.authorize(resource, at: call.now)
         }
         switch verdict {
@@ -99,7 +99,7 @@ struct V2DecisionEndpoints: Sendable {
     }
 
     /// Who asks, or why nobody is known to.
-    private enum Asker {
+    private enum Requester {
         case known(Viewer, source: AuthorizationDecision.Source)
         case nobody(source: AuthorizationDecision.Source, StatusCode)
 
@@ -113,8 +113,8 @@ struct V2DecisionEndpoints: Sendable {
     private func viewer(
         _ caller: V2Caller,
         _ provider: SandboxConfiguration.Provider,
-        _ call: Call
-    ) async throws -> Asker {
+        _ call: EndpointRequest
+    ) async throws -> Requester {
         if let access = provider.temporaryAccess {
             guard let identity = caller.temporaryIdentity(access, call) else {
                 return .nobody(source: .tempPass, .invalidHeaderIdentityForTemporaryAccess)
@@ -139,8 +139,8 @@ struct V2DecisionEndpoints: Sendable {
         _ kind: Profile.Kind,
         _ source: AuthorizationDecision.Source,
         _ identity: String,
-        _ call: Call
-    ) -> Asker {
+        _ call: EndpointRequest
+    ) -> Requester {
         let profile = core.profileWithoutLogin(
             caller.device,
             caller.requestor,

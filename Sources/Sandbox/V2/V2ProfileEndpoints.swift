@@ -21,13 +21,13 @@ struct V2ProfileEndpoints: Sendable {
         ]
     }
 
-    private func list(_ call: Call) async throws -> Response {
+    private func list(_ call: EndpointRequest) async throws -> Response {
         let caller = try await V2Caller(call, core)
         let stored = try await core.profiles(of: caller.device, requestor: caller.requestor, at: call.now)
         return try .json(profiles(stored, at: call.now))
     }
 
-    private func one(_ call: Call) async throws -> Response {
+    private func one(_ call: EndpointRequest) async throws -> Response {
         let caller = try await V2Caller(call, core)
         let provider = try caller.provider(call, core)
         if let profile = try await withoutLogin(caller, provider, call) {
@@ -38,11 +38,11 @@ struct V2ProfileEndpoints: Sendable {
     }
 
     /// The profile that a session has led to: for the device that began it, and for the screen that went on.
-    private func byCode(_ call: Call) async throws -> Response {
+    private func byCode(_ call: EndpointRequest) async throws -> Response {
         let caller = try await V2Caller(call, core)
         guard let session = try await core.store.session(call.segment("code"), at: call.now),
             session.requestor == caller.requestor.id
-        else { throw Refusal.v2(.invalidParameterCode) }
+        else { throw EndpointError.v2(.invalidParameterCode) }
         guard session.state == .done, let provider = session.provider else { return try .json(Profiles()) }
         let stored = try await core.store.profiles(of: session.device, requestor: session.requestor)
         return try .json(profiles(stored.filter { $0.provider == provider }, at: call.now))
@@ -72,11 +72,11 @@ struct V2ProfileEndpoints: Sendable {
     private func withoutLogin(
         _ caller: V2Caller,
         _ provider: SandboxConfiguration.Provider,
-        _ call: Call
+        _ call: EndpointRequest
     ) async throws -> (stored: StoredProfile, identity: String)? {
         if let access = provider.temporaryAccess {
             guard let identity = caller.temporaryIdentity(access, call) else {
-                throw Refusal.v2(.invalidHeaderIdentityForTemporaryAccess)
+                throw EndpointError.v2(.invalidHeaderIdentityForTemporaryAccess)
             }
             let use = try await core.store.temporaryUse(
                 identity,
@@ -85,7 +85,7 @@ struct V2ProfileEndpoints: Sendable {
             )
             let start = use?.started ?? call.now
             guard call.now < start.advanced(byMilliseconds: access.duration) else {
-                throw Refusal.v2(.temporaryAccessDurationLimitExceeded)
+                throw EndpointError.v2(.temporaryAccessDurationLimitExceeded)
             }
             let profile = core.profileWithoutLogin(
                 caller.device,
@@ -109,7 +109,7 @@ struct V2ProfileEndpoints: Sendable {
         return (profile, caller.device.name)
     }
 
-    private func logout(_ call: Call) async throws -> Response {
+    private func logout(_ call: EndpointRequest) async throws -> Response {
         let caller = try await V2Caller(call, core)
         let provider = try caller.provider(call, core)
         let registered = caller.client.redirectURIs
@@ -117,7 +117,7 @@ struct V2ProfileEndpoints: Sendable {
             let redirect = call.parameter("redirectUrl").flatMap({
                 RedirectTarget.allowed($0, registered: registered, host: call.host)
             })
-        else { throw Refusal.v2(.invalidParameterRedirectURL) }
+        else { throw EndpointError.v2(.invalidParameterRedirectURL) }
         let removed = try await core.store.removeProfiles(
             of: caller.device,
             requestor: caller.requestor.id,

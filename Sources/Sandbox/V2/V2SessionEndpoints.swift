@@ -27,9 +27,9 @@ struct V2SessionEndpoints: Sendable {
         ]
     }
 
-    private func configuration(_ call: Call) async throws -> Response {
+    private func configuration(_ call: EndpointRequest) async throws -> Response {
         guard let requestor = core.configuration.requestor(call.segment("provider")) else {
-            throw Refusal.v2(.invalidParameterServiceProvider)
+            throw EndpointError.v2(.invalidParameterServiceProvider)
         }
         _ = try await core.caller(call, for: requestor)
         return try .json(
@@ -41,12 +41,12 @@ struct V2SessionEndpoints: Sendable {
         )
     }
 
-    private func create(_ call: Call) async throws -> Response { try await begin(call, reason: "none") }
+    private func create(_ call: EndpointRequest) async throws -> Response { try await begin(call, reason: "none") }
 
     /// Begins a login.
     ///
     /// - Parameter reason: Why it is one of the usual kind, where another was asked for.
-    func begin(_ call: Call, reason: String) async throws -> Response {
+    func begin(_ call: EndpointRequest, reason: String) async throws -> Response {
         let caller = try await V2Caller(call, core)
         var session = LoginSession(
             code: RandomText.code,
@@ -64,18 +64,18 @@ struct V2SessionEndpoints: Sendable {
     }
 
     /// Gives what was missing: from the same device or, with the code, from another.
-    private func resume(_ call: Call) async throws -> Response {
+    private func resume(_ call: EndpointRequest) async throws -> Response {
         let caller = try await V2Caller(call, core)
-        guard var session = try await open(call, caller) else { throw Refusal.v2(.invalidParameterCode) }
+        guard var session = try await open(call, caller) else { throw EndpointError.v2(.invalidParameterCode) }
         let client = try await session.client.asyncFlatMap { try await core.store.client($0) }
         try complete(&session, caller, registered: client?.redirectURIs ?? [], call)
-        guard try await core.store.update(session) else { throw Refusal.v2(.invalidAuthenticationSession) }
+        guard try await core.store.update(session) else { throw EndpointError.v2(.invalidAuthenticationSession) }
         return try .json(Self.answer(session))
     }
 
-    private func show(_ call: Call) async throws -> Response {
+    private func show(_ call: EndpointRequest) async throws -> Response {
         let caller = try await V2Caller(call, core)
-        guard let session = try await open(call, caller) else { throw Refusal.v2(.invalidParameterCode) }
+        guard let session = try await open(call, caller) else { throw EndpointError.v2(.invalidParameterCode) }
         let existing = [
             ("mvpd", session.provider), ("domainName", session.domain), ("redirectUrl", session.redirect),
             ("serviceProvider", session.requestor),
@@ -92,7 +92,7 @@ struct V2SessionEndpoints: Sendable {
         return .json(.object(members))
     }
 
-    private func open(_ call: Call, _ caller: V2Caller) async throws -> LoginSession? {
+    private func open(_ call: EndpointRequest, _ caller: V2Caller) async throws -> LoginSession? {
         guard let session = try await core.store.session(call.segment("code"), at: call.now),
             session.requestor == caller.requestor.id, session.state == .open
         else { return nil }
@@ -105,12 +105,12 @@ struct V2SessionEndpoints: Sendable {
         _ session: inout LoginSession,
         _ caller: V2Caller,
         registered: [String],
-        _ call: Call
+        _ call: EndpointRequest
     ) throws {
         if let id = call.parameter("mvpd") {
             let provider = try caller.provider(id, core)
             guard session.provider == nil || session.provider == provider.id else {
-                throw Refusal.v2(.invalidAuthenticationSession)
+                throw EndpointError.v2(.invalidAuthenticationSession)
             }
             session.provider = provider.id
         }
@@ -119,7 +119,7 @@ struct V2SessionEndpoints: Sendable {
         }
         if let redirect = call.parameter("redirectUrl") {
             guard let target = RedirectTarget.allowed(redirect, registered: registered, host: call.host) else {
-                throw Refusal.v2(.invalidParameterRedirectURL)
+                throw EndpointError.v2(.invalidParameterRedirectURL)
             }
             session.redirect = session.redirect ?? target
         }
@@ -129,7 +129,7 @@ struct V2SessionEndpoints: Sendable {
     private func direct(
         _ session: LoginSession,
         _ caller: V2Caller,
-        _ call: Call
+        _ call: EndpointRequest
     ) async throws -> AuthenticationSession? {
         guard let provider = session.provider.flatMap(core.configuration.provider) else { return nil }
         let reason: String
@@ -191,7 +191,7 @@ private struct DeviceConfiguration: Encodable {
     }
 }
 
-extension Call {
+extension EndpointRequest {
     /// What a device says of itself.
     fileprivate func deviceInfo(_ name: String) -> String? {
         guard case .some(.some(let members)) = object(inHeader: "X-Device-Info"),

@@ -34,10 +34,12 @@ enum FixedWork {
             let gate = Gate(
                 catalogue: try catalogue(resource),
                 verifier: arguments[1] == "decision" ? verifier : caching,
-                store: MemoryUseStore(capacity: 100)
+                store: MemoryReplayStore(capacity: 100)
             )
             let request = PlaybackRequest(.path("/live/tnt/low/seg1.ts"), token: text)
-            work = { gate.decideNow(request, at: now)?.isAllowed == true }
+            work = {
+                if case .decided(let decision) = gate.begin(request, at: now) { decision.isAllowed } else { false }
+            }
         case "forged":
             var forged = raw
             forged[forged.count - 40] ^= 1

@@ -11,14 +11,14 @@ extension HotPath {
     /// Uses that 64 playbacks at once make: what comes together is written together.
     static func stores(_ options: Options) async throws {
         guard options.only == nil else { return }
-        let issued = try Issued()
+        let issued = try SignedToken()
         let (rounds, usesOfRound) = (5, 1000)
         let verifier = try issued.verifier()
         let uses = try issued.tokens(rounds * usesOfRound).map { text in
             guard
                 case .valid(let token, _) = verifier.authenticate(
                     String(decoding: text, as: UTF8.self),
-                    at: Issued.time
+                    at: SignedToken.time
                 )
             else { fatalError("a token does not verify") }
             return TokenUse(token)
@@ -26,9 +26,9 @@ extension HotPath {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        var stores: [(name: String, store: any UseStore)] = [
-            ("memory", MemoryUseStore()),
-            ("SQLite", try SQLiteUseStore(path: folder.appendingPathComponent("uses").path)),
+        var stores: [(name: String, store: any ReplayStore)] = [
+            ("memory", MemoryReplayStore()),
+            ("SQLite", try SQLiteReplayStore(path: folder.appendingPathComponent("uses").path)),
         ]
         let server = try RedisProcess(in: folder.path)
         var connection: Task<Void, Never>?
@@ -37,7 +37,7 @@ extension HotPath {
             server?.stop()
         }
         if let server {
-            let redis = RedisUseStore(RedisSettings(address: .unix(path: server.socket)))
+            let redis = RedisReplayStore(RedisSettings(address: .unix(path: server.socket)))
             connection = Task { await redis.run() }
             var patience = 500
             while patience > 0, (try? await redis.check()) == nil {
@@ -57,14 +57,14 @@ extension HotPath {
     }
 
     /// Nanoseconds that a use takes, of those that are recorded.
-    private static func nanoseconds(_ store: any UseStore, _ uses: [TokenUse]) async throws -> Double {
+    private static func nanoseconds(_ store: any ReplayStore, _ uses: [TokenUse]) async throws -> Double {
         let start = limits_now()
         try await withThrowingTaskGroup(of: Int.self) { group in
             for part in 0..<64 {
                 group.addTask {
                     var recorded = 0
                     for number in stride(from: part, to: uses.count, by: 64) {
-                        let outcome = try await store.record(uses[number], at: Issued.time)
+                        let outcome = try await store.record(uses[number], at: SignedToken.time)
                         recorded += outcome == .recorded ? 1 : 0
                     }
                     return recorded

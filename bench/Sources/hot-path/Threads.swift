@@ -9,7 +9,7 @@ import Synchronization
 extension HotPath {
     /// The same number of verifications a thread; alone, one takes as long as two at once where nothing is shared.
     static func threads(_ options: Options) throws {
-        let issued = try Issued()
+        let issued = try SignedToken()
         let resource = try MediaResource("TNT")
         let (plain, cached) = (try issued.verifier(), try issued.verifier(cache: AuthenticatedTokenCache()))
         let tokens = try issued.tokens(256)
@@ -23,7 +23,7 @@ extension HotPath {
                 for number in 0..<n {
                     // Each thread at another place.
                     let token = tokens[(number + part * tokens.count / 2) % tokens.count]
-                    precondition(verifier.verify(token.span, for: resource, at: Issued.time).isValid)
+                    precondition(verifier.verify(token.span, for: resource, at: SignedToken.time).isValid)
                 }
             }
             let second = SecondThread()

@@ -8,8 +8,8 @@ import MediaTokens
 extension HotPath {
     /// The whole of it, with limits.
     static func verification(_ options: Options) throws -> [String] {
-        let issued = try Issued()
-        let (token, raw, now) = (issued.token, issued.raw, Issued.time)
+        let issued = try SignedToken()
+        let (token, raw, now) = (issued.token, issued.raw, SignedToken.time)
         let resource = try MediaResource("TNT")
         let verifier = try issued.verifier()
         let caching = try issued.verifier(cache: AuthenticatedTokenCache())
@@ -46,14 +46,14 @@ extension HotPath {
 
     /// How much of a verification is not OpenSSL's: texts that are refused ever later. What the fields take is the rest.
     static func steps(_ options: Options) throws {
-        let issued = try Issued()
+        let issued = try SignedToken()
         let (verifier, resource) = (try issued.verifier(), try MediaResource("TNT"))
         // All of the same length, so that one does what the one before it does, and more.
         func filled(_ signature: Int) -> String {
             let head = "<signatureInfo>" + String(repeating: "A", count: signature) + "<signatureInfo>"
             let (start, end) = ("<authToken>", "</authToken>")
             let size = issued.token.count / 4 * 3 - head.utf8.count - start.utf8.count - end.utf8.count
-            return Issued.encodeBase64(head + start + String(repeating: "x", count: size) + end)
+            return SignedToken.encodeBase64(head + start + String(repeating: "x", count: size) + end)
         }
         let rows: [(String, String, RefusalReason)] = [
             ("its characters", String(repeating: "A", count: issued.token.count), .invalidEnvelope),
@@ -64,10 +64,12 @@ extension HotPath {
         table.measure("memcpy of the token", 30_000) { n in limits_copy(issued.token, issued.token.count, Int32(n)) }
         for (name, text, reason) in rows {
             let bytes = [UInt8](text.utf8)
-            let found = verifier.verify(bytes.span, for: resource, at: Issued.time).reason
+            let found = verifier.verify(bytes.span, for: resource, at: SignedToken.time).reason
             guard found == reason else { fatalError("\(name): \(String(describing: found))") }
             table.measure(name, 3000) { n in
-                for _ in 0..<n { precondition(!verifier.verify(bytes.span, for: resource, at: Issued.time).isValid) }
+                for _ in 0..<n {
+                    precondition(!verifier.verify(bytes.span, for: resource, at: SignedToken.time).isValid)
+                }
             }
         }
         table.run()
@@ -75,13 +77,13 @@ extension HotPath {
 
     static func keySizes(_ options: Options) throws {
         for bits in [1024, 2048, 3072, 4096] {
-            let issued = try Issued(bits: bits)
+            let issued = try SignedToken(bits: bits)
             let (verifier, resource) = (try issued.verifier(), try MediaResource("TNT"))
             let table = Table("RSA-\(bits)", options)
             issued.addLimits(to: table, 200)
             table.measure("whole verification", 200) { n in
                 for _ in 0..<n {
-                    precondition(verifier.verify(issued.token.span, for: resource, at: Issued.time).isValid)
+                    precondition(verifier.verify(issued.token.span, for: resource, at: SignedToken.time).isValid)
                 }
             }
             table.run()
@@ -91,8 +93,8 @@ extension HotPath {
     /// The key of the last good signature is tried first. Where the tokens of two keys come in turn, that is always the
     /// wrong one, and all between them are tried too: the worst order.
     static func numbersOfKeys(_ options: Options) throws {
-        let (first, last) = (try Issued(), try Issued())
-        let others = try (0..<6).map { _ in try DevelopmentKeys(at: Issued.time).signerCertificate }
+        let (first, last) = (try SignedToken(), try SignedToken())
+        let others = try (0..<6).map { _ in try DevelopmentKeys(at: SignedToken.time).signerCertificate }
         let resource = try MediaResource("TNT")
         let table = Table("Numbers of trusted keys", options)
         last.addLimits(to: table)
@@ -101,14 +103,14 @@ extension HotPath {
             let verifier = try last.verifier(behind: before)
             table.measure("\(count) trusted, tokens of the last", 100) { n in
                 for _ in 0..<n {
-                    precondition(verifier.verify(last.token.span, for: resource, at: Issued.time).isValid)
+                    precondition(verifier.verify(last.token.span, for: resource, at: SignedToken.time).isValid)
                 }
             }
             guard count > 1 else { continue }
             table.measure("\(count) trusted, of the first and the last in turn", 100) { n in
                 for number in 0..<n {
                     let issued = number.isMultiple(of: 2) ? first : last
-                    precondition(verifier.verify(issued.token.span, for: resource, at: Issued.time).isValid)
+                    precondition(verifier.verify(issued.token.span, for: resource, at: SignedToken.time).isValid)
                 }
             }
         }
@@ -116,7 +118,7 @@ extension HotPath {
     }
 
     static func caches(_ options: Options) throws {
-        let issued = try Issued()
+        let issued = try SignedToken()
         let resource = try MediaResource("TNT")
         let plain = try issued.verifier()
         // One of few entries, all of which have left before they are asked for again; one that has room for all.
@@ -132,7 +134,7 @@ extension HotPath {
             table.measure(name, count) { n in
                 for _ in 0..<n {
                     let token = tokens[next]
-                    precondition(verifier.verify(token.span, for: resource, at: Issued.time).isValid)
+                    precondition(verifier.verify(token.span, for: resource, at: SignedToken.time).isValid)
                     next = (next + 1) % tokens.count
                 }
             }
@@ -140,7 +142,7 @@ extension HotPath {
         table.measure("a miss, with room for more", 1000) { n in
             guard let fresh = try? issued.verifier(cache: AuthenticatedTokenCache()) else { fatalError("no verifier") }
             for token in tokens[..<n] {
-                precondition(fresh.verify(token.span, for: resource, at: Issued.time).isValid)
+                precondition(fresh.verify(token.span, for: resource, at: SignedToken.time).isValid)
             }
         }
         table.run()
@@ -155,13 +157,13 @@ extension HotPath {
             ("Media RSS, another spelling", spelt, fragment), ("Media RSS, CDATA", cdata, fragment),
         ]
         let table = Table("Kinds of resources in a token", options)
-        try Issued().addLimits(to: table)
+        try SignedToken().addLimits(to: table)
         for (name, granted, wanted) in rows {
-            let issued = try Issued(resource: granted)
+            let issued = try SignedToken(resource: granted)
             let (verifier, resource) = (try issued.verifier(), try MediaResource(wanted))
             table.measure(name, 200) { n in
                 for _ in 0..<n {
-                    precondition(verifier.verify(issued.token.span, for: resource, at: Issued.time).isValid)
+                    precondition(verifier.verify(issued.token.span, for: resource, at: SignedToken.time).isValid)
                 }
             }
         }
@@ -170,25 +172,25 @@ extension HotPath {
 
     /// What is not let in must not cost more than what is.
     static func refusals(_ options: Options) throws {
-        let (issued, foreign) = (try Issued(), try Issued())
+        let (issued, foreign) = (try SignedToken(), try SignedToken())
         let resource = try MediaResource("TNT")
         let (verifier, caching) = (try issued.verifier(), try issued.verifier(cache: AuthenticatedTokenCache()))
         var forged = issued.raw
         // Another resource in a token that was signed.
         forged.replaceSubrange(try place(of: "TNT", in: forged), with: Array("TBS".utf8))
-        let requestor = try issued.issuer.issue(Issued.claims("TNT", requestor: "OTHER"), at: Issued.time)
-        let late = Timestamp(millisecondsSince1970: Issued.time.millisecondsSince1970 + 3_600_000)
+        let requestor = try issued.issuer.issue(SignedToken.claims("TNT", requestor: "OTHER"), at: SignedToken.time)
+        let late = Timestamp(millisecondsSince1970: SignedToken.time.millisecondsSince1970 + 3_600_000)
         let rows: [(String, Verifier, [UInt8], Timestamp, RefusalReason)] = [
-            ("malformed: not Base64", verifier, Array("%".utf8) + issued.token, Issued.time, .invalidBase64),
+            ("malformed: not Base64", verifier, Array("%".utf8) + issued.token, SignedToken.time, .invalidBase64),
             (
-                "malformed: no envelope", verifier, Array(repeating: UInt8(ascii: "A"), count: 812), Issued.time,
+                "malformed: no envelope", verifier, Array(repeating: UInt8(ascii: "A"), count: 812), SignedToken.time,
                 .invalidEnvelope
             ),
-            ("forged", verifier, forged, Issued.time, .untrustedSignature),
-            ("forged, seen before (cache)", caching, forged, Issued.time, .untrustedSignature),
-            ("of a foreign key", verifier, foreign.token, Issued.time, .untrustedSignature),
+            ("forged", verifier, forged, SignedToken.time, .untrustedSignature),
+            ("forged, seen before (cache)", caching, forged, SignedToken.time, .untrustedSignature),
+            ("of a foreign key", verifier, foreign.token, SignedToken.time, .untrustedSignature),
             ("expired", verifier, issued.token, late, .expired),
-            ("of another requestor", verifier, Array(requestor.serialized.utf8), Issued.time, .requestorMismatch),
+            ("of another requestor", verifier, Array(requestor.serialized.utf8), SignedToken.time, .requestorMismatch),
         ]
         let table = Table("Refusals", options)
         issued.addLimits(to: table)

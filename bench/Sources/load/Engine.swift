@@ -12,7 +12,7 @@ final class Engine {
         let number: UInt16
         let isEdge: Bool
         var idle: [Int] = []
-        var waiting: [(asked: Asked, token: Int, due: UInt64)] = []
+        var waiting: [(asked: RequestKind, token: Int, due: UInt64)] = []
         var firstWaiting = 0
 
         init(_ number: UInt16, isEdge: Bool) { (self.number, self.isEdge) = (number, isEdge) }
@@ -21,12 +21,12 @@ final class Engine {
     private struct Connection {
         var descriptor: Int32
         let port: Int
-        var asked: Asked?
+        var asked: RequestKind?
         var due: UInt64 = 0
         var received: [UInt8] = []
     }
 
-    private let audience: Audience
+    private let audience: ViewerLoad
     private var ports: [Port] = []
     private var connections: [Connection] = []
     private var polled: [pollfd] = []
@@ -38,7 +38,7 @@ final class Engine {
     private(set) var failures = 0
     private(set) var firstFailure = ""
 
-    init(_ gates: [Gate], _ audience: Audience, connections number: Int) throws {
+    init(_ gates: [Gate], _ audience: ViewerLoad, connections number: Int) throws {
         self.audience = audience
         for gate in gates {
             for (port, isEdge) in [(gate.edge, true), (gate.api, false)] {
@@ -130,7 +130,8 @@ final class Engine {
     private func ask(at moment: UInt64) -> Bool {
         let seconds = Double(Timestamp.now().millisecondsSince1970 - audience.start) / 1000
         let present = audience.present(seconds)
-        let asked = present.isEmpty ? Asked.unprotected : Asked(chance: Int.random(in: 0..<100, using: &random))
+        let asked =
+            present.isEmpty ? RequestKind.unprotected : RequestKind(chance: Int.random(in: 0..<100, using: &random))
         let token = present.isEmpty ? 0 : Int.random(in: present, using: &random)
         let gates = ports.count / 2
         turn = (turn + 1) % gates

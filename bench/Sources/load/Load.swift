@@ -54,7 +54,7 @@ struct Load: ParsableCommand {
     func run() throws {
         let (settling, measuring) = (4, 4)
         let seconds = settling + measuring + phase.reduce(0) { $0 + $1.seconds } + 5
-        let audience = try Audience(
+        let audience = try ViewerLoad(
             key: try String(contentsOfFile: key, encoding: .utf8),
             viewersPerSecond: viewers,
             seconds: seconds,

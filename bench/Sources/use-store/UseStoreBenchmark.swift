@@ -18,7 +18,7 @@ struct UseStoreBenchmark {
         let later = Timestamp(millisecondsSince1970: end.millisecondsSince1970 + 2000)
         // All memory is taken at once; before anything else, so that nothing that was freed is used again for it.
         let before = residentMemory
-        let store = MemoryUseStore(capacity: count)
+        let store = MemoryReplayStore(capacity: count)
         let memory = residentMemory - before
         let first = fingerprints(0..<count)
         let second = fingerprints(count..<2 * count)

@@ -59,7 +59,7 @@ extension Target {
                 value: String(decoding: line[(colon + 1)...], as: UTF8.self)
             )
         }
-        let found = ShownToken(in: sources, headers, target)
+        let found = PresentedToken(in: sources, headers, target)
         var expected = SimpleSearch()
         expected.search(headers, target)
         let token = found.token.map { Array($0.utf8) }

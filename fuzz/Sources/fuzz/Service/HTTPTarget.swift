@@ -59,7 +59,7 @@ private final class Exchange {
             service,
             HTTPTimeLimits(limits),
             budget: ByteBudget(16 * 1024),
-            flushes: FlushQueue(channel.embeddedEventLoop),
+            flushes: PendingWrites(channel.embeddedEventLoop),
             clock: { Timestamp(millisecondsSince1970: 1_925_114_645_000) }
         )
         do {
@@ -152,7 +152,7 @@ private struct NumberedAnswer: HTTPAnswer {
 
     var limit: Int { 128 }
 
-    func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPClosingFields) {
+    func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPCommonFields) {
         writer.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Number: ")
         writer.write(decimal: number)
         writer.write("\r\n")

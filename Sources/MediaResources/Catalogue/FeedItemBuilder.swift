@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 /// An item of a feed whose elements are being read.
-struct ItemUnderway: Sendable {
+struct FeedItemBuilder: Sendable {
     let line: Int
     let depth: Int
     /// Nil before the element; empty where it is empty.
@@ -23,7 +23,7 @@ struct ItemUnderway: Sendable {
         if fault == nil { fault = reason }
     }
 
-    mutating func set(_ field: WritableKeyPath<ItemUnderway, String?>, _ value: String) {
+    mutating func set(_ field: WritableKeyPath<FeedItemBuilder, String?>, _ value: String) {
         if self[keyPath: field] != nil { fail(.repeatedElement) }
         self[keyPath: field] = value
     }

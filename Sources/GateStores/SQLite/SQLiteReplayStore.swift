@@ -12,7 +12,7 @@
     /// Uses that come in while the disk is busy are committed together with the next write (group commit), so that a
     /// disk with 200 syncs a second still takes thousands of playback starts. Several processes of one machine may share
     /// the file; it must not lie on a network file system.
-    public final class SQLiteUseStore: UseStore {
+    public final class SQLiteReplayStore: ReplayStore {
         public let name = "sqlite"
 
         private let database: DatabaseQueue
@@ -30,10 +30,10 @@
         }
 
         private enum Job: Sendable {
-            case use(TokenUse, at: Timestamp, CheckedContinuation<Result<UseOutcome, UseStoreError>, Never>)
-            case revoke(Revocation, at: Timestamp, CheckedContinuation<Result<UseOutcome, UseStoreError>, Never>)
+            case use(TokenUse, at: Timestamp, CheckedContinuation<Result<UseOutcome, ReplayStoreError>, Never>)
+            case revoke(Revocation, at: Timestamp, CheckedContinuation<Result<UseOutcome, ReplayStoreError>, Never>)
 
-            var continuation: CheckedContinuation<Result<UseOutcome, UseStoreError>, Never> {
+            var continuation: CheckedContinuation<Result<UseOutcome, ReplayStoreError>, Never> {
                 switch self {
                 case .use(_, _, let continuation), .revoke(_, _, let continuation): continuation
                 }
@@ -51,8 +51,8 @@
         /// - Parameters:
         ///   - path: The path of the file. SQLite keeps two more beside it (`-wal`, `-shm`).
         ///   - busyTimeout: How long to wait for another process that writes.
-        /// - Throws: ``UseStoreError`` with code `store_misconfigured`.
-        public init(path: String, busyTimeout: Duration = .milliseconds(200)) throws(UseStoreError) {
+        /// - Throws: ``ReplayStoreError`` with code `store_misconfigured`.
+        public init(path: String, busyTimeout: Duration = .milliseconds(200)) throws(ReplayStoreError) {
             var configuration = Configuration()
             configuration.label = "playgate.uses"
             configuration.journalMode = .wal
@@ -64,33 +64,33 @@
                 database = try DatabaseQueue(path: path, configuration: configuration)
                 try UseSchema.migrator.migrate(database)
             } catch {
-                throw UseStoreError(.misconfigured, "\(path): cannot be opened as a store: \(Self.text(error))")
+                throw ReplayStoreError(.misconfigured, "\(path): cannot be opened as a store: \(Self.text(error))")
             }
         }
 
-        // MARK: UseStore
+        // MARK: ReplayStore
 
-        public func record(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome {
+        public func record(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
             let answer = await withCheckedContinuation { submit(.use(use, at: now, $0)) }
             return try answer.get()
         }
 
-        public func examine(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome {
+        public func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
             do { return try await database.read { try UseTables($0).examine(use, at: now) } } catch {
-                throw UseStoreError(.unavailable, Self.text(error))
+                throw ReplayStoreError(.unavailable, Self.text(error))
             }
         }
 
-        public func revoke(_ revocation: Revocation, at now: Timestamp) async throws(UseStoreError) {
+        public func revoke(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
             let answer = await withCheckedContinuation { submit(.revoke(revocation, at: now, $0)) }
             _ = try answer.get()
         }
 
-        public func check() async throws(UseStoreError) {
+        public func check() async throws(ReplayStoreError) {
             do {
                 _ = try await database.write { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM revocation") }
             } catch {
-                throw UseStoreError(.unavailable, Self.text(error))
+                throw ReplayStoreError(.unavailable, Self.text(error))
             }
         }
 
@@ -104,7 +104,7 @@
                 return (true, !queue.isWriting)
             }
             if !isTaken {
-                let error = UseStoreError(.unavailable, "\(Self.waitingLimit) uses wait for the disk already")
+                let error = ReplayStoreError(.unavailable, "\(Self.waitingLimit) uses wait for the disk already")
                 job.continuation.resume(returning: .failure(error))
             }
             if mustStart { Task { await write() } }
@@ -113,7 +113,7 @@
         /// Writes until nothing waits any more.
         private func write() async {
             while let jobs = nextBatch() {
-                let answers: [Result<UseOutcome, UseStoreError>]
+                let answers: [Result<UseOutcome, ReplayStoreError>]
                 do {
                     answers = try await database.write { db in
                         let tables = UseTables(db)
@@ -123,7 +123,7 @@
                         return outcomes.map { .success($0) }
                     }
                 } catch {
-                    let failure = UseStoreError(.unavailable, Self.text(error))
+                    let failure = ReplayStoreError(.unavailable, Self.text(error))
                     answers = jobs.map { _ in .failure(failure) }
                 }
                 for (job, answer) in zip(jobs, answers) { job.continuation.resume(returning: answer) }

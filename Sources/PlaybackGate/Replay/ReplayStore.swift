@@ -7,7 +7,7 @@ public import MediaTokens
 ///
 /// Recording a use is atomic: of any number of requests with one token, at once or one after the other, on however many
 /// machines share the store, as many are the first as the token may be used.
-public protocol UseStore: Sendable {
+public protocol ReplayStore: Sendable {
     /// The store's name in logs and metrics: `memory`, `sqlite`, `redis`.
     var name: String { get }
 
@@ -16,28 +16,59 @@ public protocol UseStore: Sendable {
     /// - Parameters:
     ///   - use: The token, and what is known of this playback.
     ///   - now: The time of receipt.
-    /// - Throws: ``UseStoreError`` where it is not known whether the use was recorded.
-    func record(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome
+    /// - Throws: ``ReplayStoreError`` where it is not known whether the use was recorded.
+    func record(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome
 
     /// Finds out whether a token was revoked, and records nothing: for tokens that may be shown until they expire.
     ///
     /// - Returns: ``UseOutcome/notRevoked``, or by what it is revoked.
-    /// - Throws: ``UseStoreError`` where it is not known.
-    func examine(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome
+    /// - Throws: ``ReplayStoreError`` where it is not known.
+    func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome
 
     /// Records a revocation.
     ///
-    /// - Throws: ``UseStoreError`` where it is not known whether it was recorded.
-    func revoke(_ revocation: Revocation, at now: Timestamp) async throws(UseStoreError)
+    /// - Throws: ``ReplayStoreError`` where it is not known whether it was recorded.
+    func revoke(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError)
 
     /// Finds out whether the store can record uses.
     ///
-    /// - Throws: ``UseStoreError`` where it cannot.
-    func check() async throws(UseStoreError)
+    /// - Throws: ``ReplayStoreError`` if it cannot.
+    func check() async throws(ReplayStoreError)
+
+    /// Measurements of the store's contents, for metrics.
+    var gauges: [StoreGauge] { get }
+
+    /// Keeps the connection of a store that has one, until the task is cancelled. Returns at once by default.
+    ///
+    /// - Parameter report: Called with `nil` for each connection that is made, and with each fault.
+    func run(report: @escaping @Sendable (ReplayStoreError?) -> Void) async
+}
+
+extension ReplayStore {
+    public var gauges: [StoreGauge] { [] }
+
+    public func run(report: @escaping @Sendable (ReplayStoreError?) -> Void) async {}
+}
+
+/// A measurement of a store's contents.
+public struct StoreGauge: Hashable, Sendable {
+    /// The name of the metric, with its unit if it has one.
+    public let name: String
+    /// A line of help for the metric.
+    public let help: String
+    /// The value at the time of the call.
+    public let value: Double
+
+    /// Creates a measurement.
+    public init(name: String, help: String, value: Double) {
+        self.name = name
+        self.help = help
+        self.value = value
+    }
 }
 
 /// A store that answers at once, without input or output: a decision need not leave its thread.
-public protocol LocalUseStore: UseStore {
+public protocol LocalReplayStore: ReplayStore {
     /// Records a use, unless the token was revoked or used up.
     func recordNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome
 
@@ -45,16 +76,16 @@ public protocol LocalUseStore: UseStore {
     func examineNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome
 }
 
-extension LocalUseStore {
-    public func record(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome {
+extension LocalReplayStore {
+    public func record(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
         recordNow(use, at: now)
     }
 
-    public func examine(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome {
+    public func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
         examineNow(use, at: now)
     }
 
-    public func check() async throws(UseStoreError) {}
+    public func check() async throws(ReplayStoreError) {}
 }
 
 /// One use of a token.
@@ -128,7 +159,7 @@ public enum UseOutcome: Hashable, Sendable {
 }
 
 /// The reason why a store cannot answer.
-public struct UseStoreError: Error, Sendable {
+public struct ReplayStoreError: Error, Sendable {
     /// What is wrong; stable, for programs.
     public let code: Code
     /// What is wrong, in words, for people.
@@ -154,11 +185,11 @@ public struct UseStoreError: Error, Sendable {
     }
 }
 
-extension UseStoreError: Equatable {
+extension ReplayStoreError: Equatable {
     /// Equality of codes.
-    public static func == (left: UseStoreError, right: UseStoreError) -> Bool { left.code == right.code }
+    public static func == (left: ReplayStoreError, right: ReplayStoreError) -> Bool { left.code == right.code }
 }
 
-extension UseStoreError: CustomStringConvertible {
+extension ReplayStoreError: CustomStringConvertible {
     public var description: String { "\(reason) [\(code.rawValue)]" }
 }

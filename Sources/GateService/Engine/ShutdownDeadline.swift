@@ -15,7 +15,7 @@ internal import ServiceLifecycle
 #endif
 
 /// Ends the process when draining takes longer than it may: whatever hangs, a stop is a stop.
-struct GraceTime: Service {
+struct ShutdownDeadline: Service {
     let limit: Duration
     let logger: Logger
 

@@ -8,7 +8,7 @@ internal import MediaTokens
 internal import PlaybackGate
 
 /// What a configuration names, read and put together: trust, catalogue and verifier.
-struct GateAssembly: Sendable {
+struct GateBuilder: Sendable {
     let trust: TrustStore
     let catalogue: Catalogue
     let verifier: Verifier
@@ -46,7 +46,7 @@ struct GateAssembly: Sendable {
     }
 
     /// The gate that goes by this.
-    func gate(_ configuration: GateConfiguration, store: any UseStore, observer: any DecisionObserver) -> Gate {
+    func gate(_ configuration: GateConfiguration, store: any ReplayStore, observer: any DecisionObserver) -> Gate {
         Gate(
             catalogue: catalogue,
             verifier: verifier,
@@ -183,12 +183,12 @@ struct GateAssembly: Sendable {
 /// A store as the configuration asks for it.
 enum UseStoreFactory {
     /// - Throws: ``ConfigurationError`` where the store cannot be opened.
-    static func make(_ configuration: GateConfiguration) throws(ConfigurationError) -> any UseStore {
+    static func make(_ configuration: GateConfiguration) throws(ConfigurationError) -> any ReplayStore {
         switch configuration.use.store {
-        case .memory(let capacity): return MemoryUseStore(capacity: capacity)
+        case .memory(let capacity): return MemoryReplayStore(capacity: capacity)
         case .sqlite(let file):
             #if SQLite
-                do throws(UseStoreError) { return try SQLiteUseStore(path: file.value) } catch {
+                do throws(ReplayStoreError) { return try SQLiteReplayStore(path: file.value) } catch {
                     throw ConfigurationError(problems: [
                         ConfigurationProblem(place: file.place, message: error.reason)
                     ])
@@ -199,7 +199,7 @@ enum UseStoreFactory {
                 ])
             #endif
         #if Redis
-            case .redis(let settings): return RedisUseStore(settings)
+            case .redis(let settings): return RedisReplayStore(settings)
         #endif
         }
     }

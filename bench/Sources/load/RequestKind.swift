@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 /// The kinds of requests of the load, and what is the right answer to each.
-enum Asked: CaseIterable {
+enum RequestKind: CaseIterable {
     /// An edge asks for a viewer's first segment.
     case firstSegment
     /// A backend asks for a viewer's first playback.

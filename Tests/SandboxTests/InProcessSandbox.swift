@@ -10,7 +10,7 @@ import Sandbox
 import Synchronization
 
 /// A stand-in that runs in this process while a test talks to it, with a clock that the test sets.
-final class RunningSandbox: Sendable {
+final class InProcessSandbox: Sendable {
     /// `127.0.0.1:PORT`.
     let address: String
     let keys: SandboxKeys
@@ -50,10 +50,10 @@ final class RunningSandbox: Sendable {
         _ configuration: String? = nil,
         state: SandboxServer.State = .memory,
         patience: Duration = SandboxServer.patience,
-        _ body: @escaping @Sendable (RunningSandbox) throws -> Value
+        _ body: @escaping @Sendable (InProcessSandbox) throws -> Value
     ) async throws -> Value {
         // The server has its clock before there is an address.
-        let holder = Mutex<RunningSandbox?>(nil)
+        let holder = Mutex<InProcessSandbox?>(nil)
         let keys = try keys.get()
         let server = try SandboxServer(
             configuration.map { try SandboxConfiguration($0, file: ConfigurationFile(path: "test.yaml")) }
@@ -63,7 +63,7 @@ final class RunningSandbox: Sendable {
             clock: { holder.withLock { $0?.now } ?? GateSample.time }
         )
         return try await server.withServer(patience: patience) { url in
-            let sandbox = RunningSandbox(url, keys: keys, clock: GateSample.time)
+            let sandbox = InProcessSandbox(url, keys: keys, clock: GateSample.time)
             holder.withLock { $0 = sandbox }
             return try await onThread { try body(sandbox) }
         }

@@ -16,7 +16,7 @@
     /// growing pauses. Redis must be told to evict nothing (`maxmemory-policy noeviction`), as evicted uses are forgotten.
     ///
     /// Run ``run()`` for as long as the store is used.
-    public final class RedisUseStore: UseStore {
+    public final class RedisReplayStore: ReplayStore {
         public let name = "redis"
 
         private let settings: RedisSettings
@@ -34,53 +34,53 @@
             group = MultiThreadedEventLoopGroup.singleton
         }
 
-        // MARK: UseStore
+        // MARK: ReplayStore
 
-        public func record(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome {
+        public func record(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
             let call = RedisScript.use(use, prefix: settings.keyPrefix)
             return try RedisScript.outcome(of: await reply(to: call), use)
         }
 
-        public func examine(_ use: TokenUse, at now: Timestamp) async throws(UseStoreError) -> UseOutcome {
+        public func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
             let call = RedisScript.use(use, isRecorded: false, prefix: settings.keyPrefix)
             return try RedisScript.outcome(of: await reply(to: call), use)
         }
 
-        public func revoke(_ revocation: Revocation, at now: Timestamp) async throws(UseStoreError) {
+        public func revoke(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
             let call = RedisScript.revocation(revocation, prefix: settings.keyPrefix, at: now)
             guard case .integer(1) = try await reply(to: call) else {
-                throw UseStoreError(.unavailable, "Redis did not record the revocation")
+                throw ReplayStoreError(.unavailable, "Redis did not record the revocation")
             }
         }
 
-        public func check() async throws(UseStoreError) {
+        public func check() async throws(ReplayStoreError) {
             guard case .text(let text) = try await send(RedisCommand("PING")), text == [UInt8]("PONG".utf8) else {
-                throw UseStoreError(.unavailable, "Redis does not answer PING with PONG")
+                throw ReplayStoreError(.unavailable, "Redis does not answer PING with PONG")
             }
         }
 
         // MARK: Commands
 
         /// Calls a script by its digest, and by its text where Redis has forgotten it.
-        private func reply(to call: RedisScript.Call) async throws(UseStoreError) -> RedisReply {
+        private func reply(to call: RedisScript.Invocation) async throws(ReplayStoreError) -> RedisReply {
             let digest = link.withLock { if case .up(_, let digest) = $0 { digest } else { "" } }
             let reply = try await send(call.command(digest: digest))
             guard case .error(let text) = reply else { return reply }
             if text.hasPrefix("NOSCRIPT") {
                 let again = try await send(call.command())
-                if case .error(let text) = again { throw UseStoreError(.unavailable, "Redis refused: \(text)") }
+                if case .error(let text) = again { throw ReplayStoreError(.unavailable, "Redis refused: \(text)") }
                 return again
             }
             // A replica, or a server that loads its data, may be another one after a new look-up.
             if text.hasPrefix("READONLY") || text.hasPrefix("LOADING") || text.hasPrefix("MASTERDOWN") { drop() }
-            throw UseStoreError(.unavailable, "Redis refused: \(text)")
+            throw ReplayStoreError(.unavailable, "Redis refused: \(text)")
         }
 
-        private func send(_ command: RedisCommand?) async throws(UseStoreError) -> RedisReply {
+        private func send(_ command: RedisCommand?) async throws(ReplayStoreError) -> RedisReply {
             let channel: any Channel
             switch link.withLock({ $0 }) {
             case .up(let present, _): channel = present
-            case .down(let reason): throw UseStoreError(.unavailable, "Redis is not connected: \(reason)")
+            case .down(let reason): throw ReplayStoreError(.unavailable, "Redis is not connected: \(reason)")
             }
             return try await Self.send(command, on: channel)
         }
@@ -88,13 +88,14 @@
         private static func send(
             _ command: RedisCommand?,
             on channel: any Channel
-        ) async throws(UseStoreError) -> RedisReply {
-            guard let command else { throw UseStoreError(.unavailable, "no memory for a command") }
+        ) async throws(ReplayStoreError) -> RedisReply {
+            guard let command else { throw ReplayStoreError(.unavailable, "no memory for a command") }
             let promise = channel.eventLoop.makePromise(of: RedisReply.self)
             let request = RedisRequest(command: command, promise: promise)
             channel.writeAndFlush(request).whenFailure { promise.fail($0) }
-            do { return try await promise.futureResult.get() } catch let error as UseStoreError { throw error } catch {
-                throw UseStoreError(.unavailable, "the connection to Redis has failed: \(error)")
+            do { return try await promise.futureResult.get() } catch let error as ReplayStoreError { throw error } catch
+            {
+                throw ReplayStoreError(.unavailable, "the connection to Redis has failed: \(error)")
             }
         }
 
@@ -107,10 +108,10 @@
         /// Keeps a connection until the task is cancelled.
         ///
         /// - Parameter report: Is told of every connection that is made (nil) and of every fault.
-        public func run(report: @Sendable (UseStoreError?) -> Void = { _ in }) async {
+        public func run(report: @escaping @Sendable (ReplayStoreError?) -> Void) async {
             var pause = Duration.milliseconds(50)
             while !Task.isCancelled {
-                do throws(UseStoreError) {
+                do throws(ReplayStoreError) {
                     let channel = try await connect()
                     report(nil)
                     pause = .milliseconds(50)
@@ -121,7 +122,7 @@
                         channel.close(mode: .all, promise: nil)
                     }
                     link.withLock { $0 = .down("the connection has ended") }
-                    if !Task.isCancelled { report(UseStoreError(.unavailable, "the connection to Redis has ended")) }
+                    if !Task.isCancelled { report(ReplayStoreError(.unavailable, "the connection to Redis has ended")) }
                 } catch {
                     link.withLock { $0 = .down(error.reason) }
                     if !Task.isCancelled { report(error) }
@@ -133,12 +134,12 @@
             }
         }
 
-        private func connect() async throws(UseStoreError) -> any Channel {
+        private func connect() async throws(ReplayStoreError) -> any Channel {
             let channel: any Channel
             do { channel = try await bootstrap() } catch {
-                throw UseStoreError(.unavailable, "\(settings.address) cannot be reached: \(error)")
+                throw ReplayStoreError(.unavailable, "\(settings.address) cannot be reached: \(error)")
             }
-            do throws(UseStoreError) {
+            do throws(ReplayStoreError) {
                 let digest = try await greet(channel)
                 link.withLock { $0 = .up(channel, scriptDigest: digest) }
                 return channel
@@ -172,7 +173,7 @@
         }
 
         /// Logs in, looks at how the server is set up, and loads the script.
-        private func greet(_ channel: any Channel) async throws(UseStoreError) -> String {
+        private func greet(_ channel: any Channel) async throws(ReplayStoreError) -> String {
             if let password = settings.password {
                 let words = ["AUTH"] + (settings.user.map { [$0] } ?? []) + [password.text]
                 try await expectOK(RedisCommand(words.map { [UInt8]($0.utf8) }), "login", channel)
@@ -184,8 +185,8 @@
             switch try await Self.send(RedisScript.load, on: channel) {
             case .text(let digest): return String(decoding: digest, as: UTF8.self)
             case .error(let reason):
-                throw UseStoreError(.misconfigured, "Redis does not take a script: \(reason)")
-            default: throw UseStoreError(.misconfigured, "Redis does not take a script")
+                throw ReplayStoreError(.misconfigured, "Redis does not take a script: \(reason)")
+            default: throw ReplayStoreError(.misconfigured, "Redis does not take a script")
             }
         }
 
@@ -193,16 +194,16 @@
             _ command: RedisCommand?,
             _ what: String,
             _ channel: any Channel
-        ) async throws(UseStoreError) {
+        ) async throws(ReplayStoreError) {
             switch try await Self.send(command, on: channel) {
             case .text(let text) where text == [UInt8]("OK".utf8): return
-            case .error(let reason): throw UseStoreError(.misconfigured, "Redis refused the \(what): \(reason)")
-            default: throw UseStoreError(.misconfigured, "Redis refused the \(what)")
+            case .error(let reason): throw ReplayStoreError(.misconfigured, "Redis refused the \(what): \(reason)")
+            default: throw ReplayStoreError(.misconfigured, "Redis refused the \(what)")
             }
         }
 
         /// A server that evicts keys forgets uses. Where it may not be asked, that is for who runs it to know.
-        private func checkEviction(_ channel: any Channel) async throws(UseStoreError) {
+        private func checkEviction(_ channel: any Channel) async throws(ReplayStoreError) {
             guard case .text(let bytes) = try await Self.send(RedisCommand("INFO", "memory"), on: channel) else {
                 return
             }
@@ -214,7 +215,7 @@
             }
             guard let limit = facts["maxmemory"], limit != "0", let policy = facts["maxmemory_policy"] else { return }
             guard policy == "noeviction" else {
-                throw UseStoreError(
+                throw ReplayStoreError(
                     .misconfigured,
                     "Redis evicts keys (maxmemory-policy \(policy)) and would forget uses: set it to noeviction"
                 )

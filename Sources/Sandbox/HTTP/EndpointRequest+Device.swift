@@ -5,7 +5,7 @@ internal import MediaResources
 internal import MediaTokens
 internal import StrictJSON
 
-extension Call {
+extension EndpointRequest {
     /// What a device of REST API v1 and of the native SDKs calls itself.
     var deviceName: String? {
         // Some answers tell it in XML.

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func `finds what it recorded, through many turns of being full and being forgotten`() throws {
-        let store = MemoryUseStore(capacity: 500)
+        let store = MemoryReplayStore(capacity: 500)
         var live: [(Int, Timestamp)] = []
         var random = SystemRandomNumberGenerator()
         var number = 0
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func `forgets a revocation two minutes after its end, and none before`() async throws {
-        let store = MemoryUseStore(capacity: 10)
+        let store = MemoryReplayStore(capacity: 10)
         let use = try GateSample.use(1)
         let end = GateSample.time.adding(seconds: 60)
         let revoke = { (subject: Revocation.Subject, seconds: Int64) in
@@ -50,18 +50,18 @@ import Testing
             try await store.revoke(Revocation(subject, expires: max(end, now)), at: now)
         }
         try await revoke(.token(use.token.fingerprint), 0)
-        for number in 1..<MemoryUseStore.revocationLimit {
+        for number in 1..<MemoryReplayStore.revocationLimit {
             try await revoke(.token(try #require(Self.fingerprint(number))), 0)
         }
         let other = Revocation.Subject.session(guid: "other", issuedBefore: GateSample.time)
-        await #expect(throws: UseStoreError(.full, "")) { try await revoke(other, 180) }
+        await #expect(throws: ReplayStoreError(.full, "")) { try await revoke(other, 180) }
         #expect(store.recordNow(use, at: end) == .revoked(.token))
         try await revoke(other, 181)
         #expect(store.recordNow(use, at: end) == .recorded)
     }
 
     @Test func `is full at its capacity and not before`() throws {
-        let store = MemoryUseStore(capacity: 20_000)
+        let store = MemoryReplayStore(capacity: 20_000)
         let until = GateSample.time.adding(seconds: 420)
         for number in 0..<20_000 {
             let fingerprint = try #require(Self.fingerprint(number))

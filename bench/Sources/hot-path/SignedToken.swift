@@ -6,7 +6,7 @@ import Foundation
 import MediaTokens
 
 /// A token, the key that it is signed with, and its parts for those who verify it without Playgate.
-struct Issued: @unchecked Sendable {  // Its contexts are used by one thread at a time.
+struct SignedToken: @unchecked Sendable {  // Its contexts are used by one thread at a time.
     static let time = Timestamp(millisecondsSince1970: 1_925_114_645_000)
 
     let certificate: String
@@ -68,12 +68,12 @@ struct Issued: @unchecked Sendable {  // Its contexts are used by one thread at 
     }
 
     /// The same with contexts of its own, for another thread.
-    func another() throws -> Issued {
+    func another() throws -> SignedToken {
         guard let rsa = limits_rsa_new(certificate) else { fatalError("the key cannot be read") }
-        return Issued(self, rsa)
+        return SignedToken(self, rsa)
     }
 
-    private init(_ issued: Issued, _ rsa: OpaquePointer) {
+    private init(_ issued: SignedToken, _ rsa: OpaquePointer) {
         self = issued
         self.rsa = rsa
     }

@@ -5,7 +5,7 @@ internal import NIOCore
 
 /// The connections of an event loop that have something to write. All of them write when everything is read that came in
 /// with the same turn of the loop: clients that wait on this machine are then woken once, and not for every answer.
-final class FlushQueue {
+final class PendingWrites {
     private let waiting: Waiting
     private let loop: any EventLoop
     private let flush: @Sendable () -> Void
@@ -38,21 +38,21 @@ final class FlushQueue {
 
 /// The queues of the loops of a group.
 struct FlushQueues: Sendable {
-    private let queues: [ObjectIdentifier: NIOLoopBoundBox<FlushQueue?>]
+    private let queues: [ObjectIdentifier: NIOLoopBoundBox<PendingWrites?>]
 
     init(_ group: any EventLoopGroup) {
         queues = Dictionary(
             uniqueKeysWithValues: group.makeIterator().map { loop in
-                (ObjectIdentifier(loop), NIOLoopBoundBox.makeEmptyBox(valueType: FlushQueue.self, eventLoop: loop))
+                (ObjectIdentifier(loop), NIOLoopBoundBox.makeEmptyBox(valueType: PendingWrites.self, eventLoop: loop))
             }
         )
     }
 
     /// The queue of a loop. Asked for on that loop.
-    func queue(of loop: any EventLoop) -> FlushQueue {
-        guard let box = queues[ObjectIdentifier(loop)] else { return FlushQueue(loop) }
+    func queue(of loop: any EventLoop) -> PendingWrites {
+        guard let box = queues[ObjectIdentifier(loop)] else { return PendingWrites(loop) }
         if let queue = box.value { return queue }
-        let queue = FlushQueue(loop)
+        let queue = PendingWrites(loop)
         box.value = queue
         return queue
     }

@@ -7,7 +7,7 @@ internal import MediaTokens
 internal import NIOCore
 
 /// A request as the endpoints see it: all of it is there, and of bounded size.
-struct Call: Sendable {
+struct EndpointRequest: Sendable {
     let method: HTTPRequest.Method
     let headers: HTTPFields
     /// What the client calls this service: the `Host` header as it came.

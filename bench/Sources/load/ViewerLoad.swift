@@ -7,7 +7,7 @@ import MediaTokens
 import Synchronization
 
 /// Viewers who come one after another at a steady pace, each with a token that is issued when they come.
-final class Audience {
+final class ViewerLoad {
     let tokens: [String]
     let viewersPerSecond: Int
     private let timeToLive: Double

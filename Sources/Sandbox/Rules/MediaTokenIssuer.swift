@@ -9,7 +9,7 @@ internal import MediaTokens
 /// Each is made anew and none is kept. Yet two of one viewer for one resource in one second are the same bytes: they say the
 /// same, their time has no more than seconds, and the signature has nothing random. The real service does it so too, and
 /// whoever checks tokens must know it.
-struct MediaTokenDesk: Sendable {
+struct MediaTokenIssuer: Sendable {
     let core: SandboxCore
 
     struct HandedOut: Sendable {
@@ -22,10 +22,13 @@ struct MediaTokenDesk: Sendable {
 
     /// Finds out whether a token about a resource can be at all: before the viewer is charged for it.
     ///
-    /// - Throws: ``Refusal`` where it would be too large.
+    /// - Throws: ``EndpointError`` where it would be too large.
     func check(_ viewer: Viewer, resource: String, at now: Timestamp) throws {
         do { _ = try issue(viewer, resource: resource, at: now) } catch IssueError.tooLarge {
-            throw Refusal.v1(.malformedAuthorizationRequest, message: "The resource is too long for a media token.")
+            throw EndpointError.v1(
+                .malformedAuthorizationRequest,
+                message: "The resource is too long for a media token."
+            )
         }
     }
 

@@ -7,7 +7,7 @@ internal import MediaResources
 internal import MediaTokens
 
 /// Decides in the provider's place.
-struct Decider: Sendable {
+struct AuthorizationRules: Sendable {
     let core: SandboxCore
     let viewer: Viewer
 

@@ -13,7 +13,7 @@ import Testing
 @testable import AccessEnabler
 
 /// A stand-in service that runs while a test asks it, and clients of it.
-struct ServedSandbox: Sendable {
+struct SandboxFixture: Sendable {
     let url: String
     let clock: TestClock
     let keys: SandboxKeys
@@ -25,13 +25,13 @@ struct ServedSandbox: Sendable {
         _ configuration: String? = nil,
         state: SandboxServer.State = .memory,
         clock: TestClock = TestClock(),
-        _ body: @Sendable (ServedSandbox) async throws -> Void
+        _ body: @Sendable (SandboxFixture) async throws -> Void
     ) async throws {
         let keys = try keys.get()
         let text = configuration ?? SandboxConfiguration.defaultText
         let configuration = try SandboxConfiguration(text, file: ConfigurationFile(path: "test.yaml"))
         let server = try SandboxServer(configuration, keys: keys, state: state, clock: { clock.now })
-        try await server.withServer { url in try await body(ServedSandbox(url: url, clock: clock, keys: keys)) }
+        try await server.withServer { url in try await body(SandboxFixture(url: url, clock: clock, keys: keys)) }
     }
 
     /// A client of this service.

@@ -7,7 +7,7 @@ internal import Hummingbird
 internal import StrictJSON
 
 /// Why an endpoint does not do what it was asked for.
-struct Refusal: Error {
+struct EndpointError: Error {
     /// Without where to read more and without a trace, which the answer gets.
     var status: Status
     /// The status of HTTP, where it is not that of ``status``.
@@ -34,10 +34,10 @@ struct Refusal: Error {
         _ httpStatus: Int? = nil,
         message: String? = nil,
         details: String? = nil
-    ) -> Refusal { Refusal(code, by: .v1, httpStatus: httpStatus, message: message, details: details) }
+    ) -> EndpointError { EndpointError(code, by: .v1, httpStatus: httpStatus, message: message, details: details) }
 
-    static func v2(_ code: StatusCode, message: String? = nil, details: String? = nil) -> Refusal {
-        Refusal(code, by: .v2, message: message, details: details)
+    static func v2(_ code: StatusCode, message: String? = nil, details: String? = nil) -> EndpointError {
+        EndpointError(code, by: .v2, message: message, details: details)
     }
 
     /// An error in the old form, without a code.
@@ -46,18 +46,18 @@ struct Refusal: Error {
     }
 
     /// What is said of a request that cannot be read.
-    static func unreadable(_ call: Call, _ message: String, httpStatus: Int = 400) -> Refusal {
-        var refusal: Refusal
+    static func unreadable(_ call: EndpointRequest, _ message: String, httpStatus: Int = 400) -> EndpointError {
+        var refusal: EndpointError
         switch call.dialect {
         case .v1, .v1Preauthorization, .legacy: refusal = .v1(.badRequest, message: message)
-        default: refusal = Refusal(httpStatus, message)
+        default: refusal = EndpointError(httpStatus, message)
         }
         refusal.httpStatus = httpStatus
         return refusal
     }
 
     /// The answer to `call`, in its dialect.
-    func response(to call: Call) throws -> Response {
+    func response(to call: EndpointRequest) throws -> Response {
         let told = status.told(to: call)
         let http = HTTPResponse.Status(code: httpStatus ?? told.status)
         switch call.dialect {
@@ -92,7 +92,7 @@ extension Status {
     }
 
     /// This with a trace, and where to read more.
-    func told(to call: Call) -> Status {
+    func told(to call: EndpointRequest) -> Status {
         var told = self
         told.trace = call.trace
         if !code.isEmpty { told.helpURL = "\(call.origin)/sandbox/errors#\(code)" }

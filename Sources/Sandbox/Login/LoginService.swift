@@ -5,11 +5,11 @@ internal import Entitlements
 internal import MediaTokens
 
 /// Lets viewers in: the one place where passwords are looked at.
-struct LoginDesk: Sendable {
+struct LoginService: Sendable {
     let core: SandboxCore
 
     /// The user of that name and password.
-    func user(_ call: Call) -> SandboxConfiguration.User? {
+    func user(_ call: EndpointRequest) -> SandboxConfiguration.User? {
         guard let name = call.form.first("username"), let password = call.form.first("password"),
             let user = core.configuration.user(name)?.user, user.password == password
         else { return nil }

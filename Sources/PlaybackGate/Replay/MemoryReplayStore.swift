@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// After a restart, tokens that are still alive could be used once more: hold playbacks back for the longest life of a
 /// token, or take a store that lasts.
-public final class MemoryUseStore: LocalUseStore {
+public final class MemoryReplayStore: LocalReplayStore {
     public let name = "memory"
 
     /// How many live uses there is room for, at least. All room is taken at once: 53 bytes a use.
@@ -80,7 +80,7 @@ public final class MemoryUseStore: LocalUseStore {
         }
     }
 
-    public func revoke(_ revocation: Revocation, at now: Timestamp) async throws(UseStoreError) {
+    public func revoke(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
         let (key, entry) = (revocation.key, (revocation.issuedBefore, revocation.expires))
         let isRecorded = revocations.withLock { revocations in
             if revocations.count >= Self.revocationLimit {
@@ -97,7 +97,7 @@ public final class MemoryUseStore: LocalUseStore {
             return true
         }
         guard isRecorded else {
-            throw UseStoreError(.full, "there are \(Self.revocationLimit) revocations already")
+            throw ReplayStoreError(.full, "there are \(Self.revocationLimit) revocations already")
         }
     }
 

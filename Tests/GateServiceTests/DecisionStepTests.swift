@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateService
+import GateTestSupport
+import MediaTokens
+import Testing
+
+/// The two steps of a decision: all that never waits, and the replay store.
+@Suite struct `A decision in two steps` {
+    enum Store: String, CaseIterable { case memory, sqlite, redis }
+
+    private static func with(
+        _ store: Store,
+        _ body: @escaping @Sendable (RunningGate) throws -> Void
+    ) async throws {
+        let redis = store == .redis ? try RedisServer() : nil
+        let server = try redis?.start()
+        let use =
+            switch store {
+            case .memory: "{ memory: { capacity: 1000 } }"
+            case .sqlite: "{ store: sqlite, deadline: 10s, sqlite: { file: uses.sqlite } }"
+            case .redis: "{ store: redis, deadline: 10s, redis: { address: \"unix:\(redis?.socket ?? "")\" } }"
+            }
+        let configuration = RunningGate.configuration(
+            "use: \(use)\nedge: { listen: \"127.0.0.1:0\", tokens: [{ header: X-Media-Token }] }",
+            catalogue: "    - { path: /vod/, resource: TNT, use: within-ttl }"
+        )
+        try await RunningGate.with(configuration) { gate in
+            #expect(try eventually { try gate.admin("GET", "/readyz").status == 200 })
+            try body(gate)
+        }
+        server?.signal(SIGTERM)
+    }
+
+    /// A miss of the cache of authenticated tokens is one RSA verification; a decision that were made twice would look twice.
+    private static func lookups(_ gate: RunningGate) throws -> [Double?] {
+        try ["hit", "forged_hit", "miss"].map { try gate.metric("playgate_cache_lookups_total{result=\"\($0)\"}") }
+    }
+
+    @Test(arguments: Store.allCases) func `verifies each token once, whatever the store`(store: Store) async throws {
+        guard store != .redis || RedisServer.isInstalled else { return }
+        try await Self.with(store) { gate in
+            #expect(try gate.play(token: try gate.token()).status == 200)
+            #expect(try Self.lookups(gate) == [0, 0, 1])
+
+            let tokens = try ["TNT", "TBS"].map { try gate.token(GateSample.claims(resource: $0, mvpd: "batch")) }
+            let batch = """
+                {"playbacks":[{"media":"tnt","token":"\(tokens[0])","playbackID":"a"},{"media":"tbs","token":"\(tokens[1])"}]}
+                """
+            let both = try gate.post("/v1/playback/batch", batch).body
+            #expect(both.components(separatedBy: "\"allowed\":true").count == 3, "\(both)")
+            #expect(try Self.lookups(gate) == [0, 0, 3])
+
+            for path in ["/live/tnt/1", "/vod/1"] {
+                let token = try gate.token(GateSample.claims(mvpd: "edge\(path)"))
+                let check = ["X-Forwarded-Uri": path, "X-Forwarded-Method": "GET", "X-Media-Token": token]
+                #expect(try HTTPConnection(gate.edge).request("GET", "/v1/check/forward", headers: check).status == 200)
+            }
+            #expect(try Self.lookups(gate) == [0, 0, 5])
+            #expect(try gate.metric("playgate_decision_duration_seconds_count") == 5)
+        }
+    }
+
+    @Test(arguments: [Store.sqlite, .redis]) func `measures the whole of a decision`(store: Store) async throws {
+        guard store != .redis || RedisServer.isInstalled else { return }
+        try await Self.with(store) { gate in
+            for _ in 0..<4 { #expect(try gate.play(token: try gate.token(), playbackID: "p").status == 200) }
+            let whole = try #require(try gate.metric("playgate_decision_duration_seconds_sum"))
+            let store = try #require(
+                try gate.metric("playgate_store_duration_seconds_sum{store=\"\(store.rawValue)\"}")
+            )
+            #expect(whole > store)
+            #expect(store > 0)
+        }
+    }
+}
