@@ -1,24 +1,28 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
+// Targets stand by floors: each depends on lower ones, or on those before it. scripts/floors holds them to it.
+
 let package = Package(
     name: "playgate",
     platforms: [.macOS(.v26)],
     products: [
-        .library(name: "MediaTokens", targets: ["MediaTokens"]),
-        .library(name: "MediaResources", targets: ["MediaResources"]),
-        .library(name: "PlaybackGate", targets: ["PlaybackGate"]),
-        .library(name: "Entitlements", targets: ["Entitlements"]),
-        .library(name: "AccessEnabler", targets: ["AccessEnabler"]),
-        .library(name: "GateStores", targets: ["GateStores"]),
-        .library(name: "GateService", targets: ["GateService", "ConfigurationReading"]),
+        .library("MediaTokens"), .library("MediaResources"), .library("PlaybackGate"), .library("Entitlements"),
+        .library("AccessEnabler"), .library("GateStores"), .library("GateService", "ConfigurationReading"),
         .executable(name: "playgate", targets: ["playgate"]),
         .executable(name: "playgate-sandbox", targets: ["playgate-sandbox"]),
     ],
     traits: [
-        .trait(name: "SQLite", description: "The token-use store in a SQLite file (needs libsqlite3)."),
-        .trait(name: "Redis", description: "The token-use store in Redis (needs libhiredis)."),
-        .default(enabledTraits: ["SQLite", "Redis"]),
+        .trait(name: "SQLite", description: "The replay store in a SQLite file (needs libsqlite3)."),
+        .trait(name: "Redis", description: "The replay store in Redis (needs libhiredis)."),
+        .trait(name: "TLS", description: "TLS for listeners and for the connection to Redis (swift-nio-ssl)."),
+        .trait(name: "Metrics", description: "Counts of decisions, reported through swift-metrics."),
+        .trait(
+            name: "Service",
+            description: "The gate service, the client of entitlement services, the sandbox and the command lines.",
+            enabledTraits: ["Metrics"]
+        ),
+        .default(enabledTraits: ["SQLite", "Redis", "TLS", "Service"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -36,261 +40,249 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
     ],
     targets: [
-        // Floor 0: C libraries of the system, a module map and a shim header each.
-        .systemLibrary(
-            name: "COpenSSL",
-            pkgConfig: "libcrypto",
-            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
-        ),
-        .systemLibrary(
-            name: "CLibXML2",
-            pkgConfig: "libxml-2.0",
-            providers: [.apt(["libxml2-dev"]), .brew(["libxml2"])]
-        ),
-        .systemLibrary(
-            // Without pkg-config: its file sets a flag that packages may not.
-            name: "CHiredis",
-            providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]
-        ),
-        .target(name: "SlotPool", swiftSettings: settings),
-        // Base64 with instructions that only some processors have.
+        // Floor 0: the C libraries of the system, and what everything else stands on.
+        .system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev", brew: "openssl@3"),
+        .system("CLibXML2", pkgConfig: "libxml-2.0", apt: "libxml2-dev", brew: "libxml2"),
+        // Without pkg-config: its file sets a flag that packages may not.
+        .system("CHiredis", pkgConfig: nil, apt: "libhiredis-dev", brew: "hiredis"),
         .target(name: "CBase64"),
-        // JSON: reading what may be hostile, and writing it in order.
-        .target(name: "StrictJSON", swiftSettings: settings),
+        .room("Platform"),
+        .room("Encodings", ["CBase64", "Platform"]),
+        .room("Cryptography", ["COpenSSL", "Platform", "Encodings"]),
+        .room("XML", ["CLibXML2", "Encodings"]),
+        .room("ConfigurationReading", ["Platform", "Encodings", .system, .yams]),
 
-        // Configuration files, read strictly: problems are told by file, line and key.
-        .target(
-            name: "ConfigurationReading",
-            dependencies: [
-                "StrictJSON",
-                .product(name: "SystemPackage", package: "swift-system"),
-                .product(name: "Yams", package: "Yams"),
-            ],
-            swiftSettings: settings
+        // Floor 1: tokens and resources, without input or output but for trust files.
+        .room("MediaResources", ["Platform", "Encodings", "XML"]),
+        .room("MediaTokens", ["Platform", "Encodings", "Cryptography", "XML", "MediaResources"]),
+
+        // Floor 2: the vocabulary of entitlement services, and the decision.
+        .room("Entitlements", ["Platform", "Encodings", "XML", "MediaResources", "MediaTokens"]),
+        .room(
+            "PlaybackGate",
+            ["Platform", "Encodings", "Cryptography", "MediaResources", "MediaTokens", .metrics("Metrics")]
         ),
 
-        // Floor 1: the domain, without I/O but for trust files.
-        .target(name: "MediaResources", dependencies: ["CLibXML2", "SlotPool"], swiftSettings: settings),
-        .target(
-            name: "MediaTokens",
-            dependencies: ["CBase64", "COpenSSL", "SlotPool", "MediaResources"],
-            swiftSettings: settings
+        // Floor 3: HTTP, stores that outlive a process, and the client of entitlement services.
+        .room(
+            "HTTPServer",
+            [
+                "Platform", "Encodings", "Cryptography", .log, .metrics("Metrics"), .nio("NIOCore"), .nio("NIOPosix"),
+                .nio("NIOHTTP1"),
+                .nioExtras, .nioSSL, .lifecycle("ServiceLifecycle"),
+            ]
         ),
-
-        // Floor 2: what entitlement services and their clients say to each other.
-        .target(
-            name: "Entitlements",
-            dependencies: ["MediaResources", "MediaTokens", "StrictJSON"],
-            swiftSettings: settings
-        ),
-
-        // Floor 2: the decision.
-        .target(
-            name: "PlaybackGate",
-            dependencies: [
-                "MediaResources", "MediaTokens",
-                .product(name: "Metrics", package: "swift-metrics"),
-            ],
-            swiftSettings: settings
-        ),
-
-        // Floor 3: records of use that outlive a process or span machines.
-        .target(
-            name: "GateStores",
-            dependencies: [
-                "MediaTokens", "PlaybackGate",
+        .room(
+            "GateStores",
+            [
+                "Platform", "Encodings", "Cryptography", "MediaTokens", "PlaybackGate",
                 .target(name: "CHiredis", condition: .when(traits: ["Redis"])),
-                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Redis"])),
-                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Redis"])),
-                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Redis"])),
-                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"])),
-            ],
-            swiftSettings: settings
+                .nio("NIOCore", "Redis"), .nio("NIOPosix", "Redis"), .nioSSL,
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite", "Service"])),
+            ]
+        ),
+        .room(
+            "AccessEnabler",
+            [
+                "Platform", "Encodings", "Cryptography", "XML", "MediaResources", "MediaTokens", "Entitlements",
+                .service("AsyncHTTPClient", "async-http-client"), .nio("NIOCore"), .nio("NIOHTTP1"), .system,
+            ]
         ),
 
-        // Floor 3: a client of an entitlement service.
-        .target(
-            name: "AccessEnabler",
-            dependencies: [
-                "Entitlements", "MediaResources", "MediaTokens", "StrictJSON",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "SystemPackage", package: "swift-system"),
+        // Floor 4: the gate service; the sandbox, which is no part of the gate; what command lines share.
+        .room(
+            "GateService",
+            [
+                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "MediaTokens",
+                "PlaybackGate", "HTTPServer", "GateStores", .log, .metrics("Metrics"), .metrics("CoreMetrics"),
+                .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"), .nioSSL, .system, .lifecycle("ServiceLifecycle"),
+                .lifecycle("UnixSignals"),
             ],
-            swiftSettings: settings
+            embedding: ["openapi.yaml"]
+        ),
+        .room(
+            "Sandbox",
+            [
+                "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
+                "Entitlements",
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite", "Service"])),
+                .service("HTTPTypes", "swift-http-types"), .service("Hummingbird", "hummingbird"), .log,
+                .nio("NIOCore"), .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
+            ],
+            embedding: [
+                "Pages/sandbox.css", "Pages/demo.html", "Pages/demo.js", "Pages/stream.js", "default.yaml",
+            ]
+        ),
+        .room("CommandLineSupport", ["Platform", "Encodings", .arguments, .system]),
+
+        // Floor 5: the command lines.
+        .program(
+            "playgate",
+            [
+                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "MediaTokens",
+                "Entitlements", "AccessEnabler", "GateService", "CommandLineSupport", .arguments, .system,
+            ]
+        ),
+        .program(
+            "playgate-sandbox",
+            [
+                "Platform", "Encodings", "ConfigurationReading", "MediaTokens", "Sandbox", "CommandLineSupport",
+                .arguments,
+            ]
         ),
 
-        // Floor 4: a stand-in for an entitlement service. No part of the gate.
-        .target(
-            name: "Sandbox",
-            dependencies: [
-                "ConfigurationReading", "Entitlements", "MediaResources", "MediaTokens", "StrictJSON",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ],
-            resources: [
-                .embedInCode("Pages/sandbox.css"), .embedInCode("Pages/demo.html"), .embedInCode("Pages/demo.js"),
-                .embedInCode("Pages/stream.js"), .embedInCode("default.yaml"),
-            ],
-            swiftSettings: settings
+        // Tests, and what tests of the gate share: keys, tokens, peers that are started and stopped.
+        .tests("Encodings", ["Platform", "Encodings"]),
+        .tests("MediaResources", ["Platform", "Encodings", "XML", "MediaResources"]),
+        .tests(
+            "MediaTokens",
+            ["CLibXML2", "Platform", "Encodings", "Cryptography", "XML", "MediaResources", "MediaTokens"]
         ),
-
-        // Floor 4: configuration, listeners and HTTP around the gate.
-        .target(
-            name: "GateService",
-            dependencies: [
-                "ConfigurationReading", "GateStores", "MediaResources", "MediaTokens", "PlaybackGate", "StrictJSON",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOExtras", package: "swift-nio-extras"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ],
-            resources: [.embedInCode("openapi.yaml")],
-            swiftSettings: settings
-        ),
-
-        // What the command lines have in common.
-        .target(
-            name: "CommandLineSupport",
-            dependencies: [
-                "StrictJSON",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: settings
-        ),
-
-        // Floor 5: the command line.
-        .executableTarget(
-            name: "playgate",
-            dependencies: [
-                "AccessEnabler", "CommandLineSupport", "ConfigurationReading", "Entitlements", "GateService",
-                "MediaResources",
-                "MediaTokens", "SlotPool", "StrictJSON",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: settings
-        ),
-
-        .executableTarget(
-            name: "playgate-sandbox",
-            dependencies: [
-                "CommandLineSupport", "ConfigurationReading", "MediaTokens", "Sandbox",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: settings
-        ),
-
-        .testTarget(name: "MediaResourcesTests", dependencies: ["MediaResources"], swiftSettings: settings),
-        .testTarget(
-            name: "MediaTokensTests",
-            dependencies: ["CLibXML2", "MediaResources", "MediaTokens"],
-            swiftSettings: settings
-        ),
-        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: settings),
-        .testTarget(
-            name: "EntitlementsTests",
-            dependencies: ["Entitlements", "MediaTokens"],
-            swiftSettings: settings
-        ),
-        // What tests of the gate share: keys, tokens, peers that are started and stopped.
+        .tests("Entitlements", ["Platform", "Encodings", "MediaTokens", "Entitlements"]),
         .target(
             name: "GateTestSupport",
-            dependencies: ["MediaResources", "MediaTokens", "PlaybackGate"],
+            dependencies: [
+                "Platform", "Encodings", "Cryptography", "MediaResources", "MediaTokens", "PlaybackGate",
+            ],
             path: "Tests/GateTestSupport",
-            swiftSettings: settings
+            swiftSettings: .strict
         ),
-        .testTarget(
-            name: "PlaybackGateTests",
-            dependencies: ["GateTestSupport", "MediaResources", "MediaTokens", "PlaybackGate"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "GateStoresTests",
-            dependencies: ["GateStores", "GateTestSupport", "MediaTokens", "PlaybackGate"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "GateServiceTests",
-            dependencies: [
-                "ConfigurationReading", "GateService", "GateTestSupport", "MediaResources", "MediaTokens",
+        .tests(
+            "PlaybackGate",
+            [
+                "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources", "MediaTokens",
                 "PlaybackGate",
-                "StrictJSON", "playgate",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            exclude: ["BadConfigurations"],
-            swiftSettings: settings
+            ]
         ),
-        // The client against the stand-in service, and against services that misbehave.
-        .testTarget(
-            name: "AccessEnablerTests",
-            dependencies: [
-                "AccessEnabler", "ConfigurationReading", "Entitlements", "GateTestSupport", "MediaResources",
-                "MediaTokens",
-                "Sandbox",
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-            ],
-            swiftSettings: settings
+        .tests(
+            "GateStores",
+            ["Platform", "Encodings", "GateTestSupport", "MediaTokens", "PlaybackGate", "GateStores"]
         ),
-        .testTarget(
-            name: "SandboxTests",
-            dependencies: [
-                "ConfigurationReading", "Entitlements", "GateTestSupport", "MediaResources", "MediaTokens", "Sandbox",
-                "playgate", "playgate-sandbox",
+        .tests(
+            "GateService",
+            [
+                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "GateTestSupport", "HTTPServer",
+                "MediaResources", "MediaTokens", "PlaybackGate", "GateService", "playgate", .nio("NIOCore"),
+                .nio("NIOHTTP1"),
+                .nio("NIOPosix"), .system,
             ],
-            exclude: ["YTDLP"],
-            swiftSettings: settings
+            exclude: ["BadConfigurations"]
         ),
-        .testTarget(
-            name: "PlaygateCommandTests",
-            dependencies: [
-                "ConfigurationReading", "GateService", "GateTestSupport", "MediaResources", "MediaTokens", "StrictJSON",
-                "playgate", "playgate-sandbox",
+        .tests(
+            "AccessEnabler",
+            [
+                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "Entitlements", "GateTestSupport",
+                "MediaResources", "MediaTokens", "AccessEnabler", "Sandbox", .nio("NIOHTTP1"),
+            ]
+        ),
+        .tests(
+            "Sandbox",
+            [
+                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "Entitlements", "GateTestSupport",
+                "MediaResources", "MediaTokens", "Sandbox", "playgate", "playgate-sandbox",
             ],
-            swiftSettings: settings
+            exclude: ["YTDLP"]
+        ),
+        .tests(
+            "PlaygateCommand",
+            [
+                "Platform", "Encodings", "ConfigurationReading", "GateService", "GateTestSupport", "MediaResources",
+                "MediaTokens", "playgate", "playgate-sandbox",
+            ]
         ),
     ]
 )
 
-// What scripts/sanitize builds: under a sanitizer everything is built anew, and the service with its dependencies is most
-// of that.
-if Context.environment["PLAYGATE_PARTS"] == "libraries" {
-    let service: Set = [
-        "GateStores", "GateService", "playgate", "GateStoresTests", "GateServiceTests", "PlaygateCommandTests",
-        "AccessEnabler", "Sandbox", "CommandLineSupport", "ConfigurationReading", "playgate-sandbox",
-        "AccessEnablerTests", "SandboxTests",
-    ]
-    package.targets.removeAll { service.contains($0.name) }
-    package.products.removeAll { service.contains($0.name) }
-    package.dependencies = [.package(url: "https://github.com/apple/swift-metrics", from: "2.9.0")]
-    package.traits = []
+// PLAYGATE_PARTS names the targets to keep, with all that they depend on: under a sanitizer everything is built anew, and
+// the service with its dependencies is most of that.
+if let parts = Context.environment["PLAYGATE_PARTS"] {
+    package.keep(Set(parts.split(separator: ",").map(String.init)))
 }
 
-var settings: [SwiftSetting] {
-    [
-        .strictMemorySafety(),
-        .treatAllWarnings(as: .error),
-        .enableUpcomingFeature("ExistentialAny"),
-        .enableUpcomingFeature("InternalImportsByDefault"),
-        .enableUpcomingFeature("MemberImportVisibility"),
-        .enableUpcomingFeature("InferIsolatedConformances"),
-        .enableUpcomingFeature("ImmutableWeakCaptures"),
-        .enableExperimentalFeature("Lifetimes"),
-    ]
+extension Product {
+    static func library(_ name: String, _ others: String...) -> Product {
+        .library(name: name, targets: [name] + others)
+    }
+}
+
+extension Target {
+    static func system(_ name: String, pkgConfig: String?, apt: String, brew: String) -> Target {
+        .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt]), .brew([brew])])
+    }
+
+    static func room(_ name: String, _ dependencies: [Dependency] = [], embedding files: [String] = []) -> Target {
+        let resources = files.isEmpty ? nil : files.map { Resource.embedInCode($0) }
+        return .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: .strict)
+    }
+
+    static func program(_ name: String, _ dependencies: [Dependency]) -> Target {
+        .executableTarget(name: name, dependencies: dependencies, swiftSettings: .strict)
+    }
+
+    static func tests(_ name: String, _ dependencies: [Dependency], exclude: [String] = []) -> Target {
+        .testTarget(name: name + "Tests", dependencies: dependencies, exclude: exclude, swiftSettings: .strict)
+    }
+}
+
+// Products of other packages come with a trait each: whoever uses this package without traits fetches none of them.
+extension Target.Dependency {
+    static func service(_ product: String, _ package: String) -> Self {
+        .product(name: product, package: package, condition: .when(traits: ["Service"]))
+    }
+    static func metrics(_ product: String) -> Self {
+        .product(name: product, package: "swift-metrics", condition: .when(traits: ["Metrics"]))
+    }
+    static func nio(_ product: String, _ trait: String = "Service") -> Self {
+        .product(name: product, package: "swift-nio", condition: .when(traits: [trait]))
+    }
+    static var nioSSL: Self { .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])) }
+    static var nioExtras: Self { .service("NIOExtras", "swift-nio-extras") }
+    static func lifecycle(_ product: String) -> Self { .service(product, "swift-service-lifecycle") }
+    static var log: Self { .service("Logging", "swift-log") }
+    static var yams: Self { .service("Yams", "Yams") }
+    static var system: Self { .service("SystemPackage", "swift-system") }
+    static var arguments: Self { .service("ArgumentParser", "swift-argument-parser") }
+}
+
+extension Package {
+    func keep(_ parts: Set<String>) {
+        var (kept, new) = (parts, parts)
+        var packages: Set<String> = []
+        while !new.isEmpty {
+            let dependencies = targets.filter { new.contains($0.name) }.flatMap(\.dependencies)
+            new = []
+            for dependency in dependencies {
+                switch dependency {
+                case .targetItem(let name, _), .byNameItem(let name, _):
+                    if kept.insert(name).inserted { new.insert(name) }
+                case .productItem(_, let package?, _, _): packages.insert(package)
+                default: break
+                }
+            }
+        }
+        targets.removeAll { !kept.contains($0.name) }
+        products.removeAll { product in
+            let targets = (product as? Product.Library)?.targets ?? (product as? Product.Executable)?.targets ?? []
+            return !kept.isSuperset(of: targets)
+        }
+        dependencies.removeAll { dependency in
+            guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
+            return !packages.contains { location.hasSuffix("/\($0)") }
+        }
+    }
+}
+
+extension [SwiftSetting] {
+    static var strict: [SwiftSetting] {
+        [
+            .strictMemorySafety(),
+            .treatAllWarnings(as: .error),
+            .enableUpcomingFeature("ExistentialAny"),
+            .enableUpcomingFeature("InternalImportsByDefault"),
+            .enableUpcomingFeature("MemberImportVisibility"),
+            .enableUpcomingFeature("InferIsolatedConformances"),
+            .enableUpcomingFeature("ImmutableWeakCaptures"),
+            .enableExperimentalFeature("Lifetimes"),
+        ]
+    }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import Entitlements
-internal import MediaTokens
 
 extension AccessEnabler {
     /// Gets a media token for a resource, for a viewer who is authenticated: the documented `checkAuthorization:` and

@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 public import Entitlements
-internal import MediaTokens
+internal import Platform
 
 extension AccessEnabler {
     /// Which of the resources the viewer may see, for lock icons: the documented `preauthorize:didCompleteWith:`.

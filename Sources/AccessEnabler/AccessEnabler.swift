@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 public import Entitlements
-internal import MediaTokens
+internal import Platform
 
 /// A client of entitlement services: it authenticates a viewer with a TV provider, and gets media tokens for what the viewer
 /// may play.

@@ -2,7 +2,8 @@
 // Copyright the Playgate authors.
 
 package import ArgumentParser
-package import StrictJSON
+package import Encodings
+internal import Platform
 
 /// What keeps a command from running: exit code 2. The message says what to do.
 package struct CommandFailure: Error {

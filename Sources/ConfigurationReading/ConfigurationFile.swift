@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+package import Platform
 internal import SystemPackage
 internal import Yams
 

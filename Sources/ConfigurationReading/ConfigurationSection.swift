@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-package import StrictJSON
+package import Encodings
+internal import Platform
 internal import Yams
 
 /// A mapping of a configuration file while it is read, strictly: what is not asked for by its key is a problem.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-public import MediaTokens
+public import Platform
 
 /// A login that has begun, in REST API v2, and what is to be done next.
 public struct AuthenticationSession: Hashable, Sendable {

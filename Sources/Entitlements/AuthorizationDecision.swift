@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-public import MediaTokens
+internal import MediaTokens
+public import Platform
 
 /// What REST API v2 decides about a resource, with a media token where a viewer may play it.
 ///

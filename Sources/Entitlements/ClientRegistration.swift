@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-public import MediaTokens
+public import Platform
 
 /// An application that the service knows: the answer to dynamic client registration.
 public struct ClientRegistration: Hashable, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-public import MediaTokens
+public import Platform
 
 // The bodies of REST API v1: the same members in JSON and in XML, all of them texts.
 

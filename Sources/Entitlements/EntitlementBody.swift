@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import FoundationEssentials
 internal import MediaResources
-internal import StrictJSON
+internal import XML
 
 /// Why a body of the entitlement service cannot be read.
 public struct EntitlementBodyError: Error, Hashable, Sendable {

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import MediaTokens
+internal import Platform
 
 // Times as the service writes them: milliseconds since 1970, some as numbers and some as text. Both are read everywhere.
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-public import MediaTokens
+internal import MediaTokens
+public import Platform
 
 /// That a viewer is authenticated with a provider, in REST API v2.
 public struct Profile: Hashable, Sendable {

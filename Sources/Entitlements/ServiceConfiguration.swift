@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import MediaResources
+internal import XML
 
 /// What the service knows of a programmer: its domains, and the providers that work with it.
 public struct ServiceConfiguration: Hashable, Sendable {

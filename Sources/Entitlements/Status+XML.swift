@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import MediaResources
+internal import XML
 
 extension Status {
     /// Reads an `error` element of REST API v1. The old form, with a status and a message alone, is read too.

@@ -3,6 +3,8 @@
 
 internal import MediaResources
 internal import MediaTokens
+internal import Platform
+internal import XML
 
 /// A body of members that are texts: the same in JSON and in XML, so both are read and written by one list.
 protocol TextBody {

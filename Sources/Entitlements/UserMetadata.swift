@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-public import MediaTokens
+public import Platform
 
 /// A value of a viewer's metadata: a text as a rule; lists (`channelID`), maps (`maxRating`) and lists of lists occur.
 public enum MetadataValue: Hashable, Sendable {

@@ -3,10 +3,12 @@
 
 public import ConfigurationReading
 internal import GateStores
+internal import HTTPServer
 internal import Logging
-package import MediaTokens
+internal import MediaTokens
 internal import Metrics
 internal import NIOCore
+package import Platform
 internal import PlaybackGate
 internal import ServiceLifecycle
 package import UnixSignals
@@ -35,7 +37,7 @@ public struct GateServer: Sendable {
         for listener in [configuration.api.listener, configuration.admin, configuration.edge?.listener].compactMap({
             $0
         }) {
-            if let tls = listener.tls { _ = try tls.context() }
+            _ = try listener.settings()
         }
     }
 
@@ -100,129 +102,33 @@ public struct GateServer: Sendable {
         let sink = LogSink(environment.log)
         defer { sink.flush() }
         let logger = makeLogger(sink)
-        let store = try UseStoreFactory.make(configuration)
-        let registry = PrometheusRegistry()
-        let metrics = DecisionMetrics(factory: registry, store: store.name)
-        let salt = configuration.log.salt?.text ?? "\(TraceID.new())"
-        var observers: [any DecisionObserver] = [metrics]
-        // Lines of decisions are news, and not for those who want to hear of errors alone.
-        if configuration.log.level.isAtMost(.info) {
-            observers.insert(
-                DecisionLog(
-                    sink,
-                    format: configuration.log.format,
-                    salt: salt,
-                    logsChecks: configuration.log.checks == .all
-                ),
-                at: 0
-            )
-        }
-        let observer = DecisionObservers(observers)
-        let gate = assembly.gate(configuration, store: store, observer: observer)
-        let live = LiveGate(
-            LiveGate.Snapshot(
-                gate: gate,
-                configuration: configuration,
-                files: assembly.files,
-                loaded: environment.clock()
-            )
-        )
-        let reloads = ReloadCounts()
-        let reloader = Reloader(
-            live,
-            observer: observer,
-            logger: logger,
-            counts: reloads,
-            clock: environment.clock
-        )
-        let inFlight = ConcurrencyLimit(configuration.api.concurrency)
-
-        // As many loops as this process may use cores, which may be fewer than the machine has.
+        // One event loop per core that this process may use, which may be fewer than the machine has.
         let loops = MultiThreadedEventLoopGroup(numberOfThreads: usableCores())
-        let announce = { @Sendable (listener: String, address: ListenerAddress) in
-            logger.info("listening", metadata: ["listener": "\(listener)", "address": "\(address)"])
-            environment.onListening(listener, "\(address)")
-        }
-        let budget = ByteBudget(32 << 20)
-        let reporter = PeerReporter(logger: logger)
-        let makePlaces = { (listener: String, limits: GateConfiguration.Listener.Limits) -> ConnectionPlaces in
-            ConnectionPlaces(
-                listener,
-                limits,
-                factory: registry,
-                standing: { peer in listener == "edge" ? live.standing(of: peer) : .trusted },
-                report: { reporter.report($0, $1, listener: listener) }
-            )
-        }
-        let apiPlaces = makePlaces("api", configuration.api.listener.limits)
-        let adminPlaces = makePlaces("admin", configuration.admin.limits)
-        let edgePlaces = (configuration.edge?.listener.limits).map { makePlaces("edge", $0) }
-        let allPlaces = [apiPlaces, adminPlaces] + (edgePlaces.map { [$0] } ?? [])
-        let api = try HTTPListener(
-            configuration.api.listener,
-            APIResponder(
-                configuration.api,
-                live: live,
-                metrics: metrics,
-                inFlight: inFlight,
-                requests: StatusCounters(factory: registry, listener: "api"),
-                clock: environment.clock
-            ),
-            group: loops,
-            logger: logger.quieter,
-            places: apiPlaces,
-            budget: budget,
-            clock: environment.clock,
-            onListening: { announce("api", $0) }
-        )
-        let admin = try HTTPListener(
-            configuration.admin,
-            AdminResponder(
-                live: live,
-                reloader: reloader,
-                registry: registry,
-                gauges: ServiceGauges(inFlight: inFlight, reloads: reloads, sink: sink, places: allPlaces),
-                places: allPlaces,
-                clock: environment.clock
-            ),
-            group: loops,
-            logger: logger.quieter,
-            places: adminPlaces,
-            budget: budget,
-            clock: environment.clock,
-            onListening: { announce("admin", $0) }
-        )
-        var edge: HTTPListener?
-        if let section = configuration.edge, let edgePlaces {
-            edge = try HTTPListener(
-                section.listener,
-                EdgeResponder(
-                    live: live,
-                    metrics: metrics,
-                    inFlight: inFlight,
-                    requests: EdgeCounters(factory: registry),
-                    clock: environment.clock
-                ),
-                group: loops,
-                logger: logger.quieter,
-                places: edgePlaces,
-                budget: budget,
-                clock: environment.clock,
-                onListening: { announce("edge", $0) }
-            )
-        }
+        let outcome = await Result { try await serve(environment, sink, logger, loops) }
+        try? await loops.shutdownGracefully()
+        try outcome.get()
+        logger.info("stopped")
+    }
+
+    private func serve(
+        _ environment: ServiceEnvironment,
+        _ sink: LogSink,
+        _ logger: Logger,
+        _ loops: any EventLoopGroup
+    ) async throws {
+        let parts = try ServiceParts(configuration, assembly, environment, sink: sink, logger: logger, loops: loops)
         for warning in assembly.warnings { logger.warning("\(warning)") }
         if configuration.isShadow { logger.warning("shadow mode: refusals are logged and counted, and allowed") }
         logger.info(
             "starting",
             metadata: [
-                "version": "\(GateVersion.current)", "store": "\(store.name)", "keys": "\(assembly.trust.keys.count)",
-                "entries": "\(assembly.catalogue.count)",
+                "version": "\(GateVersion.current)", "store": "\(parts.store.name)",
+                "keys": "\(assembly.trust.keys.count)", "entries": "\(assembly.catalogue.count)",
             ]
         )
-        // They end in the reverse order: what stands last is told first.
-        var services: [any Service] = [StoreConnection(store: store, logger: logger), reloader, admin, api]
-        if let edge { services.append(edge) }
+        // Services shut down in reverse order: the last one first.
+        var services: [any Service] = [StoreConnection(store: parts.store, logger: logger), parts.reloader]
+        services += parts.listeners
         services.append(ShutdownDeadline(limit: configuration.shutdownGrace, logger: logger))
         var group = ServiceGroupConfiguration(
             services: services,
@@ -230,10 +136,7 @@ public struct GateServer: Sendable {
             logger: logger.quieter
         )
         group.maximumGracefulShutdownDuration = configuration.shutdownGrace * 0.8
-        let outcome = await Result { try await ServiceGroup(configuration: group).run() }
-        try? await loops.shutdownGracefully()
-        try outcome.get()
-        logger.info("stopped")
+        try await ServiceGroup(configuration: group).run()
     }
 
     private func makeLogger(_ sink: LogSink) -> Logger {
@@ -260,7 +163,7 @@ extension Result where Failure == any Error {
 
 extension Logger {
     /// For libraries, whose news is not that of who runs the gate.
-    fileprivate var quieter: Logger {
+    var quieter: Logger {
         var logger = self
         if logger.logLevel < .warning { logger.logLevel = .warning }
         return logger

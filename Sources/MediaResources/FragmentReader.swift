@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import SlotPool
+internal import Encodings
+internal import Platform
+internal import XML
 
 /// The reader of Media RSS fragments.
 struct FragmentReader {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import XML
+
 extension MediaResource {
     /// Builds the fragment for a channel, or for an asset of a channel.
     ///

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+
 extension MediaResource {
     /// What may differ between the resource of a token and the one that is wanted.
     ///

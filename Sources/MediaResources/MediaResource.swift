@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+internal import XML
+
 /// What a viewer wants to play and a media token is good for: a channel, or an asset of a channel.
 ///
 /// Written as a plain identifier (`TNT`) or as a Media RSS fragment:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+
 /// A content rating: a value in a scheme, such as `TV-PG` in `urn:v-chip`.
 ///
 /// Source: Media RSS 1.5.1, `<media:rating>`.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import XML
+
 /// What a resource says, and the canonical form that says just this.
 struct ResourceFacts: Sendable {
     var channel: String

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+
 // Elements of other names than a token's fields: read strictly, and skipped.
 
 extension BodyScanner {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import MediaResources
+internal import XML
 
 /// A strict scanner of what stands between the start tag and the end tag of a token's element.
 ///

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import MediaResources
 
 /// The parts of a raw token, as ranges of its bytes.

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import MediaResources
+internal import Platform
 
 /// The contract of the vendor's verifier library, as a help for moving to Playgate.
 ///

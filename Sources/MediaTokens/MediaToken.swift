@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+internal import Platform
+
 /// What a media token with a trusted signature says: the short-lived, one-time proof of one authorization.
 public struct MediaToken: Sendable {
     let fields: TokenFields

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+internal import Encodings
+
 /// The programmer's private key, for the metadata of viewers that the service encrypts for it.
 ///
 /// It never prints: neither its description nor reflection shows anything of it.
@@ -11,6 +14,8 @@ public struct MetadataKey: Sendable {
         case pkcs1
         /// RSAES-OAEP with SHA-1 (RFC 8017 §7.1), the default of most libraries.
         case oaep
+
+        var ofRSA: RSAPadding { self == .pkcs1 ? .pkcs1 : .oaep }
     }
 
     private let key: SigningKey
@@ -29,7 +34,7 @@ public struct MetadataKey: Sendable {
     /// - Parameter value: Base64 of RSA ciphertext: one block of the key's size, or several one after another.
     /// - Returns: Nil where it is no Base64, was encrypted for another key, or is no UTF-8 text. Nothing tells these apart.
     public func decrypt(_ value: String) -> String? {
-        guard let bytes = Base64.decode([UInt8](value.utf8)), let text = key.key.decrypt(bytes, padding) else {
+        guard let bytes = Base64.decode([UInt8](value.utf8)), let text = key.key.decrypt(bytes, padding.ofRSA) else {
             return nil
         }
         return String(validating: text, as: UTF8.self)
@@ -60,7 +65,7 @@ package struct MetadataCertificate: Sendable {
     /// A value as only the holder of the private key can read it: Base64, in as many blocks as it needs.
     package func encrypt(_ value: String) -> String? {
         guard let key = try? PublicKeyReader.key(subjectPublicKeyInfo: der, minimumBits: 1024),
-            let bytes = key.encrypt([UInt8](value.utf8), padding)
+            let bytes = key.encrypt([UInt8](value.utf8), padding.ofRSA)
         else { return nil }
         return Base64.encode(bytes)
     }

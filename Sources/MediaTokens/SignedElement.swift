@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+internal import Encodings
+internal import Platform
+
 /// An element that a trusted key has signed, whatever it is and says: for services that get their own long-lived tokens
 /// back. **It is no media token and opens nothing**; only ``Verifier`` judges those, and it takes none of these.
 package struct SignedElement: Sendable {

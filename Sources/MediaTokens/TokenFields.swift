@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+internal import Platform
+
 /// What the element of a token says, before anyone judges it.
 ///
 /// The texts stand one behind the other in one array: a verification makes one allocation for all of them, and a
@@ -95,7 +98,7 @@ extension TokenFields {
             throw .emptyField
         }
         guard let ttl = parseTTL(texts[Name.ttl.rawValue].span(bytes, scratch.span)) else { throw .invalidTTL }
-        guard let time = IssueTime.parse(texts[Name.issueTime.rawValue].span(bytes, scratch.span)) else {
+        guard let time = TokenTime.parse(texts[Name.issueTime.rawValue].span(bytes, scratch.span)) else {
             throw .invalidIssueTime
         }
         let order: [5 of Name] = [.requestorID, .resourceID, .sessionGUID, .mvpdID, .proxyMVPDID]

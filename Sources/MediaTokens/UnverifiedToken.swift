@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+internal import Encodings
+
 /// What a text that looks like a token says, **whoever wrote it**. For looking at tokens, and never for deciding.
 package struct UnverifiedToken: Sendable {
     /// The name of the element.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+internal import Encodings
+
 /// What one thread needs for a verification and keeps for the next: buffers and prepared OpenSSL contexts.
 final class VerificationContext: @unchecked Sendable {  // Used by who holds its slot.
     /// The raw token, decoded.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+internal import Encodings
 public import MediaResources
-internal import SlotPool
+internal import Platform
 internal import Synchronization
 
 /// The judge of media tokens: signature, fields, requestor, time and resource, in this order.

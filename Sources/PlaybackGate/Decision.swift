@@ -3,6 +3,7 @@
 
 public import MediaResources
 public import MediaTokens
+public import Platform
 
 /// The gate's answer. A refusal is an answer, not an error.
 public enum Decision: Hashable, Sendable {

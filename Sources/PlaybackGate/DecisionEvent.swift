@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-public import MediaTokens
+public import Platform
 
 /// A decision that was taken: what logs and metrics are made of.
 ///

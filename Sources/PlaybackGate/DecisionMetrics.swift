@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import MediaTokens
 public import Metrics
 
 /// Counts decisions and measures how long they take, in whatever swift-metrics is set up to report to.

@@ -3,6 +3,7 @@
 
 internal import MediaResources
 public import MediaTokens
+public import Platform
 
 /// The judge of playbacks: catalogue, verification, policies and use, in this order.
 ///

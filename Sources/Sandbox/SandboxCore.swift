@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import MediaTokens
+internal import Platform
 
 /// What all endpoints have in common.
 struct SandboxCore: Sendable {

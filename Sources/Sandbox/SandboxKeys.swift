@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import ConfigurationReading
-package import MediaTokens
+internal import MediaTokens
+package import Platform
 
 /// The key that the stand-in signs with, and its certificate.
 package struct SandboxKeys: Sendable {

@@ -4,8 +4,8 @@
 internal import HTTPTypes
 internal import Hummingbird
 internal import Logging
-package import MediaTokens
 internal import NIOCore
+package import Platform
 internal import ServiceLifecycle
 internal import UnixSignals
 

@@ -2,7 +2,6 @@
 // Copyright the Playgate authors.
 
 import Entitlements
-import MediaTokens
 import Testing
 
 @testable import AccessEnabler

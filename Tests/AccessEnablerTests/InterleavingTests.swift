@@ -3,7 +3,6 @@
 
 import Entitlements
 import GateTestSupport
-import MediaTokens
 import NIOHTTP1
 import Sandbox
 import Synchronization

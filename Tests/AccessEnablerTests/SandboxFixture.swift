@@ -6,6 +6,7 @@ import Entitlements
 import GateTestSupport
 import MediaTokens
 import NIOHTTP1
+import Platform
 import Sandbox
 import Synchronization
 import Testing

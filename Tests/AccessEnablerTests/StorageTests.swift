@@ -4,7 +4,7 @@
 import Entitlements
 import Foundation
 import GateTestSupport
-import MediaTokens
+import Platform
 import Testing
 
 @testable import AccessEnabler

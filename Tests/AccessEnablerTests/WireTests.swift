@@ -2,8 +2,8 @@
 // Copyright the Playgate authors.
 
 import Entitlements
-import MediaTokens
 import NIOHTTP1
+import Platform
 import Testing
 
 @testable import AccessEnabler

@@ -3,7 +3,7 @@
 
 import Entitlements
 import Foundation
-import MediaTokens
+import Platform
 import Testing
 
 /// A body in JSON, in one form: so that two can be compared without regard to order and white space.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Cryptography
+import Encodings
 import Foundation
 import GateService
 import GateTestSupport
-import MediaTokens
 import Testing
 
 @Suite struct `Callers of the API` {

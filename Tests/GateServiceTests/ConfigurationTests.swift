@@ -6,6 +6,7 @@ import Foundation
 import GateService
 import GateTestSupport
 import MediaTokens
+import Platform
 import Testing
 
 // One bad file for each fault, named for it; its first line says what the error must have.

@@ -4,7 +4,6 @@
 import Foundation
 import GateService
 import GateTestSupport
-import MediaTokens
 import Testing
 
 /// The two steps of a decision: all that never waits, and the replay store.

@@ -4,6 +4,7 @@
 import Foundation
 import GateTestSupport
 import MediaTokens
+import Platform
 import Synchronization
 import Testing
 

@@ -5,6 +5,7 @@ import Foundation
 import GateService
 import GateTestSupport
 import MediaTokens
+import Platform
 import Testing
 
 /// Every edge as its page in `docs/edges` says, for real, between a client and an origin.

@@ -4,7 +4,6 @@
 import Foundation
 import GateService
 import GateTestSupport
-import MediaTokens
 import Testing
 
 /// The facts of a request beside path and token: method, range, host, and the segments that tokens stand in.

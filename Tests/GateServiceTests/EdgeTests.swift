@@ -5,6 +5,7 @@ import Foundation
 import GateService
 import GateTestSupport
 import MediaTokens
+import Platform
 import Testing
 
 /// What edges ask, in the words of each: who is let through, and what the answer says.

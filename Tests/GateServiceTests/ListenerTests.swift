@@ -4,7 +4,6 @@
 import Foundation
 import GateService
 import GateTestSupport
-import MediaTokens
 import Testing
 
 @Suite struct `A listener` {

@@ -4,7 +4,7 @@
 import Foundation
 import GateService
 import GateTestSupport
-import MediaTokens
+import Platform
 import Testing
 
 @Suite struct `A revocation by the API` {

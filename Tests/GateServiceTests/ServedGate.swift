@@ -4,6 +4,7 @@
 import Foundation
 import GateTestSupport
 import MediaTokens
+import Platform
 import Testing
 
 /// `playgate serve` as operators run it: a process of its own, with the clock of the machine.

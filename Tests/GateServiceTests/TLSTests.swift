@@ -4,7 +4,6 @@
 import Foundation
 import GateService
 import GateTestSupport
-import MediaTokens
 import Testing
 
 // Real certificates by the openssl command line, a real client: curl.

@@ -4,7 +4,7 @@
 import Foundation
 import GateStores
 import GateTestSupport
-import MediaTokens
+import Platform
 import PlaybackGate
 import Testing
 

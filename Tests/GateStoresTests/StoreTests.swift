@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Encodings
 import Foundation
 import GateStores
 import GateTestSupport
 import MediaTokens
+import Platform
 import PlaybackGate
 import Testing
 

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 package import MediaTokens
+package import Platform
 package import PlaybackGate
 
 /// Keys, times and tokens that tests of the gate share.

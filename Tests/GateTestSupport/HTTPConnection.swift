@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import Foundation
+import Platform
 
 /// A connection to an HTTP server, which sends exactly the bytes that it is given.
 package final class HTTPConnection {

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import Foundation
+import Platform
 import Synchronization
 
 /// A program that runs beside a test, until the test is done with it.

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 package import MediaTokens
+package import Platform
 package import PlaybackGate
 
 /// A random history of a use store, the same for the same seed: uses, looks, revocations, and closing and opening again.

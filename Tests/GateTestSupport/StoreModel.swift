@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-package import MediaTokens
+import Encodings
+internal import MediaTokens
+package import Platform
 package import PlaybackGate
 
 /// What a use store should say, in the simplest way there is: lists of all that was recorded, of which nothing is forgotten.

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import Foundation
+import Platform
 
 /// A folder for a test that goes with it.
 package final class TemporaryFolder: Sendable {

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import Testing
+import XML
 
 @testable import MediaResources
 

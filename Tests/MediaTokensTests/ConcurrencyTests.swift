@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Cryptography
 import Foundation
 import MediaResources
+import Platform
 import Synchronization
 import Testing
 

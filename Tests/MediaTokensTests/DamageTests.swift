@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Cryptography
+import Encodings
 import MediaResources
+import Platform
 import Testing
 
 @testable import MediaTokens

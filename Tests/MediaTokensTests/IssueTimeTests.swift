@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Platform
 import Testing
 
+@testable import Encodings
 @testable import MediaTokens
 
 @Suite struct `Issue times` {
-    private static func parse(_ text: String) -> Timestamp? { IssueTime.parse(text.utf8.span) }
+    private static func parse(_ text: String) -> Timestamp? { TokenTime.parse(text.utf8.span) }
 
     @Test(
         arguments: [
@@ -75,7 +77,7 @@ import Testing
 
     @Test(arguments: [0, -420, 345, 840, -840, -30])
     func `are written as they are read`(offset: Int) {
-        let text = IssueTime.wireForm(Sample.time, offsetMinutes: offset)
+        let text = TokenTime.wireForm(Sample.time, offsetMinutes: offset)
         #expect(Self.parse(text) == Sample.time)
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Encodings
+import Platform
 import Testing
 
 @testable import MediaTokens
@@ -49,7 +51,7 @@ import Testing
         return fields
     }
 
-    private static func time(_ text: [UInt8]) -> Timestamp? { IssueTime.parse(text.span) }
+    private static func time(_ text: [UInt8]) -> Timestamp? { TokenTime.parse(text.span) }
 
     @Test(arguments: UInt64(0)..<24)
     func `read the same or both refuse`(seed: UInt64) {

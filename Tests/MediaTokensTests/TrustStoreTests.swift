@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Cryptography
 import MediaResources
+import Platform
 import Testing
 
 @testable import MediaTokens

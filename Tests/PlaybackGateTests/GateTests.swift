@@ -4,6 +4,7 @@
 import GateTestSupport
 import MediaResources
 import MediaTokens
+import Platform
 import PlaybackGate
 import Synchronization
 import Testing

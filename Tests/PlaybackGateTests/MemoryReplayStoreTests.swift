@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Cryptography
+import Encodings
 import GateTestSupport
 import MediaTokens
+import Platform
 import PlaybackGate
 import Testing
 

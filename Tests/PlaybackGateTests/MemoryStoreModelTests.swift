@@ -2,7 +2,6 @@
 // Copyright the Playgate authors.
 
 import GateTestSupport
-import MediaTokens
 import PlaybackGate
 import Testing
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import ConfigurationReading
+import Encodings
 import GateService
 import MediaTokens
-import StrictJSON
+import Platform
 import Testing
 
 @testable import playgate

@@ -3,7 +3,6 @@
 
 import Foundation
 import GateTestSupport
-import MediaTokens
 import Sandbox
 import Testing
 

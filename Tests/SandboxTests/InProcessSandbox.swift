@@ -6,6 +6,7 @@ import Foundation
 import GateTestSupport
 import MediaResources
 import MediaTokens
+import Platform
 import Sandbox
 import Synchronization
 

@@ -3,7 +3,6 @@
 
 import Foundation
 import GateTestSupport
-import MediaTokens
 
 /// A device with an application that has registered.
 struct TestDevice: Sendable {

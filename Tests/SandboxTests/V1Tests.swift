@@ -5,6 +5,7 @@ import Entitlements
 import Foundation
 import GateTestSupport
 import MediaTokens
+import Platform
 import Sandbox
 import Testing
 

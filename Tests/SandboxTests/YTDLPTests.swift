@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Encodings
 import Foundation
 import GateTestSupport
 import MediaResources
 import MediaTokens
+import Platform
 import PlaybackGate
 import Sandbox
 import Testing

@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 public import Entitlements
-public import MediaTokens
+public import Platform
 
 /// How ``AccessEnabler/setRequestor(_:serviceProviders:)`` ended.
 public struct RequestorStatus: Hashable, Sendable {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+internal import Encodings
 internal import Entitlements
-internal import MediaTokens
 internal import NIOHTTP1
+internal import Platform
 
 /// The application's access tokens at one service: it registers the application when it is needed (RFC 7591), gets a token by
 /// that (RFC 6749 §4.4), and a new one before the old one expires. Who asks meanwhile waits for the same one.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import Entitlements
-internal import MediaTokens
+internal import Platform
 
 /// What a client asks of an entitlement service, by whichever of its interfaces.
 protocol EntitlementInterface: Sendable {

@@ -2,8 +2,8 @@
 // Copyright the Playgate authors.
 
 internal import Entitlements
-internal import MediaTokens
 internal import NIOHTTP1
+internal import Platform
 
 /// The service's REST API v1, with the registration codes that go with it.
 struct RESTv1: EntitlementInterface {

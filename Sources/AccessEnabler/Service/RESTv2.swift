@@ -2,7 +2,6 @@
 // Copyright the Playgate authors.
 
 internal import Entitlements
-internal import MediaTokens
 internal import NIOHTTP1
 
 /// The service's REST API v2.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+internal import Encodings
 internal import Entitlements
 internal import FoundationEssentials
-internal import MediaTokens
 internal import SystemPackage
 
 /// Keeps it in a file that nobody else may read, with a digest by which damage is found.

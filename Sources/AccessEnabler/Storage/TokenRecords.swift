@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import Entitlements
-internal import MediaTokens
+internal import Platform
 
 /// What a client keeps, by requestor and provider. Its contents are the client's own; storages pass them on.
 public struct TokenRecords: Hashable, Sendable, Codable {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+internal import HTTPServer
 internal import MediaResources
 internal import MediaTokens
 internal import NIOCore
 internal import NIOHTTP1
+internal import Platform
 internal import PlaybackGate
-internal import StrictJSON
+internal import XML
 
 /// The form of a refusal.
 enum AnswerFormat: Sendable {

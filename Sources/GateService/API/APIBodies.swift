@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+internal import Encodings
 internal import MediaTokens
 internal import NIOCore
+internal import Platform
 internal import PlaybackGate
-internal import StrictJSON
 
 /// Asks for the start of a playback.
 struct PlaybackBody: StrictBody {

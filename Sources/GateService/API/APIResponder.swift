@@ -2,13 +2,15 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import Encodings
+internal import HTTPServer
 internal import MediaResources
 internal import MediaTokens
 internal import Metrics
 internal import NIOCore
 internal import NIOHTTP1
+internal import Platform
 internal import PlaybackGate
-internal import StrictJSON
 
 /// The API for player backends.
 ///

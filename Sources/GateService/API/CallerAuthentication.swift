@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import MediaTokens
+internal import Cryptography
+internal import Encodings
+internal import HTTPServer
 internal import NIOHTTP1
 
 /// Finds out who calls the API.

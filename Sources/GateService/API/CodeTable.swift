@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import MediaTokens
 internal import NIOHTTP1
 internal import PlaybackGate
-internal import StrictJSON
 
 /// What every code means: what the links in refusals lead to.
 enum CodeTable {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+internal import HTTPServer
 internal import PlaybackGate
 internal import Synchronization
 
@@ -45,14 +47,16 @@ extension TraceID {
     private static func number(_ text: Span<UInt8>, _ digits: Range<Int>) -> UInt64? {
         var number: UInt64 = 0
         for place in digits {
-            let digit: UInt8
-            switch text[place] {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = text[place] - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = text[place] - UInt8(ascii: "a") + 10
-            default: return nil
-            }
+            guard let digit = text[place].hexadecimalDigit, !text[place].isASCIIUppercase else { return nil }
             number = number << 4 | UInt64(digit)
         }
         return number
+    }
+}
+
+extension ByteWriter {
+    /// Writes a trace id in its 32 hexadecimal digits.
+    mutating func write(_ trace: TraceID) {
+        for place in 0..<32 { write(trace.digit(place)) }
     }
 }

@@ -2,10 +2,12 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import Encodings
+internal import HTTPServer
 internal import MediaTokens
 internal import NIOHTTP1
+internal import Platform
 internal import PlaybackGate
-internal import StrictJSON
 
 /// Health, readiness, metrics and reload, for those who run the gate.
 struct AdminResponder: HTTPService {

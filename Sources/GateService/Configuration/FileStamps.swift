@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import Platform
 
 /// What a configuration and the files that it names looked like.
 ///

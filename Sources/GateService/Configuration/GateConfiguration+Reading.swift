@@ -2,9 +2,13 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import Cryptography
+internal import Encodings
 internal import GateStores
+internal import HTTPServer
 internal import MediaResources
 internal import MediaTokens
+internal import Platform
 internal import PlaybackGate
 
 extension GateConfiguration {
@@ -417,7 +421,7 @@ extension GateConfiguration.Listener {
             return mode
         }
         tls = section.optionalSection("tls", TLS.init)
-        limits = section.section("limits", Limits.init)
+        limits = section.section("limits", HTTPLimits.init)
     }
 }
 
@@ -431,23 +435,31 @@ extension GateConfiguration.Listener.TLS {
     }
 }
 
-extension GateConfiguration.Listener.Limits {
+extension HTTPLimits {
     fileprivate init(_ section: ConfigurationSection) {
-        connections = section.integer("connections", in: 1...1_000_000, default: 4096)
-        // Half: two clients that hold all they can get leave something for each other, and one leaves half for all others.
-        connectionsPerPeer = section.integer(
-            "connectionsPerPeer",
-            in: 1...1_000_000,
-            default: max(1, (connections + 1) / 2)
+        let connections = section.integer("connections", in: 1...1_000_000, default: 4096)
+        self.init(
+            connections: connections,
+            // Half: two clients that hold all they can get leave something for each other, and one leaves half for all
+            // others.
+            connectionsPerPeer: section.integer(
+                "connectionsPerPeer",
+                in: 1...1_000_000,
+                default: max(1, (connections + 1) / 2)
+            ),
+            headerBytes: section.integer("headerBytes", in: 1024...1_048_576, default: 32 * 1024),
+            bodyBytes: section.integer("bodyBytes", in: 1024...67_108_864, default: 2 * 1024 * 1024),
+            requestTimeout: section.duration(
+                "requestTimeout",
+                in: .milliseconds(100) ... .seconds(600),
+                default: .seconds(10)
+            ),
+            idleTimeout: section.duration(
+                "idleTimeout",
+                in: .milliseconds(100) ... .seconds(3600),
+                default: .seconds(60)
+            )
         )
-        headerBytes = section.integer("headerBytes", in: 1024...1_048_576, default: 32 * 1024)
-        bodyBytes = section.integer("bodyBytes", in: 1024...67_108_864, default: 2 * 1024 * 1024)
-        requestTimeout = section.duration(
-            "requestTimeout",
-            in: .milliseconds(100) ... .seconds(600),
-            default: .seconds(10)
-        )
-        idleTimeout = section.duration("idleTimeout", in: .milliseconds(100) ... .seconds(3600), default: .seconds(60))
     }
 }
 

@@ -2,11 +2,13 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import Encodings
 internal import GateStores
+internal import HTTPServer
 internal import MediaResources
 internal import MediaTokens
+internal import Platform
 internal import PlaybackGate
-internal import StrictJSON
 
 /// What the gate is told by its configuration file: read once, then plain values.
 ///
@@ -88,7 +90,7 @@ struct GateConfiguration: Sendable {
         /// Who may use a unix socket, such as 0o660; nil leaves that to the umask.
         var socketMode: Int?
         var tls: TLS?
-        var limits: Limits
+        var limits: HTTPLimits
         var place: ConfigurationPlace
 
         struct TLS: Hashable, Sendable {
@@ -96,21 +98,6 @@ struct GateConfiguration: Sendable {
             var key: Located<String>
             /// Who may vouch for clients; nil where clients need no certificate.
             var clientAuthorities: Located<String>?
-        }
-
-        struct Limits: Hashable, Sendable {
-            /// How many connections may be open.
-            var connections: Int
-            /// How many connections one address may have.
-            var connectionsPerPeer: Int
-            /// How many bytes of headers a request may have.
-            var headerBytes: Int
-            /// How many bytes of body a request may have.
-            var bodyBytes: Int
-            /// How long a client may take from the first byte of a request to the last.
-            var requestTimeout: Duration
-            /// How long a connection may be idle between requests.
-            var idleTimeout: Duration
         }
     }
 
@@ -215,32 +202,31 @@ enum LogLevel: String, CaseIterable, Sendable {
     }
 }
 
-/// Where a listener listens.
-enum ListenerAddress: Hashable, Sendable {
-    /// An address or name, and a port; 0 is any free one.
-    case tcp(host: String, port: Int)
-    /// The path of a socket.
-    case unix(path: String)
-    /// The number of a socket that this process was started with.
-    case descriptor(Int32)
-
-    /// Whether only this machine can reach it.
-    var isLocal: Bool {
-        switch self {
-        case .unix: true
-        // What it is bound to is for who made it to know.
-        case .descriptor: false
-        case .tcp(let host, _): host == "localhost" || host == "::1" || host.hasPrefix("127.")
+extension GateConfiguration.Listener {
+    /// The settings of this listener, with its certificate and key read from their files.
+    ///
+    /// - Throws: ``ConfigurationError`` at the place of the file that cannot be used.
+    func settings() throws(ConfigurationError) -> ListenerSettings {
+        let server: ServerTLS?
+        do throws(ServerTLS.Fault) {
+            server = try tls.map { (tls) throws(ServerTLS.Fault) in
+                try ServerTLS(
+                    certificate: tls.certificate.value,
+                    key: tls.key.value,
+                    clientAuthorities: tls.clientAuthorities?.value
+                )
+            }
+        } catch {
+            let file =
+                switch error.file {
+                case .certificate: tls?.certificate
+                case .key: tls?.key
+                case .clientAuthorities: tls?.clientAuthorities
+                }
+            throw ConfigurationError(
+                problems: [ConfigurationProblem(place: file?.place ?? place, message: error.reason)]
+            )
         }
-    }
-}
-
-extension ListenerAddress: CustomStringConvertible {
-    var description: String {
-        switch self {
-        case .unix(let path): "unix:\(path)"
-        case .descriptor(let number): "fd:\(number)"
-        case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-        }
+        return ListenerSettings(address: address, socketMode: socketMode, limits: limits, tls: server)
     }
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+internal import HTTPServer
 internal import MediaResources
 internal import MediaTokens
 internal import NIOHTTP1
+internal import Platform
 internal import PlaybackGate
 
 /// The answer to a check: 200, 401 or 403, no body, and always the same fields, so that none of a client's own survives

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import MediaTokens
+internal import Encodings
 internal import PlaybackGate
 
 /// The form in which an edge says what its client asked for. One endpoint each: which one is asked is the edge's

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import MediaTokens
+internal import HTTPServer
 internal import Metrics
 internal import NIOHTTP1
+internal import Platform
 internal import PlaybackGate
 
 /// Answers the checks of edges. All that is on the way of a check that the cache of authenticated tokens knows makes no

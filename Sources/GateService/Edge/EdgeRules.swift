@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import MediaTokens
+internal import Platform
 internal import PlaybackGate
 
 /// What the configuration says of edges, as checks need it. A reference: a check takes it along, and copies nothing.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import MediaTokens
+internal import Encodings
 
 /// What a client asked an edge for: a path and a query, neither of them decoded.
 struct OriginalTarget {

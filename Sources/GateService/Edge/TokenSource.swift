@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import MediaTokens
+internal import Encodings
+internal import HTTPServer
 internal import NIOHTTP1
 
 /// Where a client may show its token. The name is what an edge strips before it asks the origin.

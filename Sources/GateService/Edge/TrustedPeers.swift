@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import HTTPServer
 internal import NIOCore
 
 /// The peers that may ask as edges: this machine, and the networks and certificates of the configuration. A client that
@@ -32,7 +33,7 @@ struct TrustedPeers: Hashable, Sendable {
         switch address {
         case .unixDomainSocket: return true
         case .v4, .v6:
-            guard let number = address.flatMap({ Network.number($0) }) else { return false }
+            guard let number = address?.number else { return false }
             return trustsLoopback && Network.loopback.contains { $0.has(number) }
                 || networks.contains { $0.has(number) }
         // A client's end of a unix socket has no name.
@@ -76,24 +77,7 @@ struct TrustedPeers: Hashable, Sendable {
         static func number(_ text: String) -> UInt128? {
             // Zones (`%eth0`) name the way and not the peer.
             let end = text.utf8.firstIndex(of: UInt8(ascii: "%")) ?? text.endIndex
-            return (try? SocketAddress(ipAddress: String(text[..<end]), port: 0)).flatMap { number($0) }
-        }
-
-        /// The address as a number; nil if it is none of IP.
-        static func number(_ address: SocketAddress) -> UInt128? {
-            let isV6: Bool
-            switch address {
-            case .v4: isV6 = false
-            case .v6: isV6 = true
-            case .unixDomainSocket: return nil
-            }
-            return unsafe address.withSockAddr { address, _ in
-                // sockaddr_in has the address behind family and port; sockaddr_in6 has a word of flow before it.
-                let start = unsafe UnsafeRawPointer(address) + (isV6 ? 8 : 4)
-                let bytes = unsafe UnsafeRawBufferPointer(start: start, count: isV6 ? 16 : 4)
-                let number = unsafe bytes.reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
-                return isV6 ? number : 0xFFFF_0000_0000 | number
-            }
+            return (try? SocketAddress(ipAddress: String(text[..<end]), port: 0))?.number
         }
     }
 }

@@ -5,6 +5,7 @@ internal import ConfigurationReading
 internal import GateStores
 internal import MediaResources
 internal import MediaTokens
+internal import Platform
 internal import PlaybackGate
 
 /// What a configuration names, read and put together: trust, catalogue and verifier.
@@ -181,7 +182,7 @@ struct GateBuilder: Sendable {
 }
 
 /// A store as the configuration asks for it.
-enum UseStoreFactory {
+enum ReplayStoreFactory {
     /// - Throws: ``ConfigurationError`` where the store cannot be opened.
     static func make(_ configuration: GateConfiguration) throws(ConfigurationError) -> any ReplayStore {
         switch configuration.use.store {

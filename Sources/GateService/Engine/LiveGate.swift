@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import MediaTokens
+internal import HTTPServer
 internal import NIOCore
+internal import Platform
 internal import PlaybackGate
 internal import Synchronization
 

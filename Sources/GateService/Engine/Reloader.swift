@@ -5,6 +5,7 @@ internal import ConfigurationReading
 internal import Dispatch
 internal import Logging
 internal import MediaTokens
+internal import Platform
 internal import PlaybackGate
 internal import ServiceLifecycle
 internal import Synchronization

@@ -4,15 +4,8 @@
 internal import ConfigurationReading
 internal import Dispatch
 internal import Logging
+internal import Platform
 internal import ServiceLifecycle
-
-#if canImport(Darwin)
-    internal import Darwin
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Glibc
-#endif
 
 /// Ends the process when draining takes longer than it may: whatever hangs, a stop is a stop.
 struct ShutdownDeadline: Service {

@@ -2,10 +2,12 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import Cryptography
+internal import Encodings
 internal import MediaResources
 internal import MediaTokens
+internal import Platform
 internal import PlaybackGate
-internal import StrictJSON
 
 /// Writes a line for every decision: never a token, a key or a session GUID in clear.
 struct DecisionLog: DecisionObserver {

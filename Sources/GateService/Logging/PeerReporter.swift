@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import HTTPServer
 internal import Logging
 internal import NIOCore
 internal import Synchronization

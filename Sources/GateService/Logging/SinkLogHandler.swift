@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import Logging
-internal import MediaTokens
-internal import StrictJSON
+internal import Platform
 
 /// swift-log's lines, in the form and to the place of the decision lines.
 struct SinkLogHandler: LogHandler {

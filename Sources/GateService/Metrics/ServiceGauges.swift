@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import ConfigurationReading
+internal import HTTPServer
 internal import MediaTokens
+internal import Platform
 internal import PlaybackGate
-
-#if canImport(Darwin)
-    internal import Darwin
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Glibc
-#endif
 
 /// What is looked up when metrics are asked for.
 struct ServiceGauges: Sendable {

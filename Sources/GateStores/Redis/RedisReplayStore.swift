@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Platform
+
 #if Redis
     public import MediaTokens
     internal import NIOCore

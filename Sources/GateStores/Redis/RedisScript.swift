@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+internal import Platform
+
 #if Redis
     internal import MediaTokens
     internal import PlaybackGate

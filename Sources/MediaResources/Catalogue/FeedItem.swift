@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+internal import XML
+
 /// What a feed says about one item: what it protects, or why it cannot be protected by what it says.
 public enum FeedItem: Sendable {
     /// An entry of the catalogue.

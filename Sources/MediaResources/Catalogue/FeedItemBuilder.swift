@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+
 /// An item of a feed whose elements are being read.
 struct FeedItemBuilder: Sendable {
     let line: Int

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import XML
+
 /// The reader of a programmer's Media RSS feed, which makes a catalogue of it.
 ///
 /// It is given the feed piece by piece and hands out an item for every `<item>`, in constant memory whatever the size of

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import XML
+
 /// What a feed means: follows the elements of a feed and makes items of them.
 struct FeedScanner: Sendable {
     private let isChannelGiven: Bool

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import MediaResources
+internal import Platform
 
 /// A memory of signatures that were checked, for where one token is shown again and again.
 ///

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-#if canImport(Darwin)
-    internal import Darwin
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Glibc
-#endif
+internal import Platform
 
 /// Hash and equality of the bytes of tokens, eight at a time. The only unsafe code of the cache.
 enum TokenBytes {

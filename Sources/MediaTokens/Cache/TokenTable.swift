@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Platform
 internal import Synchronization
 
 /// A bounded table from the bytes of tokens to values with a life, for many threads.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+internal import Platform
+
 /// A new certificate authority, and a key with a certificate of that authority, for development and tests.
 ///
 /// The authority's own key is thrown away at once, so it can sign nothing else.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import MediaResources
+internal import Platform
+internal import XML
 
 /// A maker of media tokens, for tests, staging and stand-in services. Real tokens come from the entitlement service.
 ///
@@ -44,7 +47,7 @@ public struct Issuer: Sendable {
         try body.appendField("requestorID", claims.requestorID)
         try body.appendField("resourceID", claims.resourceID)
         try body.appendField("ttl", String(claims.timeToLiveMilliseconds))
-        try body.appendField("issueTime", IssueTime.wireForm(time, offsetMinutes: offsetMinutes))
+        try body.appendField("issueTime", TokenTime.wireForm(time, offsetMinutes: offsetMinutes))
         try body.appendField("mvpdId", claims.mvpdID)
         if let proxy = claims.proxyMVPDID { try body.appendField("proxyMvpdId", proxy) }
         body += "</\(root.rawValue)>".utf8

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
 internal import MediaResources
+internal import Platform
 
 /// A private RSA key that signs media tokens.
 ///
@@ -26,10 +28,11 @@ public struct SigningKey: Sendable {
     /// - Parameter path: A file of at most 1 MiB.
     /// - Throws: ``TrustError`` as ``init(pem:name:)``, and with code ``TrustError/Code/fileUnreadable``.
     public init(file path: String) throws(TrustError) {
-        switch PEM.readFile(path, limit: 1 << 20) {
-        case .success(let text): try self.init(pem: text, name: path)
-        case .failure(let fault): throw TrustError(.fileUnreadable, path, "cannot be read: \(fault.reason)")
+        let text: [UInt8]
+        do { text = try path.bytesOfFile(limit: 1 << 20) } catch {
+            throw TrustError(.fileUnreadable, path, error.reason)
         }
+        try self.init(pem: text, name: path)
     }
 
     private init(pem text: [UInt8], name: String) throws(TrustError) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+
 /// The reason why keys cannot be trusted or used: it names the file and what is wrong with it.
 ///
 /// Two errors are equal when their codes are.

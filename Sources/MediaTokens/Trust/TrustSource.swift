@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+internal import Encodings
 internal import MediaResources
+internal import Platform
 
 /// Where trusted keys come from: PEM text, from a file or given, with certificates or public keys or both.
 public struct TrustSource: Sendable {
@@ -69,9 +72,8 @@ public struct TrustSource: Sendable {
         switch content {
         case .text(let given): text = [UInt8](given.utf8)
         case .file(let path):
-            switch PEM.readFile(path, limit: 1 << 20) {
-            case .success(let content): text = content
-            case .failure(let fault): throw TrustError(.fileUnreadable, path, "cannot be read: \(fault.reason)")
+            do { text = try path.bytesOfFile(limit: 1 << 20) } catch {
+                throw TrustError(.fileUnreadable, path, error.reason)
             }
         }
         let blocks: [PEM.Block]

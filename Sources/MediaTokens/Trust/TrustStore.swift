@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+internal import Encodings
 internal import MediaResources
-internal import SlotPool
+internal import Platform
 
 /// The set of keys whose signatures are believed. Immutable: new keys make a new store.
 ///

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+internal import Platform
+
 /// A key whose signatures are believed, with the limits of that belief.
 public struct TrustedKey: Hashable, Sendable {
     /// Where a key comes from.

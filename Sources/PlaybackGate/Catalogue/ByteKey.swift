@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import MediaTokens
+internal import Encodings
 
 /// A text that is compared and hashed by its bytes: two spellings of one character are two names.
 struct ByteKey: Hashable {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import MediaTokens
-
 /// A host in its one form: lower case, without a port and without the dot of the root.
 ///
 /// Source: RFC 9110 §7.2, RFC 3986 §3.2.2, taken narrowly.

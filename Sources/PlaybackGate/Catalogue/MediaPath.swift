@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import MediaResources
-internal import MediaTokens
 
 /// The path of a stream in its one form: decoded once, without empty and dot segments.
 ///

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import MediaTokens
-
 /// The entries of paths, found by path: exact ones, folders and globs.
 struct PathTable: Sendable {
     private var paths: [ByteKey: Catalogue.Entry] = [:]

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
 public import MediaTokens
+public import Platform
 internal import Synchronization
 
 /// The use store of a single process: exact, bounded, and gone with the process.

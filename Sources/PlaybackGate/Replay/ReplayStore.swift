@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
 public import MediaTokens
+public import Platform
 
 /// The record of which tokens were used, and of what was revoked.
 ///

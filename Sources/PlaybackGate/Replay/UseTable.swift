@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
 internal import MediaTokens
+internal import Platform
 
 /// A table of uses with a fixed number of places: a shard of the memory store.
 ///

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import HTTPTypes
 internal import Hummingbird
-internal import MediaTokens
-internal import StrictJSON
+internal import Platform
 
 /// Concurrency Monitoring: how many streams a household watches at once.
 ///

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import FoundationEssentials
 internal import GRDB
-internal import MediaTokens
-internal import StrictJSON
+internal import Platform
 
 /// A stream that somebody watches, as Concurrency Monitoring counts it.
 struct WatchedStream: Sendable {

@@ -2,9 +2,13 @@
 // Copyright the Playgate authors.
 
 package import ConfigurationReading
+internal import Cryptography
+internal import Encodings
 internal import Entitlements
 internal import MediaResources
 internal import MediaTokens
+internal import Platform
+internal import XML
 
 extension SandboxConfiguration {
     /// The configuration that is in force where nobody gives another, as YAML.

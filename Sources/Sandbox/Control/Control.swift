@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import MediaTokens
+internal import Platform
 internal import Synchronization
 
 /// The switches as they are now, and the buckets of those who ask.

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import HTTPTypes
 internal import Hummingbird
-internal import MediaTokens
 internal import NIOCore
-internal import StrictJSON
 
 /// The switches over HTTP, for tests: from this machine only.
 struct ControlEndpoints: Sendable {

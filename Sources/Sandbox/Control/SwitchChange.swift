@@ -2,8 +2,8 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import Encodings
 internal import Entitlements
-internal import StrictJSON
 
 /// What one request changes of the switches. All of it is looked at before any of it counts.
 struct SwitchChange: Sendable {

@@ -2,8 +2,8 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import Encodings
 internal import Entitlements
-internal import StrictJSON
 
 extension Switches {
     /// The switches as they stand, in the form that sets them.

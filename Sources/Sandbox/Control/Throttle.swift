@@ -3,7 +3,7 @@
 
 internal import HTTPTypes
 internal import Hummingbird
-internal import MediaTokens
+internal import Platform
 
 /// A bucket of tokens for each device: filled at a rate, and each request takes one.
 struct Throttle {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
 internal import Logging
-internal import MediaTokens
 internal import NIOCore
 
 /// Reads a request, lets its endpoint answer, and tells what went wrong in the endpoint's dialect.

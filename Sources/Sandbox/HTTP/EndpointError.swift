@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
-internal import StrictJSON
 
 /// Why an endpoint does not do what it was asked for.
 struct EndpointError: Error {

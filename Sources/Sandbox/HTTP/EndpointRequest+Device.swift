@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import MediaResources
-internal import MediaTokens
-internal import StrictJSON
+internal import XML
 
 extension EndpointRequest {
     /// What a device of REST API v1 and of the native SDKs calls itself.

@@ -3,8 +3,8 @@
 
 internal import HTTPTypes
 internal import Hummingbird
-internal import MediaTokens
 internal import NIOCore
+internal import Platform
 
 /// A request as the endpoints see it: all of it is there, and of bounded size.
 struct EndpointRequest: Sendable {

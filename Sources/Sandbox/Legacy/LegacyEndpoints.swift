@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
 internal import MediaResources
 internal import MediaTokens
-internal import StrictJSON
+internal import XML
 
 /// What the native SDKs called, and clients in their likeness still do: long-lived tokens that the client keeps.
 struct LegacyEndpoints: Sendable {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import MediaResources
 internal import MediaTokens
+internal import Platform
+internal import XML
 
 /// The long-lived tokens of the native SDKs: that somebody is authenticated, that a device is authorized. They open
 /// nothing, and come back to nobody but this service.

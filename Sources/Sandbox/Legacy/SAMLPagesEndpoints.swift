@@ -4,7 +4,6 @@
 internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
-internal import MediaTokens
 
 /// A login over pages that hand a viewer on by forms, as SAML has them: to the provider, its form, and back.
 struct SAMLPagesEndpoints: Sendable {

@@ -4,7 +4,7 @@
 internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
-internal import MediaTokens
+internal import Platform
 
 /// The login of a viewer in a browser: to the provider's page, and back to the application.
 struct LoginEndpoints: Sendable {

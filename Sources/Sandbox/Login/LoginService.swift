@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import Entitlements
-internal import MediaTokens
+internal import Platform
 
 /// Lets viewers in: the one place where passwords are looked at.
 struct LoginService: Sendable {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import Entitlements
-internal import MediaTokens
-internal import StrictJSON
+internal import Platform
 
 /// What the platform says: the header `AP-Partner-Framework-Status`.
 struct PartnerStatus: Sendable {

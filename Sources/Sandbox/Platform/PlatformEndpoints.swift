@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
 internal import MediaResources
 internal import MediaTokens
-internal import StrictJSON
+internal import Platform
+internal import XML
 
 /// Single sign-on by a platform: a viewer is signed in once on a device, and applications get profiles without a login of
 /// their own. What the platform does itself is `/sandbox/platform/sign-in` here.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
 internal import Entitlements
-internal import MediaTokens
 
 extension SandboxCore {
     /// The application that asks, as its access token says, for a requestor in REST API v2.

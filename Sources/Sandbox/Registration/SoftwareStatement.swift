@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import MediaTokens
-internal import StrictJSON
+internal import Cryptography
+internal import Encodings
 
 /// What an application shows to be registered: a JWT, whose signature a stand-in does not look at.
 struct SoftwareStatement: Sendable {

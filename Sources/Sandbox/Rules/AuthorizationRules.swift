@@ -4,7 +4,7 @@
 internal import Entitlements
 internal import FoundationEssentials
 internal import MediaResources
-internal import MediaTokens
+internal import Platform
 
 /// Decides in the provider's place.
 struct AuthorizationRules: Sendable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import Entitlements
-internal import StrictJSON
 
 /// The resources that a request of REST API v2 asks about.
 struct DecisionRequest: Sendable {

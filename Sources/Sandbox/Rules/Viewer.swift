@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+internal import Encodings
 internal import Entitlements
-internal import MediaTokens
+internal import Platform
 
 /// Who asks for a resource: somebody who has logged in, or somebody who need not.
 struct Viewer: Sendable {

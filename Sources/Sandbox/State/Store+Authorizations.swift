@@ -4,7 +4,7 @@
 internal import Entitlements
 internal import FoundationEssentials
 internal import GRDB
-internal import MediaTokens
+internal import Platform
 
 /// That a device may have media tokens for a resource.
 struct StoredAuthorization: Sendable {

@@ -3,7 +3,7 @@
 
 internal import FoundationEssentials
 internal import GRDB
-internal import MediaTokens
+internal import Platform
 
 /// An application that has registered.
 struct Client: Sendable {

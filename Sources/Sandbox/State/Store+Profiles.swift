@@ -4,7 +4,7 @@
 internal import Entitlements
 internal import FoundationEssentials
 internal import GRDB
-internal import MediaTokens
+internal import Platform
 
 /// That somebody has logged in on a device: an authentication of v1, a profile of v2.
 struct StoredProfile: Sendable {

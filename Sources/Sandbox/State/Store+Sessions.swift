@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+internal import Encodings
 internal import FoundationEssentials
 internal import GRDB
-internal import MediaTokens
+internal import Platform
 
 /// A login that has begun: a session of REST API v2, a registration code of v1.
 struct LoginSession: Sendable {

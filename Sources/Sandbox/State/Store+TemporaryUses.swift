@@ -3,7 +3,7 @@
 
 internal import FoundationEssentials
 internal import GRDB
-internal import MediaTokens
+internal import Platform
 
 /// What is known of temporary access that was used before.
 struct TemporaryUse: Sendable {

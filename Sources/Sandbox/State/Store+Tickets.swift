@@ -3,7 +3,7 @@
 
 internal import FoundationEssentials
 internal import GRDB
-internal import MediaTokens
+internal import Platform
 
 /// What lets a browser, or a platform, do one thing once.
 struct Ticket: Sendable {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
 internal import FoundationEssentials
 internal import GRDB
-internal import MediaTokens
+internal import Platform
 
 /// What the stand-in remembers: in memory, or in a file that outlives it. No secret is kept as it is, only its SHA-256.
 final class Store: Sendable {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
 internal import MediaResources
-internal import MediaTokens
-internal import StrictJSON
+internal import Platform
+internal import XML
 
 /// Registration codes: what a device shows, and a person types on a second screen.
 struct RegistrationCodeEndpoints: Sendable {

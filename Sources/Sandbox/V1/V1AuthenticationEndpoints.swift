@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+internal import Encodings
 internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
-internal import MediaTokens
+internal import Platform
 
 /// Whether a viewer is authenticated, in REST API v1, and what is known of the viewer; and the configuration of a
 /// requestor.

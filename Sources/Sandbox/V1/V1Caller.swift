@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import Entitlements
-internal import MediaTokens
-internal import StrictJSON
 
 /// What every request of REST API v1 comes with.
 struct V1Caller: Sendable {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+internal import Encodings
 internal import Entitlements
-internal import MediaTokens
 
 /// What every request of REST API v2 comes with.
 struct V2Caller: Sendable {

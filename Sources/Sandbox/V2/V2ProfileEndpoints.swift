@@ -4,7 +4,7 @@
 internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
-internal import MediaTokens
+internal import Platform
 
 /// Profiles of REST API v2, and the logout that ends them.
 struct V2ProfileEndpoints: Sendable {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
-internal import MediaTokens
 internal import NIOCore
-internal import StrictJSON
 
 /// What anybody may see: the demo page, the codes, the certificate.
 struct PublicEndpoints: Sendable {

@@ -3,8 +3,10 @@
 
 import ArgumentParser
 import ConfigurationReading
+import Encodings
 import GateService
 import MediaTokens
+import Platform
 
 /// A point in time on the command line: ISO 8601 with a zone, or Unix seconds.
 struct TimeArgument: ExpressibleByArgument {

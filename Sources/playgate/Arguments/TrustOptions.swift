@@ -3,8 +3,10 @@
 
 import ArgumentParser
 import CommandLineSupport
+import Cryptography
 import MediaResources
 import MediaTokens
+import Platform
 
 /// The options that make a verifier.
 struct TrustOptions: ParsableArguments {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Encodings
 import GateService
 import MediaResources
 import MediaTokens
-import StrictJSON
 
 // How answers of the verifier look, to programs and to people.
 

@@ -2,11 +2,11 @@
 // Copyright the Playgate authors.
 
 import CommandLineSupport
+import Encodings
 import GateService
 import MediaResources
 import MediaTokens
-import SlotPool
-import StrictJSON
+import Platform
 
 /// The verification of a file of tokens, a line each, with all cores and in constant memory.
 ///

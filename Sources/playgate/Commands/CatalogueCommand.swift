@@ -3,9 +3,9 @@
 
 import ArgumentParser
 import CommandLineSupport
+import Encodings
 import GateService
 import MediaResources
-import StrictJSON
 
 struct CatalogueCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

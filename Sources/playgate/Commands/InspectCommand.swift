@@ -3,9 +3,9 @@
 
 import ArgumentParser
 import CommandLineSupport
+import Encodings
 import GateService
 import MediaTokens
-import StrictJSON
 
 struct InspectCommand: ParsableCommand, JSONAnswering {
     static let configuration = CommandConfiguration(

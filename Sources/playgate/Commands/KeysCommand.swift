@@ -3,9 +3,9 @@
 
 import ArgumentParser
 import CommandLineSupport
+import Encodings
 import GateService
 import MediaTokens
-import StrictJSON
 import SystemPackage
 
 struct KeysCommand: ParsableCommand {

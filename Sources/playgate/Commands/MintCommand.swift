@@ -3,6 +3,8 @@
 
 import ArgumentParser
 import CommandLineSupport
+import Cryptography
+import Encodings
 import MediaTokens
 
 struct MintCommand: ParsableCommand {

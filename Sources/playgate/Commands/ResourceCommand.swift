@@ -3,9 +3,9 @@
 
 import ArgumentParser
 import CommandLineSupport
+import Encodings
 import GateService
 import MediaResources
-import StrictJSON
 
 struct ResourceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -4,8 +4,8 @@
 import ArgumentParser
 import CommandLineSupport
 import ConfigurationReading
+import Encodings
 import GateService
-import StrictJSON
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

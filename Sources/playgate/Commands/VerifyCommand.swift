@@ -3,10 +3,11 @@
 
 import ArgumentParser
 import CommandLineSupport
+import Encodings
 import GateService
 import MediaResources
 import MediaTokens
-import StrictJSON
+import Platform
 
 struct VerifyCommand: AsyncParsableCommand, JSONAnswering {
     static let configuration = CommandConfiguration(

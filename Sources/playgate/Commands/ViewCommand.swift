@@ -4,8 +4,8 @@
 import AccessEnabler
 import ArgumentParser
 import CommandLineSupport
+import Encodings
 import Entitlements
-import StrictJSON
 
 struct ViewCommand: AsyncParsableCommand, JSONAnswering {
     static let configuration = CommandConfiguration(

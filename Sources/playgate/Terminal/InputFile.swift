@@ -2,15 +2,8 @@
 // Copyright the Playgate authors.
 
 import CommandLineSupport
+import Platform
 import SystemPackage
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// A file that is read from front to back; `-` is standard input.
 struct InputFile {

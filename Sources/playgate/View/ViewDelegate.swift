@@ -3,6 +3,7 @@
 
 import AccessEnabler
 import CommandLineSupport
+import Encodings
 import Entitlements
 import MediaResources
 import Synchronization

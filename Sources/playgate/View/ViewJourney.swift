@@ -2,9 +2,8 @@
 // Copyright the Playgate authors.
 
 import AccessEnabler
+import Encodings
 import Entitlements
-import MediaTokens
-import StrictJSON
 
 /// The way from nothing to a playback, step by step; the first step that fails is the last, but for the logout.
 struct ViewJourney {

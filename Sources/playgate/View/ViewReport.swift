@@ -2,9 +2,9 @@
 // Copyright the Playgate authors.
 
 import CommandLineSupport
+import Encodings
 import Entitlements
 import MediaResources
-import StrictJSON
 import Synchronization
 
 /// What `playgate view` prints: a line for each step as it is done, or one JSON object at the end.

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import MediaResources
+import Platform
 
 @testable import MediaTokens
 

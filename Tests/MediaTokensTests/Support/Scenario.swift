@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import MediaResources
+import Platform
 import Testing
 
 @testable import MediaTokens

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Platform
 import Foundation
 
 /// Measures the hot path against its limits: rounds of each in turn, so that a slow moment of the machine hits all,

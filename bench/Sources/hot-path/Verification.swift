@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Encodings
+import Platform
 import CLimits
 import MediaResources
 import MediaTokens

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Platform
 import CLimits
 import Foundation
-import MediaTokens
 
 /// Sends what is due, and takes the answers, on one thread that never sleeps.
 final class Engine {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Platform
 import ArgumentParser
 import CLimits
 import Foundation
-import MediaTokens
 
 /// A mixed load on gates: first how much they can take, then a part of that for a time, at a steady rate.
 ///

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Cryptography
+import Encodings
+import Platform
 import Foundation
-import MediaTokens
 import PlaybackGate
 
 /// How much memory a million live uses take, and how long one takes to record, to refuse, and to record when old ones go.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Platform
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
@@ -47,7 +48,7 @@ private final class Exchange {
         decoding.maxHeaderFieldSize = 512
         decoding.maxHeaderListSize = 1024
         decoding.maxHeaderFieldCount = 16
-        let limits = GateConfiguration.Listener.Limits(
+        let limits = HTTPLimits(
             connections: 1,
             connectionsPerPeer: 1,
             headerBytes: 1024,

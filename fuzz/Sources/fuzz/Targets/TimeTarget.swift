@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Encodings
+import Platform
 import CSecondOpinion
 
 @testable import MediaTokens
@@ -16,7 +18,7 @@ extension Target {
             return check(Timestamp(millisecondsSince1970: input.bytes.reduce(0) { $0 << 8 | Int64($1) }))
         }
         let text = input.bytes
-        guard let time = IssueTime.parse(text.span) else { return }
+        guard let time = TokenTime.parse(text.span) else { return }
         check(time)
         guard let shown = input.text else { return demand(false, "a time that is no text") }
         demand(Timestamp(tokenTime: shown) == time, "read twice, two times")
@@ -54,7 +56,7 @@ extension Target {
         let seconds = Timestamp(millisecondsSince1970: time.millisecondsSince1970 - Int64(civil.millisecond))
         demand(Timestamp(tokenTime: time.longLivedForm) == seconds, "\(time.longLivedForm)")
         for offset in [0, 840, -840, 345, -1] {
-            let wire = IssueTime.wireForm(time, offsetMinutes: offset)
+            let wire = TokenTime.wireForm(time, offsetMinutes: offset)
             demand(Timestamp(tokenTime: wire) == seconds, "\(wire) is not \(seconds)")
         }
     }

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import COpenSSL
+
+/// The owner of an RSA public key that is fit for verifying signatures (`EVP_PKEY`).
+@safe
+package struct RSAPublicKey: ~Copyable, @unchecked Sendable {  // Read only after creation.
+    private let key: OpaquePointer  // <EVP_PKEY>
+
+    /// The size of the modulus in bits.
+    package let bits: Int
+
+    /// The DER form (`SubjectPublicKeyInfo`), which tells keys apart.
+    package let der: [UInt8]
+
+    /// The largest key that is taken: a check with it costs about 16 times one with 2048 bits.
+    package static let maximumBits = 8192
+
+    /// The smallest public exponent that is taken (FIPS 186-5 §5.1); real keys have just this one.
+    package static let minimumExponent = 65_537
+
+    /// Takes a key and frees it, whatever the outcome.
+    @unsafe
+    package init(takingOwnershipOf pointer: OpaquePointer, minimumBits: Int) throws(KeyFault) {
+        let guardian = unsafe KeyGuardian(pointer)
+        guard unsafe EVP_PKEY_get_base_id(pointer) == EVP_PKEY_RSA else { throw .notRSA }
+        let bits = Int(unsafe EVP_PKEY_get_bits(pointer))
+        guard bits >= minimumBits else { throw .tooSmall(bits: bits, minimum: minimumBits) }
+        guard bits <= Self.maximumBits else { throw .tooLarge(bits: bits) }
+        var exponent: OpaquePointer?
+        guard unsafe EVP_PKEY_get_bn_param(pointer, OSSL_PKEY_PARAM_RSA_E, &exponent) == 1 else {
+            throw .unreadable(.drained())
+        }
+        defer { unsafe BN_free(exponent) }
+        guard unsafe BN_is_odd(exponent) == 1, unsafe BN_num_bits(exponent) > 16 else { throw .weakExponent }
+        var buffer: UnsafeMutablePointer<UInt8>?
+        let length = unsafe i2d_PUBKEY(pointer, &buffer)
+        guard length > 0, let start = unsafe buffer else { throw .unreadable(.drained()) }
+        defer { unsafe CRYPTO_free(start, nil, 0) }
+        self.bits = bits
+        self.der = unsafe [UInt8](UnsafeBufferPointer(start: start, count: Int(length)))
+        unsafe self.key = guardian.release()
+    }
+
+    deinit { unsafe EVP_PKEY_free(key) }
+
+    /// The size of the modulus, and so of every signature, in bytes.
+    package var signatureSize: Int { (bits + 7) / 8 }
+
+    /// Lends the key to a call of OpenSSL.
+    @unsafe
+    package func withKey<Value>(_ body: (OpaquePointer) -> Value) -> Value { unsafe body(key) }
+
+    /// Makes a context that verifies with a copy of this key, so that threads share no lock and no counter in OpenSSL.
+    package func makeVerificationContext() throws(OpenSSLError) -> RSAVerificationContext {
+        guard let copy = unsafe EVP_PKEY_dup(key) else { throw .drained() }
+        return try unsafe RSAVerificationContext(takingOwnershipOf: copy)
+    }
+}
+
+/// Why a key is not fit for verifying media tokens.
+package enum KeyFault: Error {
+    case notRSA
+    case tooSmall(bits: Int, minimum: Int)
+    case tooLarge(bits: Int)
+    case weakExponent
+    case unreadable(OpenSSLError)
+}
+
+/// Frees a key that nobody took over.
+@safe
+package struct KeyGuardian: ~Copyable {
+    private var key: OpaquePointer?
+
+    @unsafe
+    package init(_ key: OpaquePointer) { unsafe self.key = key }
+
+    deinit { unsafe EVP_PKEY_free(key) }
+
+    @unsafe
+    package consuming func release() -> OpaquePointer {
+        let key = unsafe key.take()
+        // Set by the initialiser and taken only here, which consumes the guardian.
+        guard let key = unsafe key else { preconditionFailure("a key is released once") }
+        return unsafe key
+    }
+}
+
+/// The owner of an initialised verification context (`EVP_PKEY_CTX`), good for any number of signatures by one key.
+///
+/// Initialising it costs as much as a seventh of a verification with 2048 bits; so it is done once and kept.
+/// Not thread-safe: a member of a context that one thread has at a time.
+@safe
+package final class RSAVerificationContext {
+    private let context: OpaquePointer  // <EVP_PKEY_CTX>
+
+    /// Takes a key and frees it, whatever the outcome.
+    @unsafe
+    package init(takingOwnershipOf key: OpaquePointer) throws(OpenSSLError) {
+        defer { unsafe EVP_PKEY_free(key) }  // The context keeps a reference of its own.
+        guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { throw .drained() }
+        guard unsafe EVP_PKEY_verify_init(context) == 1,
+            unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1,
+            unsafe EVP_PKEY_CTX_set_signature_md(context, EVP_sha256()) == 1
+        else {
+            unsafe EVP_PKEY_CTX_free(context)
+            throw .drained()
+        }
+        unsafe self.context = context
+    }
+
+    deinit { unsafe EVP_PKEY_CTX_free(context) }
+
+    /// Whether `signature` is the RSASSA-PKCS1-v1_5 signature (RFC 8017 §8.2) over the SHA-256 `digest`.
+    ///
+    /// Only OpenSSL's 1 is a yes; a bad signature and a failure to check are both a no.
+    package func verify(signature: Span<UInt8>, digest: SHA256Digest) -> Bool {
+        let result = unsafe signature.withUnsafeBufferPointer { signature in
+            unsafe digest.withUnsafeBytes { digest in
+                unsafe EVP_PKEY_verify(context, signature.baseAddress, signature.count, digest, SHA256Digest.size)
+            }
+        }
+        guard result == 1 else {
+            OpenSSLError.forget()
+            return false
+        }
+        return true
+    }
+}
+
+/// The reader of public keys in DER.
+package enum PublicKeyReader {
+    /// Reads a `SubjectPublicKeyInfo` (RFC 5280 §4.1.2.7), as in a PEM block `PUBLIC KEY`.
+    package static func key(subjectPublicKeyInfo der: [UInt8], minimumBits: Int) throws(KeyFault) -> RSAPublicKey {
+        let key: OpaquePointer? = unsafe der.withUnsafeBufferPointer { bytes in
+            var next = bytes.baseAddress
+            return unsafe d2i_PUBKEY(nil, &next, bytes.count)
+        }
+        guard let key = unsafe key else { throw .unreadable(.drained()) }
+        return try unsafe RSAPublicKey(takingOwnershipOf: key, minimumBits: minimumBits)
+    }
+
+    /// Reads an `RSAPublicKey` (RFC 8017 §A.1.1), as in a PEM block `RSA PUBLIC KEY`.
+    package static func key(pkcs1 der: [UInt8], minimumBits: Int) throws(KeyFault) -> RSAPublicKey {
+        let key: OpaquePointer? = unsafe der.withUnsafeBufferPointer { bytes in
+            var next = bytes.baseAddress
+            return unsafe d2i_PublicKey(EVP_PKEY_RSA, nil, &next, bytes.count)
+        }
+        guard let key = unsafe key else { throw .unreadable(.drained()) }
+        return try unsafe RSAPublicKey(takingOwnershipOf: key, minimumBits: minimumBits)
+    }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import COpenSSL
+
+/// The owner of a SHA-256 context (`EVP_MD_CTX`) that is used again and again, by one thread at a time.
+@safe
+package final class SHA256Context {
+    private let context: OpaquePointer  // <EVP_MD_CTX>
+
+    /// Makes a context; nil when OpenSSL cannot.
+    package init?() {
+        guard let algorithm = unsafe EVP_MD_fetch(nil, "SHA256", nil) else { return nil }
+        defer { unsafe EVP_MD_free(algorithm) }  // The context keeps a reference of its own.
+        guard let context = unsafe EVP_MD_CTX_new() else { return nil }
+        guard unsafe EVP_DigestInit_ex2(context, algorithm, nil) == 1 else {
+            unsafe EVP_MD_CTX_free(context)
+            return nil
+        }
+        unsafe self.context = context
+    }
+
+    deinit { unsafe EVP_MD_CTX_free(context) }
+
+    /// The digest of `bytes`; nil when OpenSSL cannot make it.
+    package func hash(_ bytes: Span<UInt8>) -> SHA256Digest? {
+        let digest = unsafe SHA256Digest { digest in
+            unsafe bytes.withUnsafeBufferPointer { bytes in
+                unsafe EVP_DigestInit_ex2(context, nil, nil) == 1
+                    && EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1
+                    && EVP_DigestFinal_ex(context, digest, nil) == 1
+            }
+        }
+        if digest == nil { OpenSSLError.forget() }
+        return digest
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+
+/// The SHA-256 of some bytes.
+@safe
+public struct SHA256Digest: Hashable, Sendable {
+    /// The 32 bytes as they stand in memory.
+    private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+
+    /// The size of a fingerprint in bytes.
+    package static let size = 32
+
+    /// Makes a fingerprint whose bytes `write` writes; nil where it returns false.
+    @unsafe
+    package init?(_ write: (UnsafeMutablePointer<UInt8>) -> Bool) {
+        let isWritten = unsafe withUnsafeMutableBytes(of: &words) { words in
+            guard let start = unsafe words.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return false }
+            return unsafe write(start)
+        }
+        guard isWritten else { return nil }
+    }
+
+    /// Runs `body` with a pointer to the 32 bytes.
+    @unsafe
+    package func withUnsafeBytes<Result>(_ body: (UnsafePointer<UInt8>?) -> Result) -> Result {
+        unsafe Swift.withUnsafeBytes(of: words) { unsafe body($0.baseAddress?.assumingMemoryBound(to: UInt8.self)) }
+    }
+
+    /// The 32 bytes.
+    public var bytes: [UInt8] { unsafe Swift.withUnsafeBytes(of: words) { unsafe Array($0) } }
+
+    /// The 32 bytes in four numbers, for tables that are made of numbers.
+    package var quarters: (UInt64, UInt64, UInt64, UInt64) { words }
+
+    /// 64 lower-case hexadecimal digits.
+    public var hexadecimal: String { bytes.hexadecimal }
+
+    /// Equality in a time that does not depend on the values.
+    public static func == (left: SHA256Digest, right: SHA256Digest) -> Bool {
+        let difference =
+            (left.words.0 ^ right.words.0) | (left.words.1 ^ right.words.1)
+            | (left.words.2 ^ right.words.2) | (left.words.3 ^ right.words.3)
+        return difference == 0
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
+}
+
+extension SHA256Digest {
+    /// Reads 64 hexadecimal digits of either case; nil for any other text.
+    public init?(hexadecimal text: String) {
+        guard text.utf8.count == 2 * Self.size else { return nil }
+        var bytes: [UInt8] = []
+        var high: UInt8?
+        for character in text.utf8 {
+            guard let digit = character.hexadecimalDigit else { return nil }
+            if let first = high {
+                bytes.append(first * 16 + digit)
+                high = nil
+            } else {
+                high = digit
+            }
+        }
+        let written = unsafe SHA256Digest { target in
+            for place in bytes.indices { unsafe target[place] = bytes[place] }
+            return true
+        }
+        guard let written else { return nil }
+        self = written
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+extension UInt8 {
+    /// True for `0` to `9`.
+    @inlinable
+    package var isASCIIDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
+
+    /// True for `A` to `Z`.
+    @inlinable
+    package var isASCIIUppercase: Bool { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self }
+
+    /// True for `A` to `Z` and `a` to `z`.
+    @inlinable
+    package var isASCIILetter: Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= self | 0x20 }
+
+    /// True for letters and digits.
+    @inlinable
+    package var isASCIIAlphanumeric: Bool { isASCIILetter || isASCIIDigit }
+
+    /// The small letter of a capital one; any other byte as it is.
+    @inlinable
+    package var lowercasedASCII: UInt8 { isASCIIUppercase ? self | 0x20 : self }
+
+    /// True for the white space of XML: space, tab, line feed, carriage return.
+    @inlinable
+    package var isXMLSpace: Bool { self == 0x20 || self == 0x9 || self == 0xA || self == 0xD }
+
+    /// True for the unreserved characters of URIs (RFC 3986 §2.3).
+    @inlinable
+    package var isUnreserved: Bool {
+        switch self {
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+        default: isASCIIAlphanumeric
+        }
+    }
+}
+
+extension String {
+    /// Whether this is `name`, in letters of either case. Nothing else is folded: `_` is not `-`.
+    package func isSameField(_ name: StaticString) -> Bool {
+        let bytes = utf8.span
+        guard bytes.count == name.utf8CodeUnitCount else { return false }
+        return name.withUTF8Buffer { name in
+            for place in bytes.indices {
+                guard unsafe bytes[place].lowercasedASCII == name[place] else { return false }
+            }
+            return true
+        }
+    }
+}

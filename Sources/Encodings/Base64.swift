@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import CBase64
+
+/// Base64 as tokens travel in it (RFC 4648 §4 and §5): either alphabet, padded or not, and nothing else.
+///
+/// White space, partial padding and bits that do not count are refused, so a text has one reading or none.
+package enum Base64 {
+    /// The most bytes that `count` characters stand for.
+    package static func decodedCapacity(_ count: Int) -> Int { count / 4 * 3 + 3 }
+
+    /// Decodes `text` into the front of `output`, which has at least `decodedCapacity` bytes.
+    ///
+    /// Returns the number of bytes, or nil for anything that is not Base64.
+    package static func decode(_ text: Span<UInt8>, into output: inout MutableSpan<UInt8>) -> Int? {
+        guard output.count >= decodedCapacity(text.count) else { return nil }
+        return unsafe text.withUnsafeBufferPointer { text in
+            unsafe output.withUnsafeMutableBytes { output in unsafe decode(text, output) }
+        }
+    }
+
+    /// The bytes that `text` stands for; nil for anything that is not Base64.
+    package static func decode(_ text: [UInt8]) -> [UInt8]? {
+        var output = [UInt8](repeating: 0, count: decodedCapacity(text.count))
+        var span = output.mutableSpan
+        guard let count = decode(text.span, into: &span) else { return nil }
+        output.removeLast(output.count - count)
+        return output
+    }
+
+    /// Blocks where the processor has instructions for them, then the rest in a loop without bounds checks, which are half
+    /// of its time. It reads within `text`, and writes a few bytes behind what it decoded: within the capacity.
+    @unsafe
+    private static func decode(_ text: UnsafeBufferPointer<UInt8>, _ output: UnsafeMutableRawBufferPointer) -> Int? {
+        guard let input = text.baseAddress, let start = output.baseAddress else { return 0 }
+        var end = text.count
+        if end % 4 == 0, unsafe end >= 4 && input[end - 1] == padding {
+            end -= unsafe input[end - 2] == padding ? 2 : 1
+        }
+        let tail = end % 4
+        let whole = end - tail
+        var union: UInt32 = 0
+        var isValid = true
+        var read = unsafe playgate_base64_blocks(
+            input,
+            whole,
+            start.assumingMemoryBound(to: UInt8.self),
+            output.count,
+            &isValid
+        )
+        var written = read / 4 * 3
+        guard isValid else { return nil }
+        unsafe tables.withUnsafeBufferPointer { tables in
+            guard let table = tables.baseAddress else { return }
+            // Two groups at a time: six bytes, and two that the next groups overwrite.
+            while read &+ 8 <= whole {
+                let text = unsafe input + read
+                let first =
+                    unsafe table[Int(text[0])] | table[256 &+ Int(text[1])]
+                    | table[512 &+ Int(text[2])] | table[768 &+ Int(text[3])]
+                let second =
+                    unsafe table[Int(text[4])] | table[256 &+ Int(text[5])]
+                    | table[512 &+ Int(text[6])] | table[768 &+ Int(text[7])]
+                union |= first | second
+                let six = UInt64(second) &<< 24 | UInt64(first)  // What is invalid is refused at the end.
+                unsafe (start + written).storeBytes(of: six.littleEndian, as: UInt64.self)
+                read &+= 8
+                written &+= 6
+            }
+            while read < whole {
+                let group =
+                    unsafe table[Int(input[read])] | table[256 &+ Int(input[read &+ 1])]
+                    | table[512 &+ Int(input[read &+ 2])] | table[768 &+ Int(input[read &+ 3])]
+                union |= group
+                unsafe (start + written).storeBytes(of: group.littleEndian, as: UInt32.self)
+                read &+= 4
+                written &+= 3
+            }
+        }
+        switch tail {
+        case 0: break
+        case 1: return nil
+        default:
+            let third = unsafe tail == 3 ? input[read + 2] : UInt8(ascii: "A")
+            let group = unsafe tables[Int(input[read])] | tables[256 + Int(input[read + 1])] | tables[512 + Int(third)]
+            union |= group
+            // Bits that stand for no byte must be zero, or one token would have several texts.
+            guard group & (tail == 3 ? 0xFF_0000 : 0xFF_FF00) == 0 else { return nil }
+            for index in 0..<tail - 1 {
+                unsafe start.storeBytes(
+                    of: UInt8(truncatingIfNeeded: group >> (8 * UInt32(index))),
+                    toByteOffset: written,
+                    as: UInt8.self
+                )
+                written += 1
+            }
+        }
+        return union & invalid == 0 ? written : nil
+    }
+
+    /// Encodes `bytes` in the standard alphabet, padded.
+    package static func encode(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity((bytes.count + 2) / 3 * 4)
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let count = min(3, bytes.count - start)
+            var group: UInt32 = 0
+            for offset in 0..<3 { group = group << 8 | (offset < count ? UInt32(bytes[start + offset]) : 0) }
+            for place in 0..<4 {
+                text.append(place <= count ? alphabet[Int(group >> (18 - 6 * UInt32(place)) & 63)] : padding)
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static let padding = UInt8(ascii: "=")
+
+    private static let alphabet = [UInt8]("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+    /// What no group of three bytes has set.
+    private static let invalid: UInt32 = 0x8000_0000
+
+    /// What a character gives to a group of three bytes, first byte lowest: 256 entries for each of its four places.
+    private static let tables: [UInt32] = {
+        var tables = [UInt32](repeating: invalid, count: 1024)
+        func set(_ character: UInt8, _ value: UInt32) {
+            for place in 0..<4 {
+                let group = value << (18 - 6 * UInt32(place))
+                tables[256 * place + Int(character)] = group >> 16 | group & 0xFF00 | (group & 0xFF) << 16
+            }
+        }
+        for (value, character) in alphabet.enumerated() { set(character, UInt32(value)) }
+        set(UInt8(ascii: "-"), 62)
+        set(UInt8(ascii: "_"), 63)
+        return tables
+    }()
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import Platform
+
+extension Timestamp {
+    /// This time in the form of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
+    package var httpDate: String {
+        let date = CivilTime(self, offsetMinutes: 0)
+        let days = CivilTime.days(year: date.year, month: date.month, day: date.day)
+        // The first day of 1970 was a Thursday.
+        let weekday = Self.weekdays[((days + 4) % 7 + 7) % 7]
+        return
+            "\(weekday), \(date.day.digits(2)) \(Self.months[date.month - 1]) \(date.year.digits(4)) \(date.timeText) GMT"
+    }
+
+    private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+}
+
+/// The time in the form of HTTP, formatted once a second.
+package struct HTTPDate {
+    /// Such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+    package private(set) var text: [UInt8] = []
+    private var second: Int64 = .min
+
+    package init() {}
+
+    package mutating func set(_ time: Timestamp) {
+        let now = time.millisecondsSince1970 / 1000
+        guard now != second else { return }
+        second = now
+        text = Array(time.httpDate.utf8)
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+extension Substring {
+    /// This text with percent-encoding undone once; nil where that is malformed, or is no UTF-8 then.
+    package var percentDecoded: String? {
+        let bytes = utf8.span
+        var outcome = PercentDecoding.ascii
+        let text = unsafe String(unsafeUninitializedCapacity: bytes.count) { decoded in
+            var count = 0
+            outcome = bytes.decodePercent(
+                run: { run in
+                    unsafe run.withUnsafeBytes { run in
+                        unsafe UnsafeMutableRawBufferPointer(
+                            rebasing: UnsafeMutableRawBufferPointer(decoded)[count..<decoded.count]
+                        ).copyMemory(from: run)
+                    }
+                    count += run.count
+                },
+                byte: { byte in
+                    unsafe decoded[count] = byte
+                    count += 1
+                }
+            )
+            // Anything else than ASCII in between is looked at again below: here it would be mended, not refused.
+            return outcome == .ascii ? count : 0
+        }
+        switch outcome {
+        case .ascii: return text
+        case .malformed: return nil
+        case .other:
+            var decoded: [UInt8] = []
+            _ = bytes.decodePercent(run: { decoded.append(copying: $0) }, byte: { decoded.append($0) })
+            return String(validating: decoded, as: UTF8.self)
+        }
+    }
+}
+
+/// What percent-encoding stands for.
+private enum PercentDecoding {
+    case ascii
+    case other
+    case malformed
+}
+
+extension Span<UInt8> {
+    /// Undoes percent-encoding: hands out what is not encoded in runs, and the rest byte by byte.
+    fileprivate func decodePercent(run: (Span<UInt8>) -> Void, byte: (UInt8) -> Void) -> PercentDecoding {
+        var kind = PercentDecoding.ascii
+        var start = 0
+        while let mark = firstIndex(of: UInt8(ascii: "%"), from: start) {
+            run(extracting(start..<mark))
+            guard mark + 2 < count, let high = self[mark + 1].hexadecimalDigit,
+                let low = self[mark + 2].hexadecimalDigit
+            else { return .malformed }
+            if high >= 8 { kind = .other }
+            byte(high << 4 | low)
+            start = mark + 3
+        }
+        run(extracting(start..<count))
+        return kind
+    }
+}
+
+extension StringProtocol {
+    /// With all but the unreserved characters encoded (RFC 3986 §2.3).
+    package var percentEncoded: String {
+        var bytes: [UInt8] = []
+        let digits = [UInt8]("0123456789ABCDEF".utf8)
+        for byte in utf8 {
+            if byte.isUnreserved {
+                bytes.append(byte)
+            } else {
+                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import Platform
+
+// Searching and comparing in bulk. Every position is checked against the span before a pointer is used.
+
+extension Span<UInt8> {
+    /// Whether `literal` stands at `position`.
+    @inlinable @inline(__always)
+    package func starts(with literal: StaticString, at position: Int) -> Bool {
+        starts(with: literal, length: literal.utf8CodeUnitCount, at: position)
+    }
+
+    /// Whether the first `length` bytes of `literal`, or all if it has fewer, stand at `position`.
+    @inlinable @inline(__always)
+    package func starts(with literal: StaticString, length: Int, at position: Int) -> Bool {
+        let length = Swift.min(length, literal.utf8CodeUnitCount)
+        guard position >= 0, length <= count, position <= count - length else { return false }
+        return unsafe withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return length == 0 }
+            return unsafe memcmp(base + position, literal.utf8Start, length) == 0
+        }
+    }
+
+    /// Whether the bytes of `range` stand at `position` too.
+    package func repeats(_ range: Range<Int>, at position: Int) -> Bool {
+        guard position >= 0, range.count <= count, position <= count - range.count,
+            range.lowerBound >= 0, range.upperBound <= count
+        else { return false }
+        return unsafe withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return range.isEmpty }
+            return unsafe memcmp(base + position, base + range.lowerBound, range.count) == 0
+        }
+    }
+
+    /// The first place of `byte` from `start` on.
+    @inlinable @inline(__always)
+    package func firstIndex(of byte: UInt8, from start: Int) -> Int? {
+        guard start >= 0, start < count else { return nil }
+        return unsafe withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress, let found = unsafe memchr(base + start, Int32(byte), count - start)
+            else {
+                return nil
+            }
+            return unsafe UnsafeRawPointer(found) - base
+        }
+    }
+
+    /// Whether both are the same bytes.
+    @inlinable
+    package func hasSameBytes(as other: Span<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        return unsafe withUnsafeBytes { left in
+            unsafe other.withUnsafeBytes { right in
+                guard let first = left.baseAddress, let second = right.baseAddress else { return true }
+                return unsafe memcmp(first, second, left.count) == 0
+            }
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Whether both are the same bytes. `==` compares them one by one, in ten times the time.
+    package func hasSameBytes(as other: [UInt8]) -> Bool {
+        guard count == other.count else { return false }
+        return unsafe withUnsafeBytes { left in
+            unsafe other.withUnsafeBytes { right in
+                guard let first = left.baseAddress, let second = right.baseAddress else { return true }
+                return unsafe memcmp(first, second, left.count) == 0
+            }
+        }
+    }
+
+    /// Appends a copy of `source` in one go.
+    @inlinable
+    package mutating func append(copying source: Span<UInt8>) {
+        unsafe source.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
+    }
+
+    /// Copies `source` over the bytes from `position` on; there must be as many.
+    @inlinable @inline(__always)
+    package mutating func replace(from position: Int, with source: Span<UInt8>) {
+        precondition(position >= 0 && source.count <= count - position)
+        unsafe withUnsafeMutableBytes { target in
+            unsafe source.withUnsafeBytes { source in
+                guard let start = target.baseAddress, let from = source.baseAddress else { return }
+                unsafe (start + position).copyMemory(from: from, byteCount: source.count)
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import ConfigurationReading
+internal import HTTPServer
+internal import Logging
+internal import NIOCore
+internal import Platform
+internal import PlaybackGate
+internal import ServiceLifecycle
+
+/// The parts of a running service, put together: store, gate, reloader and listeners.
+struct ServiceParts {
+    let store: any ReplayStore
+    let reloader: Reloader
+    /// The listeners, in the order in which they start.
+    private(set) var listeners: [HTTPListener] = []
+
+    private let configuration: GateConfiguration
+    private let environment: GateServer.ServiceEnvironment
+    private let logger: Logger
+    private let loops: any EventLoopGroup
+    private let live: LiveGate
+    private let registry = PrometheusRegistry()
+    private let metrics: DecisionMetrics
+    private let inFlight: ConcurrencyLimit
+    private let reloads = ReloadCounts()
+    private let budget = ByteBudget(32 << 20)
+    private let reporter: PeerReporter
+
+    /// - Throws: ``ConfigurationError`` if the store cannot be opened or a certificate cannot be used.
+    init(
+        _ configuration: GateConfiguration,
+        _ builder: GateBuilder,
+        _ environment: GateServer.ServiceEnvironment,
+        sink: LogSink,
+        logger: Logger,
+        loops: any EventLoopGroup
+    ) throws(ConfigurationError) {
+        self.configuration = configuration
+        self.environment = environment
+        self.logger = logger
+        self.loops = loops
+        store = try ReplayStoreFactory.make(configuration)
+        metrics = DecisionMetrics(factory: registry, store: store.name)
+        inFlight = ConcurrencyLimit(configuration.api.concurrency)
+        reporter = PeerReporter(logger: logger)
+        let observer = Self.observer(configuration.log, metrics, sink)
+        let snapshot = LiveGate.Snapshot(
+            gate: builder.gate(configuration, store: store, observer: observer),
+            configuration: configuration,
+            files: builder.files,
+            loaded: environment.clock()
+        )
+        live = LiveGate(snapshot)
+        reloader = Reloader(live, observer: observer, logger: logger, counts: reloads, clock: environment.clock)
+        try addListeners(sink)
+    }
+
+    private static func observer(
+        _ log: GateConfiguration.Log,
+        _ metrics: DecisionMetrics,
+        _ sink: LogSink
+    ) -> DecisionObservers {
+        // Decision lines have the level info, so higher log levels exclude them.
+        guard log.level.isAtMost(.info) else { return DecisionObservers([metrics]) }
+        let salt = log.salt?.text ?? "\(TraceID.new())"
+        return DecisionObservers([
+            DecisionLog(sink, format: log.format, salt: salt, logsChecks: log.checks == .all), metrics,
+        ])
+    }
+
+    private mutating func addListeners(_ sink: LogSink) throws(ConfigurationError) {
+        let api = places("api", configuration.api.listener)
+        let admin = places("admin", configuration.admin)
+        let edge = configuration.edge.map { places("edge", $0.listener) }
+        let all = [api, admin] + [edge].compactMap { $0 }
+        let gauges = ServiceGauges(inFlight: inFlight, reloads: reloads, sink: sink, places: all)
+        let adminResponder = AdminResponder(
+            live: live,
+            reloader: reloader,
+            registry: registry,
+            gauges: gauges,
+            places: all,
+            clock: environment.clock
+        )
+        let apiResponder = APIResponder(
+            configuration.api,
+            live: live,
+            metrics: metrics,
+            inFlight: inFlight,
+            requests: StatusCounters(factory: registry, listener: "api"),
+            clock: environment.clock
+        )
+        listeners = [
+            try listener(configuration.admin, adminResponder, admin),
+            try listener(configuration.api.listener, apiResponder, api),
+        ]
+        guard let section = configuration.edge, let edge else { return }
+        let edgeResponder = EdgeResponder(
+            live: live,
+            metrics: metrics,
+            inFlight: inFlight,
+            requests: EdgeCounters(factory: registry),
+            clock: environment.clock
+        )
+        listeners.append(try listener(section.listener, edgeResponder, edge))
+    }
+
+    private func places(_ name: String, _ listener: GateConfiguration.Listener) -> ConnectionPlaces {
+        let (live, reporter) = (live, reporter)
+        return ConnectionPlaces(
+            name,
+            listener.limits,
+            factory: registry,
+            standing: { peer in name == "edge" ? live.standing(of: peer) : .trusted },
+            report: { reporter.report($0, $1, listener: name) }
+        )
+    }
+
+    private func listener(
+        _ listener: GateConfiguration.Listener,
+        _ responder: any HTTPService,
+        _ places: ConnectionPlaces
+    ) throws(ConfigurationError) -> HTTPListener {
+        let (name, logger, onListening) = (places.listener, logger, environment.onListening)
+        return HTTPListener(
+            try listener.settings(),
+            responder,
+            group: loops,
+            logger: logger.quieter,
+            places: places,
+            budget: budget,
+            clock: environment.clock,
+            onListening: { address in
+                logger.info("listening", metadata: ["listener": "\(name)", "address": "\(address)"])
+                onListening(name, "\(address)")
+            }
+        )
+    }
+}

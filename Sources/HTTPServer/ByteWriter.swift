@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import NIOCore
+
+extension ByteBuffer {
+    /// Has `body` write at most `limit` bytes behind what is here: the buffer is made ready once, and not for every part.
+    package mutating func write(atMost limit: Int, _ body: (inout ByteWriter) -> Void) {
+        unsafe writeWithUnsafeMutableBytes(minimumWritableBytes: limit) { bytes in
+            var writer = unsafe ByteWriter(bytes)
+            body(&writer)
+            return writer.count
+        }
+    }
+}
+
+/// Writes one thing after the other into memory that a ``ByteBuffer`` has given. Beyond its end it traps.
+@safe package struct ByteWriter {
+    @usableFromInline
+    let bytes: UnsafeMutableRawBufferPointer
+    /// How much is written.
+    @usableFromInline
+    package var count = 0
+
+    fileprivate init(_ bytes: UnsafeMutableRawBufferPointer) { unsafe self.bytes = bytes }
+
+    @usableFromInline
+    mutating func write(copying source: UnsafeRawPointer?, _ length: Int) {
+        precondition(unsafe bytes.count - count >= length, "a response is longer than was said")
+        guard length > 0, let source = unsafe source, let start = unsafe bytes.baseAddress else { return }
+        unsafe (start + count).copyMemory(from: source, byteCount: length)
+        count += length
+    }
+
+    @inlinable
+    package mutating func write(_ text: StaticString) { unsafe write(copying: text.utf8Start, text.utf8CodeUnitCount) }
+
+    @inlinable
+    package mutating func write(_ text: Span<UInt8>) {
+        unsafe text.withUnsafeBytes { unsafe write(copying: $0.baseAddress, $0.count) }
+    }
+
+    @inlinable
+    package mutating func write(_ byte: UInt8) {
+        precondition(unsafe count < bytes.count, "a response is longer than was said")
+        unsafe bytes[count] = byte
+        count += 1
+    }
+
+    /// Writes a number in decimal digits: at most 20 bytes.
+    package mutating func write(decimal number: Int64) {
+        if number < 0 { write(UInt8(ascii: "-")) }
+        let magnitude = number.magnitude
+        var divisor: UInt64 = 1
+        while magnitude / divisor >= 10 { divisor *= 10 }
+        while divisor > 0 {
+            write(UInt8(ascii: "0") + UInt8(magnitude / divisor % 10))
+            divisor /= 10
+        }
+    }
+}

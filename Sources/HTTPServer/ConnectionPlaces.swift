@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import Metrics
+package import NIOCore
+internal import Synchronization
+
+/// The places for connections that a listener has, and the rules by which they are given away.
+///
+/// Untrusted peers get none, a single address at most its quota, and those of which nothing is known before they show a
+/// certificate at most half: so strangers never take the places of edges.
+package final class ConnectionPlaces: Sendable {
+    /// The listener's name in metrics and answers.
+    package let listener: String
+    /// How many connections may be open.
+    package let limit: Int
+    /// How many of them one address may have.
+    package let limitPerPeer: Int
+
+    private let standing: @Sendable (SocketAddress?) -> PeerStanding
+    private let report: @Sendable (PeerRefusal, SocketAddress?) -> Void
+    private let opened: Counter
+    private let refused: [PeerRefusal: Counter]
+    private let open = Atomic<Int>(0)
+
+    /// - Parameters:
+    ///   - standing: The standing of a peer, by its address.
+    ///   - report: Is told of every connection that is refused.
+    package init(
+        _ listener: String,
+        _ limits: HTTPLimits,
+        factory: any MetricsFactory,
+        standing: @escaping @Sendable (SocketAddress?) -> PeerStanding = { _ in .trusted },
+        report: @escaping @Sendable (PeerRefusal, SocketAddress?) -> Void
+    ) {
+        self.listener = listener
+        limit = limits.connections
+        limitPerPeer = limits.connectionsPerPeer
+        self.standing = standing
+        self.report = report
+        opened = Counter(label: "playgate_connections", dimensions: [("listener", listener)], factory: factory)
+        refused = Dictionary(
+            uniqueKeysWithValues: PeerRefusal.allCases.map { reason in
+                let labels = [("listener", listener), ("reason", reason.rawValue)]
+                return (reason, Counter(label: "playgate_connections_refused", dimensions: labels, factory: factory))
+            }
+        )
+    }
+
+    /// How many connections are open.
+    package var count: Int { open.load(ordering: .relaxed) }
+
+    /// Whether no place is left.
+    package var isFull: Bool { count >= limit }
+
+    /// A handler for the listener's server channel.
+    package func makeHandler() -> ConnectionPlacesHandler { ConnectionPlacesHandler(self) }
+
+    fileprivate func standing(of peer: SocketAddress?) -> PeerStanding { standing(peer) }
+
+    fileprivate func refuse(_ reason: PeerRefusal, _ peer: SocketAddress?) {
+        refused[reason]?.increment()
+        report(reason, peer)
+    }
+
+    fileprivate func take() {
+        open.add(1, ordering: .relaxed)
+        opened.increment()
+    }
+
+    fileprivate func release() { open.subtract(1, ordering: .relaxed) }
+}
+
+/// The standing of a peer before its first request.
+package enum PeerStanding: Sendable {
+    /// It may ask.
+    case trusted
+    /// It may ask if it shows a certificate.
+    case unknown
+    /// It may not.
+    case untrusted
+}
+
+/// A reason to close a connection as soon as it is accepted.
+package enum PeerRefusal: String, CaseIterable, Sendable {
+    /// The peer is not trusted.
+    case untrusted = "untrusted_peer"
+    /// The peer has as many connections as it may.
+    case quota = "peer_quota"
+}
+
+/// Gives places to accepted connections. When all are taken, connections wait in the system's queue.
+package final class ConnectionPlacesHandler: ChannelDuplexHandler {
+    package typealias InboundIn = any Channel
+    package typealias InboundOut = any Channel
+    package typealias OutboundIn = Never
+
+    private let places: ConnectionPlaces
+    private var count = 0
+    /// How many of them are of peers of which nothing is known.
+    private var unknown = 0
+    /// How many each address has. Peers without one, as those of unix sockets, have no quota.
+    private var countOfPeers: [UInt128: Int] = [:]
+    private var isReadHeld = false
+
+    fileprivate init(_ places: ConnectionPlaces) { self.places = places }
+
+    package func read(context: ChannelHandlerContext) {
+        if count < places.limit {
+            context.read()
+        } else {
+            isReadHeld = true
+        }
+    }
+
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let channel = unwrapInboundIn(data)
+        let peer = channel.remoteAddress
+        let standing = places.standing(of: peer)
+        let address = peer?.number
+        if let reason = refusal(standing, address) {
+            places.refuse(reason, peer)
+            channel.close(promise: nil)
+            return
+        }
+        count += 1
+        if standing == .unknown { unknown += 1 }
+        if let address { countOfPeers[address, default: 0] += 1 }
+        places.take()
+        let this = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        channel.closeFuture.hop(to: context.eventLoop).whenComplete { _ in
+            let (handler, context) = this.value
+            handler.leave(standing, address, context)
+        }
+        context.fireChannelRead(data)
+    }
+
+    private func refusal(_ standing: PeerStanding, _ address: UInt128?) -> PeerRefusal? {
+        switch standing {
+        case .untrusted: return .untrusted
+        case .unknown where unknown >= (places.limit + 1) / 2: return .quota
+        case .unknown, .trusted: break
+        }
+        guard let address, let count = countOfPeers[address], count >= places.limitPerPeer else { return nil }
+        return .quota
+    }
+
+    private func leave(_ standing: PeerStanding, _ address: UInt128?, _ context: ChannelHandlerContext) {
+        count -= 1
+        if standing == .unknown { unknown -= 1 }
+        if let address, let left = countOfPeers[address] {
+            countOfPeers[address] = left > 1 ? left - 1 : nil
+        }
+        places.release()
+        guard isReadHeld, count < places.limit else { return }
+        isReadHeld = false
+        context.read()
+    }
+}

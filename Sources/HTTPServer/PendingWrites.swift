@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import NIOCore
+
+/// The connections of an event loop that have something to write. All of them write when everything is read that came in
+/// with the same turn of the loop: clients that wait on this machine are then woken once, and not for every answer.
+package final class PendingWrites {
+    private let waiting: Waiting
+    private let loop: any EventLoop
+    private let flush: @Sendable () -> Void
+
+    private final class Waiting {
+        var handlers: [HTTPConnectionHandler] = []
+        var flushing: [HTTPConnectionHandler] = []
+
+        func flush() {
+            // What comes in meanwhile waits for the next turn; both lists keep the room that they have.
+            swap(&handlers, &flushing)
+            for handler in flushing { handler.flush() }
+            flushing.removeAll(keepingCapacity: true)
+        }
+    }
+
+    /// Made on the event loop.
+    package init(_ loop: any EventLoop) {
+        self.loop = loop
+        waiting = Waiting()
+        let waiting = NIOLoopBound(waiting, eventLoop: loop)
+        flush = { waiting.value.flush() }
+    }
+
+    package func add(_ handler: HTTPConnectionHandler) {
+        waiting.handlers.append(handler)
+        if waiting.handlers.count == 1 { loop.execute(flush) }
+    }
+}
+
+/// The queues of the loops of a group.
+package struct FlushQueues: Sendable {
+    private let queues: [ObjectIdentifier: NIOLoopBoundBox<PendingWrites?>]
+
+    package init(_ group: any EventLoopGroup) {
+        queues = Dictionary(
+            uniqueKeysWithValues: group.makeIterator().map { loop in
+                (ObjectIdentifier(loop), NIOLoopBoundBox.makeEmptyBox(valueType: PendingWrites.self, eventLoop: loop))
+            }
+        )
+    }
+
+    /// The queue of a loop. Asked for on that loop.
+    package func queue(of loop: any EventLoop) -> PendingWrites {
+        guard let box = queues[ObjectIdentifier(loop)] else { return PendingWrites(loop) }
+        if let queue = box.value { return queue }
+        let queue = PendingWrites(loop)
+        box.value = queue
+        return queue
+    }
+}

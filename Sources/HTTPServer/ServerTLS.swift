@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import NIOCore
+
+#if TLS
+    internal import NIOSSL
+#endif
+
+/// The certificate and key of a listener, read from their files. Only TLS 1.2 and newer are spoken.
+package struct ServerTLS: Sendable {
+    /// A file that cannot be used.
+    package struct Fault: Error {
+        package enum File { case certificate, key, clientAuthorities }
+
+        package let file: File
+        package let reason: String
+    }
+
+    #if TLS
+        private let context: NIOSSLContext
+
+        /// - Parameters:
+        ///   - certificate: A PEM file with the certificate and its chain.
+        ///   - key: A PEM file with the private key.
+        ///   - clientAuthorities: A PEM file with the authorities of clients' certificates; clients show none if it is nil.
+        package init(certificate: String, key: String, clientAuthorities: String?) throws(Fault) {
+            let chain: [NIOSSLCertificateSource]
+            do { chain = try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) } } catch {
+                throw Fault(file: .certificate, reason: "\(certificate): no certificate can be read: \(error)")
+            }
+            let privateKey: NIOSSLPrivateKey
+            do { privateKey = try NIOSSLPrivateKey(file: key, format: .pem) } catch {
+                throw Fault(file: .key, reason: "\(key): no private key can be read: \(error)")
+            }
+            var configuration = TLSConfiguration.makeServerConfiguration(
+                certificateChain: chain,
+                privateKey: .privateKey(privateKey)
+            )
+            configuration.minimumTLSVersion = .tlsv12
+            configuration.applicationProtocols = ["http/1.1"]
+            if let clientAuthorities {
+                do {
+                    configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(clientAuthorities))
+                } catch {
+                    throw Fault(
+                        file: .clientAuthorities,
+                        reason: "\(clientAuthorities): no certificate can be read: \(error)"
+                    )
+                }
+                // A client without a certificate may still have a key; one with a certificate must have a good one.
+                configuration.certificateVerification = .optionalVerification
+            }
+            do { context = try NIOSSLContext(configuration: configuration) } catch {
+                throw Fault(file: .certificate, reason: "cannot be used for TLS: \(error)")
+            }
+        }
+
+        package func addHandler(to pipeline: ChannelPipeline.SynchronousOperations) throws {
+            try pipeline.addHandler(NIOSSLServerHandler(context: context))
+        }
+    #else
+        package init(certificate: String, key: String, clientAuthorities: String?) throws(Fault) {
+            throw Fault(
+                file: .certificate,
+                reason: "this build has no TLS: build with the trait TLS, or listen without it"
+            )
+        }
+
+        package func addHandler(to pipeline: ChannelPipeline.SynchronousOperations) throws {}
+    #endif
+}

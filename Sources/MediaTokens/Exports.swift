@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+// Types of lower floors that stand in signatures of this module: whoever imports it has them.
+
+@_exported public import Encodings
+
+@_exported public import struct Cryptography.SHA256Digest
+@_exported public import struct Platform.Timestamp
+
+/// The SHA-256 of a token's signed bytes.
+public typealias TokenFingerprint = SHA256Digest

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// Why a file cannot be read.
+package struct FileFault: Error, Hashable {
+    package let reason: String
+
+    package init(reason: String) { self.reason = reason }
+}
+
+extension String {
+    /// The text of the file at this path.
+    ///
+    /// - Parameter limit: The most bytes that it may have.
+    package func contentsOfFile(limit: Int) throws(FileFault) -> String {
+        guard let text = String(validating: try bytesOfFile(limit: limit), as: UTF8.self) else {
+            throw FileFault(reason: "is not UTF-8 text")
+        }
+        return text
+    }
+
+    /// The bytes of the file at this path.
+    ///
+    /// - Parameter limit: The most bytes that it may have.
+    package func bytesOfFile(limit: Int) throws(FileFault) -> [UInt8] {
+        var bytes: [UInt8] = []
+        try readFile { chunk throws(FileFault) in
+            bytes += chunk
+            guard bytes.count <= limit else { throw FileFault(reason: "is larger than \(limit) bytes") }
+        }
+        return bytes
+    }
+
+    /// Hands out the bytes of the file at this path, piece by piece.
+    package func readFile(_ body: ([UInt8]) throws(FileFault) -> Void) throws(FileFault) {
+        let file = unsafe open(self, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw FileFault(reason: "cannot be opened: \(errorText)") }
+        defer { close(file) }
+        while true {
+            var count = 0
+            let chunk = unsafe [UInt8](unsafeUninitializedCapacity: 64 * 1024) { buffer, filled in
+                repeat { count = unsafe read(file, buffer.baseAddress, buffer.count) } while count < 0 && errno == EINTR
+                filled = max(0, count)
+            }
+            guard count >= 0 else { throw FileFault(reason: "cannot be read: \(errorText)") }
+            if chunk.isEmpty { return }
+            try body(chunk)
+        }
+    }
+
+    /// This text without line ends behind it, as editors and shells put there.
+    package var trimmingTrailingLineEnds: Substring {
+        var rest = self[...]
+        while let last = rest.unicodeScalars.last, last == "\n" || last == "\r" { rest.unicodeScalars.removeLast() }
+        return rest
+    }
+}
+
+/// The system's text for the last error of this thread, such as `No such file or directory`.
+private var errorText: String { unsafe String(cString: strerror(errno)) }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+extension String {
+    /// Removes the socket at this path. What is no socket stays.
+    package func removeSocket() {
+        var facts = stat()
+        guard unsafe lstat(self, &facts) == 0, facts.st_mode & S_IFMT == S_IFSOCK else { return }
+        _ = unsafe unlink(self)
+    }
+
+    /// Sets who may use the file at this path, such as 0o660.
+    package func setFileMode(_ mode: Int) throws(FileFault) {
+        guard unsafe chmod(self, mode_t(mode)) == 0 else {
+            throw FileFault(reason: "\(self): the mode cannot be set: error \(errno)")
+        }
+    }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// How many cores this process may use: fewer than the machine has where it is in a container or pinned (`taskset`).
+package func usableCores() -> Int {
+    guard let status = try? "/proc/self/status".contentsOfFile(limit: 64 * 1024),
+        let line = status.split(separator: "\n").first(where: { $0.hasPrefix("Cpus_allowed_list:") })
+    else { return onlineCores() }
+    // Such as `0-3,6`.
+    let ranges = line.dropFirst("Cpus_allowed_list:".count).split(separator: ",")
+    let allowed = ranges.reduce(0) { count, range in
+        let ends = range.split(separator: "-").compactMap { Int($0.filter(\.isNumber)) }
+        guard let first = ends.first, let last = ends.last, last >= first else { return count }
+        return count + last - first + 1
+    }
+    return allowed > 0 ? min(allowed, onlineCores()) : onlineCores()
+}
+
+/// The number of processors that are online, at least one.
+package func onlineCores() -> Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// One thing that a parser saw, with its names and text as ranges of the list that it stands in.
+package struct XMLEvent {
+    package enum Kind: UInt8 {
+        /// A start tag. Its attributes follow as events of their own.
+        case start
+        /// An attribute of the start tag before it. Namespace declarations are not attributes.
+        case attribute
+        /// Character data, from text, CDATA or character references. Neighbouring pieces may come as several events.
+        case text
+        /// A comment or processing instruction between two pieces of text of one element, ahead of the second.
+        ///
+        /// Readers disagree about such a text: some join the pieces, some take the first alone. No identifier may depend
+        /// on the reader, so who takes text refuses it. Pieces of white space do not count.
+        case interruption
+        /// An end tag, or the end of an empty element.
+        case end
+    }
+
+    package var kind: Kind
+    /// As libxml2 hands it out; ``XMLEventList/namespace(_:)`` has its name.
+    package var namespace: Range<Int>
+    package var name: Range<Int>
+    package var value: Range<Int>
+    /// The line of the document that a tag begins on and any other event ends on, from 1.
+    package var line: Int
+}
+
+/// The events of a document, or of the part of it that was read since the list was last emptied.
+///
+/// Flat lists that keep their storage: reading one small document after another allocates nothing.
+package struct XMLEventList {
+    @usableFromInline
+    package private(set) var events: [XMLEvent] = []
+    @usableFromInline
+    package private(set) var bytes: [UInt8] = []
+
+    @inlinable
+    package var indices: Range<Int> { events.indices }
+
+    @inlinable
+    package subscript(index: Int) -> XMLEvent { events[index] }
+
+    @inlinable
+    package func text(_ range: Range<Int>) -> ArraySlice<UInt8> { bytes[range] }
+
+    /// The name of a namespace. As the value of an attribute that it was, libxml2 hands it out with every `&` as `&#38;`; few
+    /// have one and fewer are asked for their name, so they are stored as they come.
+    package func namespace(_ range: Range<Int>) -> [UInt8] {
+        var name: [UInt8] = []
+        var rest = bytes[range]
+        while let byte = rest.popFirst() {
+            name.append(byte)
+            if byte == UInt8(ascii: "&"), rest.starts(with: "#38;".utf8) { rest = rest.dropFirst(4) }
+        }
+        return name
+    }
+
+    @inlinable
+    package func string(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+
+    /// Whether the bytes of `range` are `literal`.
+    @inlinable
+    package func equals(_ range: Range<Int>, _ literal: StaticString) -> Bool {
+        guard range.count == literal.utf8CodeUnitCount else { return false }
+        return literal.withUTF8Buffer { expected in
+            for offset in 0..<expected.count where unsafe expected[offset] != bytes[range.lowerBound + offset] {
+                return false
+            }
+            return true
+        }
+    }
+
+    package mutating func removeAll() {
+        events.removeAll(keepingCapacity: true)
+        bytes.removeAll(keepingCapacity: true)
+    }
+
+    mutating func append(_ event: XMLEvent) { events.append(event) }
+
+    /// Copies `source` into the list's bytes and returns where it stands.
+    mutating func store(_ source: UnsafeBufferPointer<UInt8>) -> Range<Int> {
+        let start = bytes.count
+        unsafe bytes.append(contentsOf: source)
+        return start..<bytes.count
+    }
+
+    /// Copies a piece of a CDATA section, with line feeds for its line ends (XML 1.0 §2.11): libxml2 sees to these when it
+    /// pulls, and not when it is pushed.
+    ///
+    /// - Parameter next: The byte behind the piece, as a line end of two bytes may stand in two pieces.
+    mutating func storeSection(_ source: UnsafeBufferPointer<UInt8>, next: UInt8) -> Range<Int> {
+        let start = bytes.count
+        var rest = unsafe source[...]
+        while let end = unsafe rest.firstIndex(of: 0xD) {
+            unsafe bytes.append(contentsOf: rest[..<end])
+            unsafe rest = rest[(end + 1)...]
+            if unsafe (rest.first ?? next) != 0xA { bytes.append(0xA) }
+        }
+        unsafe bytes.append(contentsOf: rest)
+        return start..<bytes.count
+    }
+
+    /// Copies the value of an attribute. libxml2 hands out every `&` in it as `&#38;`, for a tree that would read it again.
+    mutating func storeAttributeValue(_ source: UnsafeBufferPointer<UInt8>) -> Range<Int> {
+        let start = bytes.count
+        var rest = unsafe source[...]
+        while let ampersand = unsafe rest.firstIndex(of: UInt8(ascii: "&")) {
+            unsafe bytes.append(contentsOf: rest[...ampersand])
+            unsafe rest = rest[(ampersand + 1)...]
+            if unsafe rest.starts(with: "#38;".utf8) { unsafe rest = rest.dropFirst(4) }
+        }
+        unsafe bytes.append(contentsOf: rest)
+        return start..<bytes.count
+    }
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import CLibXML2
+internal import Encodings
+
+/// The owner of a libxml2 push parser, which turns the bytes of a document into a list of events.
+///
+/// SAX2 and no tree: what is not needed is never built, and a document of any size takes the memory of one chunk.
+/// No document type, no entity but the predefined and numeric ones, no network, no file: the handlers that libxml2
+/// would need for these are absent, and a document type declaration stops the parser before its content is read.
+///
+/// Not thread-safe, and sendable all the same: it has one owner at a time, with a context and a sink that only it uses.
+@safe
+package struct XMLEventParser: ~Copyable, @unchecked Sendable {
+    private let context: xmlParserCtxtPtr
+    private let sink: XMLEventSink
+
+    /// Makes a parser; nil when libxml2 cannot get memory.
+    package init?(limits: XMLLimits) {
+        _ = libxml2IsInitialised
+        let sink = XMLEventSink(limits: limits)
+        var handlers = unsafe XMLEventSink.handlers
+        let user = unsafe Unmanaged.passUnretained(sink).toOpaque()
+        guard let context = unsafe xmlCreatePushParserCtxt(&handlers, user, nil, 0, nil) else { return nil }
+        unsafe xmlCtxtUseOptions(context, Int32(XML_PARSE_NONET.rawValue))
+        unsafe sink.context = context
+        unsafe self.context = context
+        self.sink = sink
+    }
+
+    deinit { unsafe xmlFreeParserCtxt(context) }
+
+    /// What was read since `removeEvents()`.
+    package var events: XMLEventList { _read { yield sink.events } }
+
+    /// Why reading stopped, or nil.
+    package var failure: XMLFailure? { sink.failure }
+
+    package mutating func removeEvents() { sink.events.removeAll() }
+
+    /// Forgets the last document.
+    package mutating func reset() {
+        unsafe xmlCtxtResetPush(context, nil, 0, nil, nil)
+        // As in a new parser: otherwise it does not look for a byte order mark.
+        unsafe context.pointee.charset = XML_CHAR_ENCODING_NONE.rawValue
+        sink.reset()
+    }
+
+    /// Reads the next bytes of the document; the last ones with `isLast`.
+    package mutating func read(_ chunk: Span<UInt8>, isLast: Bool) {
+        guard sink.failure == nil else { return }
+        _ = unsafe chunk.withUnsafeBytes { bytes in
+            unsafe xmlParseChunk(
+                context,
+                bytes.baseAddress?.assumingMemoryBound(to: CChar.self),
+                Int32(bytes.count),
+                isLast ? 1 : 0
+            )
+        }
+        if sink.failure == nil, unsafe context.pointee.wellFormed == 0, unsafe context.pointee.errNo != 0 {
+            sink.failure = .syntax(message: "not well-formed", line: 0, column: 0)
+        }
+    }
+
+    /// Whether the dictionary of names is so large that the parser should be thrown away.
+    ///
+    /// libxml2 keeps every name that it ever saw, and fails for good at 10 MB: names are the sender's choice.
+    package var hasOutgrown: Bool { unsafe xmlDictGetUsage(context.pointee.dict) > 64 * 1024 }
+}
+
+/// libxml2's global state, set up once before its first use, as its threads demand.
+private let libxml2IsInitialised: Bool = {
+    xmlInitParser()
+    return true
+}()
+
+/// The receiver of libxml2's callbacks.
+@safe
+private final class XMLEventSink {
+    var events = XMLEventList()
+    var failure: XMLFailure?
+    var context: xmlParserCtxtPtr?
+    private let limits: XMLLimits
+    private var depth = 0
+    private var elements = 0
+    /// The line of the last event: where a tag is on the same one, it need not be looked for.
+    private var lastLine = 1
+    /// What stood in the open element since its last tag.
+    private var run = TextRun.blank
+
+    private enum TextRun { case blank, text, interrupted }
+
+    init(limits: XMLLimits) { self.limits = limits }
+
+    func reset() {
+        events.removeAll()
+        failure = nil
+        depth = 0
+        elements = 0
+        lastLine = 1
+        run = .blank
+    }
+
+    private func stop(_ why: XMLFailure) {
+        if failure == nil { failure = why }
+        unsafe xmlStopParser(context)
+    }
+
+    private var line: Int {
+        guard let input = unsafe context?.pointee.input else { return 0 }
+        lastLine = Int(unsafe input.pointee.line)
+        return lastLine
+    }
+
+    /// The line on which the tag begins that was just read.
+    ///
+    /// libxml2 tells the line of its end. The tag is in the buffer still, as the values of its attributes point there, and
+    /// has no other `<` in it.
+    private var lineOfTag: Int {
+        let known = lastLine
+        let end = line
+        guard end != known, let input = unsafe context?.pointee.input?.pointee,
+            let base = unsafe input.base, var place = unsafe input.cur, unsafe place > base
+        else { return end }
+        var start = end
+        repeat {
+            unsafe place -= 1
+            if unsafe place.pointee == UInt8(ascii: "<") { return start }
+            if unsafe place.pointee == 0xA { start -= 1 }
+        } while unsafe place > base
+        return end
+    }
+
+    private func store(_ text: UnsafePointer<xmlChar>?) -> Range<Int> {
+        guard let text = unsafe text else { return 0..<0 }
+        return unsafe events.store(UnsafeBufferPointer(start: text, count: Int(xmlStrlen(text))))
+    }
+
+    // MARK: Callbacks
+
+    static var handlers: xmlSAXHandler {
+        var handlers = unsafe xmlSAXHandler()
+        unsafe handlers.initialized = clibxml2_sax2_magic()
+        unsafe handlers.internalSubset = { sink, _, _, _ in unsafe XMLEventSink.from(sink)?.stop(.doctype) }
+        unsafe handlers.startElementNs = { sink, name, _, uri, _, _, attributeCount, _, attributes in
+            unsafe XMLEventSink.from(sink)?.start(name, uri, attributes, Int(attributeCount))
+        }
+        unsafe handlers.endElementNs = { sink, _, _, _ in unsafe XMLEventSink.from(sink)?.end() }
+        unsafe handlers.characters = { sink, text, count in unsafe XMLEventSink.from(sink)?.text(text, count) }
+        unsafe handlers.cdataBlock = { sink, text, count in unsafe XMLEventSink.from(sink)?.section(text, count) }
+        unsafe handlers.ignorableWhitespace = { sink, text, count in unsafe XMLEventSink.from(sink)?.text(text, count) }
+        unsafe handlers.comment = { sink, _ in unsafe XMLEventSink.from(sink)?.interrupt() }
+        unsafe handlers.processingInstruction = { sink, _, _ in unsafe XMLEventSink.from(sink)?.interrupt() }
+        unsafe handlers.serror = { sink, error in unsafe XMLEventSink.from(sink)?.error(error) }
+        return unsafe handlers
+    }
+
+    private static func from(_ pointer: UnsafeMutableRawPointer?) -> XMLEventSink? {
+        guard let pointer = unsafe pointer else { return nil }
+        return unsafe Unmanaged<XMLEventSink>.fromOpaque(pointer).takeUnretainedValue()
+    }
+
+    private func start(
+        _ name: UnsafePointer<xmlChar>?,
+        _ namespace: UnsafePointer<xmlChar>?,
+        _ attributes: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?,
+        _ attributeCount: Int
+    ) {
+        guard failure == nil else { return }
+        depth += 1
+        elements += 1
+        run = .blank
+        if depth == 1, let refusal = unsafe refusalOfRoot(name) { return stop(refusal) }
+        guard depth <= limits.depth else { return stop(.tooDeep) }
+        guard elements <= limits.elements else { return stop(.tooManyElements) }
+        let line = lineOfTag
+        unsafe events.append(
+            XMLEvent(kind: .start, namespace: store(namespace), name: store(name), value: 0..<0, line: line)
+        )
+        guard let attributes = unsafe attributes else { return }
+        for index in 0..<attributeCount {
+            // Five pointers each: local name, prefix, namespace, value, end of value.
+            let attribute = unsafe attributes + 5 * index
+            guard let value = unsafe attribute[3], let end = unsafe attribute[4] else { continue }
+            unsafe events.append(
+                XMLEvent(
+                    kind: .attribute,
+                    namespace: store(attribute[2]),
+                    name: store(attribute[0]),
+                    value: events.storeAttributeValue(UnsafeBufferPointer(start: value, count: end - value)),
+                    line: line
+                )
+            )
+        }
+    }
+
+    private func refusalOfRoot(_ name: UnsafePointer<xmlChar>?) -> XMLFailure? {
+        if let root = limits.root {
+            let isWanted = root.withUTF8Buffer { wanted in
+                unsafe xmlStrlen(name) == Int32(wanted.count)
+                    && xmlStrncmp(name, wanted.baseAddress, Int32(wanted.count)) == 0
+            }
+            guard isWanted else { return .otherRoot }
+        }
+        guard limits.utf8Only, let encoding = declaredEncoding else { return nil }
+        switch encoding.lowercased() {
+        case "utf-8", "utf8", "us-ascii", "ascii": return nil
+        default: return .unsupportedEncoding(encoding)
+        }
+    }
+
+    private var declaredEncoding: String? {
+        guard let context = unsafe context else { return nil }
+        guard let name = unsafe context.pointee.encoding ?? context.pointee.input?.pointee.encoding else { return nil }
+        return unsafe String(decoding: UnsafeBufferPointer(start: name, count: Int(xmlStrlen(name))), as: UTF8.self)
+    }
+
+    private func end() {
+        guard failure == nil else { return }
+        depth -= 1
+        run = .blank
+        events.append(XMLEvent(kind: .end, namespace: 0..<0, name: 0..<0, value: 0..<0, line: line))
+    }
+
+    private func text(_ text: UnsafePointer<xmlChar>?, _ count: Int32) {
+        guard failure == nil, let text = unsafe text, count > 0 else { return }
+        let line = line
+        let bytes = unsafe UnsafeBufferPointer(start: text, count: Int(count))
+        unsafe noticeText(bytes, line)
+        let value = unsafe events.store(bytes)
+        events.append(XMLEvent(kind: .text, namespace: 0..<0, name: 0..<0, value: value, line: line))
+    }
+
+    private func section(_ text: UnsafePointer<xmlChar>?, _ count: Int32) {
+        guard failure == nil, let text = unsafe text, count > 0 else { return }
+        let line = line
+        let bytes = unsafe UnsafeBufferPointer(start: text, count: Int(count))
+        unsafe noticeText(bytes, line)
+        // libxml2 has looked at what follows before it hands out a piece: more of the section, or its `]]>`.
+        let value = unsafe events.storeSection(bytes, next: text[Int(count)])
+        events.append(XMLEvent(kind: .text, namespace: 0..<0, name: 0..<0, value: value, line: line))
+    }
+
+    /// Tells of text that a comment or processing instruction has come within.
+    private func noticeText(_ bytes: UnsafeBufferPointer<UInt8>, _ line: Int) {
+        guard run != .text, unsafe !bytes.allSatisfy(\.isXMLSpace) else { return }
+        if run == .interrupted {
+            events.append(XMLEvent(kind: .interruption, namespace: 0..<0, name: 0..<0, value: 0..<0, line: line))
+        }
+        run = .text
+    }
+
+    /// A comment or processing instruction was read.
+    private func interrupt() {
+        if run == .text { run = .interrupted }
+    }
+
+    private func error(_ error: UnsafeMutablePointer<xmlError>?) {
+        guard failure == nil, let error = unsafe error?.pointee else { return }
+        guard unsafe error.level == XML_ERR_ERROR || error.level == XML_ERR_FATAL else { return }
+        guard unsafe error.code != Int32(XML_ERR_NO_MEMORY.rawValue) else { return stop(.outOfMemory) }
+        // A namespace is a name: which text is a URI differs between versions of libxml2, and no name is looked up.
+        guard unsafe error.code != Int32(XML_WAR_NS_URI.rawValue) else { return }
+        let message = unsafe error.message.map { unsafe String(cString: $0) } ?? "not well-formed"
+        stop(
+            .syntax(
+                message: message.printable(limit: 200),
+                line: Int(unsafe error.line),
+                column: Int(unsafe error.int2)
+            )
+        )
+    }
+}
