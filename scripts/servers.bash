@@ -56,6 +56,9 @@ address() { sed -n 's/.*"address":"\([^"]*\)","listener":"'"$2"'".*/\1/p' "$fold
 # port NAME LISTENER: the port of that.
 port() { address "$@" | sed 's/.*://'; }
 
+# number NAME: the first line of its log that is a number; the baselines of the benchmarks print their ports this way.
+number() { grep -xm 1 '[0-9][0-9]*' "$folder/$1.log"; }
+
 # await_gate NAME LISTENER...: waits until a gate listens.
 await_gate() {
     local name=$1 listener
