@@ -1,7 +1,7 @@
 # The single door to everything. `make help` lists what is behind it.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-tv test api-check lint format sanitize fuzz bench bench-peers bench-report bench-gate soak clean
+.PHONY: help setup build debug demo demo-tv test api-check lint format sanitize fuzz bench bench-peers bench-report bench-gate soak clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -9,28 +9,34 @@ help:  ## List the targets
 setup:  ## Install what is missing: headers of OpenSSL, libxml2, SQLite, hiredis; curl
 	@scripts/setup
 
-build: setup  ## Build the command line (.build/release/playgate)
+build: setup  ## Build the command line for use (.build/release/playgate)
 	swift build -c release --product playgate
 
-demo: build  ## Make keys and tokens, and see verifier, gate and nginx let in and refuse for the right reasons
-	@scripts/setup demo
-	@scripts/demo .build/release/playgate
+# demo, demo-tv, api-check and test share this build: what one of them has built, the others do not build again.
+debug:  ## Build the command line for tests and demos (.build/debug/playgate)
+	@[ -x .build/debug/playgate ] || echo "The first build takes about 3 minutes on four cores, and 6 on two; swift build shows how far it is."
+	@scripts/setup
+	swift build --product playgate
 
-demo-tv: build  ## Log in, see locks and play in a browser: stand-in service, gate and nginx at http://127.0.0.1:8071/ (PORT)
+demo: debug  ## Make keys and tokens, and see verifier, gate and nginx let in and refuse for the right reasons
+	@scripts/setup demo
+	@scripts/demo .build/debug/playgate
+
+demo-tv: debug  ## Log in, see locks and play in a browser: stand-in service, gate and nginx at http://127.0.0.1:8071/ (PORT)
 	@scripts/setup tv
-	swift build -c release --product playgate-sandbox
-	@scripts/demo-tv --listen 127.0.0.1:$(or $(PORT),8071) .build/release/playgate .build/release/playgate-sandbox
+	swift build --product playgate-sandbox
+	@scripts/demo-tv --listen 127.0.0.1:$(or $(PORT),8071) .build/debug/playgate .build/debug/playgate-sandbox
 
 test:  ## Run all tests, against real Redis, SQLite, edges, Chromium, OpenSSL and curl
 	@scripts/setup test
 	swift build --build-tests
 	@scripts/test
 
-api-check: build  ## Drive the running gate by its OpenAPI document, with schemathesis
+api-check: debug  ## Drive the running gate by its OpenAPI document, with schemathesis
 	@scripts/setup api
-	@scripts/api-check .build/release/playgate
+	@scripts/api-check .build/debug/playgate
 
-lint:  ## Check format, imports and what the binary links
+lint:  ## Check format, floors, sizes, imports, unsafe code, keys and scripts
 	@scripts/lint
 
 format:  ## Put the sources into the project's format
