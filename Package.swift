@@ -75,7 +75,7 @@ let package = Package(
         .room(
             "GateStores",
             [
-                "Platform", "Encodings", "Cryptography", "MediaTokens", "PlaybackGate",
+                "Platform", "Encodings", "MediaTokens", "PlaybackGate",
                 .target(name: "CHiredis", condition: .when(traits: ["Redis"])),
                 .nio("NIOCore", "Redis"), .nio("NIOPosix", "Redis"), .nioSSL,
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite", "Service"])),
@@ -84,7 +84,7 @@ let package = Package(
         .room(
             "AccessEnabler",
             [
-                "Platform", "Encodings", "Cryptography", "XML", "MediaResources", "MediaTokens", "Entitlements",
+                "Platform", "Encodings", "Cryptography", "MediaTokens", "Entitlements",
                 .service("AsyncHTTPClient", "async-http-client"), .nio("NIOCore"), .nio("NIOHTTP1"), .system,
             ]
         ),
@@ -93,9 +93,9 @@ let package = Package(
         .room(
             "GateService",
             [
-                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "MediaTokens",
+                "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
                 "PlaybackGate", "HTTPServer", "GateStores", .log, .metrics("Metrics"), .metrics("CoreMetrics"),
-                .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"), .nioSSL, .system, .lifecycle("ServiceLifecycle"),
+                .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"), .system, .lifecycle("ServiceLifecycle"),
                 .lifecycle("UnixSignals"),
             ],
             embedding: ["openapi.yaml"]
@@ -126,7 +126,7 @@ let package = Package(
         .program(
             "playgate-sandbox",
             [
-                "Platform", "Encodings", "ConfigurationReading", "MediaTokens", "Sandbox", "CommandLineSupport",
+                "Platform", "ConfigurationReading", "Sandbox", "CommandLineSupport",
                 .arguments,
             ]
         ),

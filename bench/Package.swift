@@ -1,7 +1,8 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-// A package of its own, so that nothing of it reaches users of the library, and so that it sees what they see.
+// A package of its own, so that users of the library do not get any part of it, and so that it depends on the library as
+// they do.
 let package = Package(
     name: "bench",
     platforms: [.macOS(.v26)],
@@ -18,7 +19,7 @@ let package = Package(
             cSettings: [.unsafeFlags(["-O2", "-I/usr/include/libxml2"])],
             linkerSettings: [.linkedLibrary("crypto"), .linkedLibrary("xml2")]
         ),
-        // Not in CLimits: it would be counted with what others count.
+        // A separate target: in CLimits, it would count the allocations of every benchmark.
         .target(name: "CAllocations", cSettings: [.unsafeFlags(["-O2"])]),
         .executableTarget(
             name: "hot-path",

@@ -1,4 +1,4 @@
--- Sends the bodies of a file, each once, and says so where they run out or an answer is no 200.
+-- Sends each body of a file once. Reports an answer other than 200, and stops with an error if no body is left.
 local bodies, place, refused = {}, 0, 0
 for line in io.lines(os.getenv("BODIES")) do bodies[#bodies + 1] = line end
 wrk.method = "POST"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-// With Sources/CAllocations/allocations.c a library to preload: appends the count of allocations to the file COUNT_FILE at every
-// SIGUSR2.
+// Forms, with Sources/CAllocations/allocations.c, a library to preload. It appends the count of allocations to the file
+// COUNT_FILE at every SIGUSR2.
 
 #include "CAllocations.h"
 

@@ -1,5 +1,6 @@
-# Removes a client's own X-Playgate headers, in every spelling that an origin may take for them: many read `_` and `.` in
-# names as `-`. Varnish 7.1 knows no wildcards in names, so each one is here. Call playgate_strip in vcl_recv.
+# Removes X-Playgate header fields that a client sends, in every spelling that an origin may accept: many origins treat `_`
+# and `.` in field names as `-`. Varnish 7.1 has no wildcards in names, so each spelling is listed. Call playgate_strip in
+# vcl_recv.
 
 sub playgate_strip {
     unset req.http."x-playgate-decision";

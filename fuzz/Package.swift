@@ -1,20 +1,20 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-// A package of its own, so that nothing of it reaches users of the library. One executable has all targets: linking is a
-// good part of the build. With PLAYGATE_PARTS=libraries, which the main package knows too, it has those of the libraries
-// only, and builds in a minute and a half.
+// A package of its own, so that users of the library do not get any part of it. One executable has all targets, because
+// linking takes a large part of the build. With PLAYGATE_PARTS=libraries, which the main package supports too, it has only
+// the targets of the libraries and builds in a minute and a half.
 let hasService = Context.environment["PLAYGATE_PARTS"] != "libraries"
 
 let package = Package(
     name: "fuzz",
     platforms: [.macOS(.v26)],
-    // Without the stores, which are no parsers, and their libraries.
+    // The traits of the stores are off: stores are not parsers, and they need further libraries.
     dependencies: [
         hasService ? .package(name: "playgate", path: "..", traits: []) : .package(name: "playgate", path: "..")
     ],
     targets: [
-        // What other programs make of the same bytes: OpenSSL of Base64, libxml2's tree of XML, the C library of addresses.
+        // Reference implementations: OpenSSL for Base64, libxml2's tree for XML, the C library for addresses and dates.
         .target(
             name: "CSecondOpinion",
             cSettings: [.unsafeFlags(["-O2", "-I/usr/include/libxml2"])],

@@ -6,34 +6,35 @@ internal import Encodings
 internal import Entitlements
 internal import Platform
 
-/// A login, from the picker to the answer.
+/// A login, from the provider picker to the result.
 struct LoginFlow {
     let number: UInt64
-    /// The application's own words for it.
+    /// The application's data for the service.
     let data: [String: String]
-    /// Whether the viewer logs in although somebody is authenticated.
+    /// True if the viewer logs in although a viewer is authenticated.
     var isForced = false
     var stage = Stage.picking
-    /// Who waits for the answer.
+    /// The callers that wait for the result.
     var waiters: [UInt64: CheckedContinuation<AuthenticationStatus, Never>] = [:]
 
     enum Stage {
         /// The viewer chooses a provider.
         case picking
-        /// The service is asked. With a number: choosing anew makes what comes back of no account.
+        /// A request is in flight. The number identifies it: a new choice of provider invalidates its response.
         case asking(UInt64)
-        /// The viewer logs in; somebody will say when that is done.
+        /// The viewer logs in, until the application or the poll reports the end.
         case navigating(MVPD, code: String, ConfiguredRequestor, ServiceProvider)
     }
 
-    /// What goes on beside the application, and ends with the login.
+    /// The background work of the login. It is cancelled when the login ends.
     var task: Task<Void, Never>?
 }
 
 extension AccessEnabler {
-    /// Whether the viewer is authenticated, as far as is known here: the documented `checkAuthentication`. Asks nobody.
+    /// Reports if the viewer is authenticated, from the client's own records: the documented `checkAuthentication`. It sends
+    /// no request for the viewer.
     ///
-    /// - Returns: What ``EntitlementDelegate/setAuthenticationStatus(_:errorCode:)`` says too, in typed form.
+    /// - Returns: The status of ``EntitlementDelegate/setAuthenticationStatus(_:errorCode:)``, in typed form.
     @discardableResult
     public func checkAuthentication() async -> AuthenticationStatus {
         guard let requestor = await configured() else { return tell(notConfigured) }
@@ -44,17 +45,18 @@ extension AccessEnabler {
         return tell(.authenticated(viewer))
     }
 
-    /// Authenticates the viewer: the documented `getAuthentication`, `getAuthentication:withData:` and those with a filter.
+    /// Authenticates the viewer: the documented `getAuthentication`, `getAuthentication:withData:`, also with a filter.
     ///
-    /// Where the viewer is authenticated already, says so. Otherwise the delegate is told to show the picker, then a browser,
-    /// and this returns when the viewer is through, or gives up. Who calls it while a login is under way waits for that one,
-    /// as it was begun. A task that is cancelled gives up; the login ends where nobody else waits for it.
+    /// If the viewer is authenticated already, it returns at once. Otherwise the delegate is asked to show the picker and
+    /// then a browser, and this function returns when the viewer completes the login or gives up. A call during a login
+    /// waits for that login; its own parameters are ignored. Cancelling the task gives up; the login ends if no other caller
+    /// waits for it.
     ///
     /// - Parameters:
-    ///   - force: Whether to authenticate also where the viewer is already; the service is told of a logout first.
-    ///   - data: The application's own words for the service, as promotional temporary access needs them.
-    ///   - filter: Which providers the platform's own picker shows.
-    /// - Returns: What ``EntitlementDelegate/setAuthenticationStatus(_:errorCode:)`` says too, in typed form.
+    ///   - force: True to authenticate even if the viewer is authenticated; the service is sent a logout first.
+    ///   - data: The application's data for the service, which promotional temporary access requires.
+    ///   - filter: The providers that the platform's own picker shows.
+    /// - Returns: The status of ``EntitlementDelegate/setAuthenticationStatus(_:errorCode:)``, in typed form.
     @discardableResult
     public func getAuthentication(
         force: Bool = false,
@@ -77,12 +79,12 @@ extension AccessEnabler {
         return await loginEnd()
     }
 
-    /// Chooses the provider, and goes on to its login: the documented `setSelectedProvider:`.
+    /// Selects the provider and continues with its login: the documented `setSelectedProvider:`.
     ///
-    /// - Parameter id: The provider's id; nil where the viewer left the picker, which ends the login.
+    /// - Parameter id: The provider's id; `nil` if the viewer left the picker, which ends the login.
     public func setSelectedProvider(_ id: String?) async {
         guard let id else {
-            // Also where a browser is closed in the middle of a logout.
+            // `nil` also means that the viewer closed the browser during a logout.
             if login == nil, let logoutFlow { return endLogout(logoutFlow.number) }
             return endLogin(.notAuthenticated(.providerNotSelected, nil))
         }
@@ -92,14 +94,14 @@ extension AccessEnabler {
             return
         }
         callbacks.tracking(.providerSelection(mvpd: mvpd.id, options.device))
-        // Of its own: a browser's task that ends does not end the login.
+        // A separate task: cancelling the browser's task must not cancel the login.
         await Task { await self.beginLogin(mvpd, requestor) }.value
     }
 
-    /// Goes on after the browser has come to the redirect URL, in a login or a logout: the documented `handleExternalURL:`.
+    /// Continues a login or a logout after the browser has reached the redirect URL: the documented `handleExternalURL:`.
     ///
-    /// - Parameter url: Where the browser was sent.
-    /// - Returns: Whether it is a redirect URL that something here waits for.
+    /// - Parameter url: The URL to which the browser was redirected.
+    /// - Returns: True if it is a redirect URL for which a login or a logout waits.
     @discardableResult
     public func handleExternalURL(_ url: String) async -> Bool {
         guard url.isAtOrBelow(options.redirectURL) else { return false }
@@ -136,7 +138,7 @@ extension AccessEnabler {
         let outcome: Result<LoginStep, ServiceFailure>
         do throws(ServiceFailure) {
             let interface = interface(service, requestor: requestor.id, identity: request.data.base64JSON)
-            // By v2, who is known is not asked to log in.
+            // REST API v2 does not start a login for a viewer whom it knows, so a forced login logs out first.
             if login?.isForced ?? false { _ = try? await interface.logout(mvpd.id, redirectURL: options.redirectURL) }
             outcome = .success(try await interface.beginLogin(request))
         } catch { outcome = .failure(error) }
@@ -162,7 +164,7 @@ extension AccessEnabler {
         return false
     }
 
-    /// Asks the service who is authenticated now.
+    /// Asks the service for the viewer who is authenticated now.
     func finishLogin(
         _ mvpd: MVPD,
         code: String?,
@@ -173,7 +175,7 @@ extension AccessEnabler {
         login?.stage = .asking(attempt)
         let outcome: Result<KnownViewer?, ServiceFailure>
         do throws(ServiceFailure) {
-            // By v1, a code is for the device that showed it to a viewer; a browser here is this device.
+            // In v1, a code belongs to the device that showed it to a viewer. A browser login is on this device.
             let code = service.interface == .v1 && options.login == .browser ? nil : code
             let interface = interface(service, requestor: requestor.id, identity: login?.data.base64JSON)
             outcome = .success(try await interface.viewer(mvpd.id, code: code))
@@ -190,9 +192,9 @@ extension AccessEnabler {
         }
     }
 
-    /// Asks every so often whether the viewer has logged in elsewhere. Between two questions nothing keeps the client.
+    /// Polls the service until the viewer has logged in elsewhere. Between polls, the task does not retain the client.
     private func poll(code: String, every interval: Duration, until expires: Timestamp?) async {
-        // As long as a code may live at most.
+        // The limit is the expiry of the code: 30 minutes if unknown, at most 10 hours.
         let end = min(
             expires ?? clock().advanced(byMilliseconds: 1_800_000),
             clock().advanced(byMilliseconds: 36_000_000)
@@ -206,7 +208,9 @@ extension AccessEnabler {
         }
     }
 
-    /// - Returns: When to ask again; nil where there is nothing more to ask.
+    /// Asks the service once if the viewer has logged in.
+    ///
+    /// - Returns: The time until the next poll; `nil` if polling ends.
     private func askAgain(code: String, every interval: Duration, until end: Timestamp) async -> Duration? {
         guard case .navigating(let mvpd, code, let requestor, let service) = login?.stage else { return nil }
         guard clock() < end else {
@@ -228,7 +232,7 @@ extension AccessEnabler {
             return nil
         case .success: return interval
         case .failure(let failure) where failure.isRetried || failure.kind == .throttled:
-            // What may pass, and being asked too often, is no reason to give up.
+            // A temporary fault or throttling does not end the login.
             return max(failure.retryAfter ?? interval, failure.kind == .throttled ? interval * 2 : interval)
         case .failure(let failure):
             fail(failure)
@@ -236,7 +240,7 @@ extension AccessEnabler {
         }
     }
 
-    /// Ends a login with a viewer, who is kept before anybody is told.
+    /// Ends a login successfully. The viewer is saved before the delegate is called.
     private func succeed(
         _ known: KnownViewer,
         _ requestor: ConfiguredRequestor,
@@ -258,9 +262,9 @@ extension AccessEnabler {
         endLogin(.authenticated(viewer))
     }
 
-    /// Keeps who is authenticated.
+    /// Records the authenticated viewer.
     ///
-    /// - Parameter isNew: Whether this is another login than the one that is known: then what was granted before is not of it.
+    /// - Parameter isNew: True if this is not the recorded login; the grants of the recorded login are removed.
     func remember(
         _ viewer: KnownViewer,
         _ requestor: ConfiguredRequestor,
@@ -291,7 +295,7 @@ extension AccessEnabler {
 
     // MARK: The end of a login
 
-    /// Waits for the end of the login that is under way.
+    /// Waits for the end of the current login.
     private func loginEnd() async -> AuthenticationStatus {
         let number = nextNumber()
         let flow = login?.number
@@ -311,14 +315,14 @@ extension AccessEnabler {
 
     private func given(up status: Status?) -> AuthenticationStatus { .notAuthenticated(.genericAuthentication, status) }
 
-    /// Lets one go who does not want to wait any longer; the login ends with the last.
+    /// Removes one waiter. The login ends with its last waiter.
     private func giveUp(_ waiter: UInt64, _ flow: UInt64?) {
         guard login?.number == flow, let continuation = login?.waiters.removeValue(forKey: waiter) else { return }
         continuation.resume(returning: given(up: nil))
         if login?.waiters.isEmpty ?? false { endLogin(given(up: nil)) }
     }
 
-    /// Ends a login, where there is one; tells the delegate once, and all who wait.
+    /// Ends the current login, if any. Calls the delegate once and resumes all waiters.
     func endLogin(_ status: AuthenticationStatus) {
         let (waiters, task) = (login?.waiters ?? [:], login?.task)
         login = nil
@@ -327,26 +331,26 @@ extension AccessEnabler {
         for (_, waiter) in waiters.sorted(by: { $0.key < $1.key }) { waiter.resume(returning: status) }
     }
 
-    /// Ends a login that makes no sense any more.
+    /// Ends a login that is obsolete.
     func abandonLogin() { if login != nil { endLogin(given(up: nil)) } }
 
-    // MARK: What is known
+    // MARK: The known viewer
 
     var notConfigured: AuthenticationStatus {
         if case .failed(let status) = configuration { return .notAuthenticated(.genericAuthentication, status) }
         return .notAuthenticated(.genericAuthentication, Status(.requestorNotConfigured, by: .client))
     }
 
-    /// The application's own words of the login with a provider.
+    /// The application's data from the login with a provider, in Base64.
     func identity(_ requestor: ConfiguredRequestor, _ mvpd: String) -> String? {
         records.requestors[requestor.id]?.viewers[mvpd]?.identity
     }
 
-    /// Who is authenticated with the provider that is chosen, as far as is known here.
+    /// Returns the viewer who is authenticated with the selected provider, from the client's own records.
     func knownViewer(_ requestor: ConfiguredRequestor) -> AuthenticatedViewer? {
         guard let id = records.requestors[requestor.id]?.provider, let service = requestor.services[id],
             let viewer = records.viewer(requestor.id, id, at: clock()),
-            // Of another service, it is another viewer.
+            // A viewer of another service is another viewer.
             viewer.service == service.url
         else { return nil }
         return AuthenticatedViewer(
@@ -358,7 +362,7 @@ extension AccessEnabler {
         )
     }
 
-    /// Tells the delegate, and analytics.
+    /// Reports the status to the delegate and to analytics.
     @discardableResult
     func tell(_ status: AuthenticationStatus) -> AuthenticationStatus {
         callbacks.call { await $0.setAuthenticationStatus(status.status, errorCode: status.errorCode) }
@@ -368,14 +372,14 @@ extension AccessEnabler {
 }
 
 extension AuthenticatedViewer {
-    /// The viewer as analytics may know it.
+    /// The viewer in the form for analytics.
     var tracked: TrackingEvent.Viewer {
         .init(mvpd: mvpd, hashedGUID: userID.isEmpty ? "" : MD5.hexadecimal(userID), isCached: isCached)
     }
 }
 
 extension String {
-    /// Whether this URL is `other`, or that with more behind it that is no part of its last name.
+    /// True if this URL equals `other`, or extends it at a `/`, `?` or `#`.
     func isAtOrBelow(_ other: String) -> Bool {
         guard utf8.starts(with: other.utf8) else { return false }
         guard let next = utf8.dropFirst(other.utf8.count).first else { return true }

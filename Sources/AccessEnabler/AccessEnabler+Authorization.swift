@@ -6,13 +6,13 @@ internal import Entitlements
 
 extension AccessEnabler {
     /// Gets a media token for a resource, for a viewer who is authenticated: the documented `checkAuthorization:` and
-    /// `checkAuthorization:withData:`. To be preferred to ``getAuthorization(_:data:)``.
+    /// `checkAuthorization:withData:`. Prefer it to ``getAuthorization(_:data:)``.
     ///
     /// - Parameters:
     ///   - resource: The identifier or Media RSS fragment that was agreed with the provider.
-    ///   - data: The application's own words for the service.
-    /// - Returns: What ``EntitlementDelegate/setToken(_:forResource:)`` or
-    ///   ``EntitlementDelegate/tokenRequestFailed(_:errorCode:errorDescription:)`` says too.
+    ///   - data: The application's data for the service.
+    /// - Returns: The result that ``EntitlementDelegate/setToken(_:forResource:)`` or
+    ///   ``EntitlementDelegate/tokenRequestFailed(_:errorCode:errorDescription:)`` also receives.
     @discardableResult
     public func checkAuthorization(_ resource: String, data: [String: String] = [:]) async -> AuthorizationStatus {
         guard let requestor = await configured() else { return notConfigured(resource) }
@@ -23,15 +23,15 @@ extension AccessEnabler {
         return await authorize(resource, data, viewer, requestor)
     }
 
-    /// Gets a media token for a resource, and authenticates the viewer first where that is needed: the documented
-    /// `getAuthorization:` and `getAuthorization:withData:`. Parameters and result as ``checkAuthorization(_:data:)``.
+    /// Gets a media token for a resource, and authenticates the viewer first if needed: the documented `getAuthorization:`
+    /// and `getAuthorization:withData:`. The parameters and the result are those of ``checkAuthorization(_:data:)``.
     @discardableResult
     public func getAuthorization(_ resource: String, data: [String: String] = [:]) async -> AuthorizationStatus {
         guard let requestor = await configured() else { return notConfigured(resource) }
         if let viewer = knownViewer(requestor) { return await authorize(resource, data, viewer, requestor) }
         let status = await getAuthentication(data: data)
         guard status.viewer != nil else { return notAuthenticated(resource, status) }
-        // The requestor, or the viewer, may be another one by now.
+        // The requestor or the viewer may have changed during the login.
         guard let current = await configured(), current.id == requestor.id, let viewer = knownViewer(current) else {
             return notAuthenticated(resource, .notAuthenticated(.userNotAuthenticated, nil))
         }
@@ -57,7 +57,7 @@ extension AccessEnabler {
             isTemporary: viewer.kind == .temporary
         )
         let number = viewerNumber
-        // By an interface that hands out tokens by themselves, what was granted before saves a question.
+        // If the interface issues tokens separately, a recorded grant saves the authorization request.
         let isKnown =
             interface.handsOutTokens && records.grant(requestor.id, viewer.mvpd, resource, at: clock()) != nil
         do throws(ServiceFailure) {
@@ -65,7 +65,7 @@ extension AccessEnabler {
             do throws(ServiceFailure) {
                 token = try await self.token(question, interface, isAuthorized: isKnown, requestor, number)
             } catch {
-                // What is remembered here, the service may have forgotten.
+                // The service may no longer have the authorization that is recorded here.
                 guard isKnown, error.status.action == .authorization, number == viewerNumber else { throw error }
                 records.forgetGrant(requestor.id, viewer.mvpd, resource)
                 token = try await self.token(question, interface, isAuthorized: false, requestor, number)
@@ -79,7 +79,7 @@ extension AccessEnabler {
         }
     }
 
-    /// A new token, after an authorization where there is none.
+    /// Gets a new token, and requests an authorization first if there is none.
     private func token(
         _ question: AuthorizeQuestion,
         _ interface: any EntitlementInterface,
@@ -103,7 +103,7 @@ extension AccessEnabler {
         return try await interface.mediaToken(question)
     }
 
-    /// The token in both forms.
+    /// Returns the token in both forms, encoded and decoded.
     private func granted(_ token: ServiceToken, _ resource: String) throws(ServiceFailure) -> GrantedToken {
         guard let bytes = Base64.decode([UInt8](token.serialized.utf8)), !bytes.isEmpty,
             let raw = String(validating: bytes, as: UTF8.self)
@@ -113,7 +113,7 @@ extension AccessEnabler {
 
     // MARK: Refusals
 
-    /// The viewer who asked has left meanwhile: whatever the service said is for nobody here.
+    /// Creates the failure for a viewer who has left in the meantime. The response of the service is discarded.
     private func gone(_ resource: String) -> AuthorizationStatus {
         notAuthenticated(resource, .notAuthenticated(.userNotAuthenticated, nil))
     }
@@ -150,7 +150,7 @@ extension AccessEnabler {
         _ viewer: AuthenticatedViewer,
         _ requestor: ConfiguredRequestor
     ) async -> AuthorizationFailure {
-        // A fault says nothing of what was granted.
+        // A fault does not affect the recorded grants.
         if failure.isDenial || failure.status.action == .authorization {
             records.forgetGrant(requestor.id, viewer.mvpd, resource)
         }
@@ -166,7 +166,7 @@ extension AccessEnabler {
         )
     }
 
-    // MARK: Telling
+    // MARK: Reports to the delegate
 
     private func tell(_ token: GrantedToken, _ viewer: AuthenticatedViewer, isCached: Bool) -> AuthorizationStatus {
         callbacks.call { await $0.setToken(token.token, forResource: token.resource) }
@@ -198,12 +198,12 @@ extension AccessEnabler {
 }
 
 extension ServiceFailure {
-    /// Whether the viewer may not, whoever says so.
+    /// True if the service, the provider or a rule denies the resource.
     fileprivate var isDenial: Bool {
         kind == .refused && (status.code.contains("_denied_by_") || status.status == 403 && status.action == .noAction)
     }
 
-    /// The documented id for why there is no token.
+    /// The documented id of the reason for which there is no token.
     fileprivate var authorizationStatusID: AdvancedStatus.DocumentedID {
         switch (kind, status.knownCode) {
         case (.throttled, _): .notAuthorized

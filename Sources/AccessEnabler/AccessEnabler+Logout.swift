@@ -10,13 +10,13 @@ struct LogoutFlow {
 }
 
 extension AccessEnabler {
-    /// Logs the viewer out, here first and then at the service and the provider: the documented `logout`.
+    /// Logs the viewer out, first in the client and then at the service and the provider: the documented `logout`.
     ///
-    /// Where a browser must go to the provider for it, the delegate is told (``EntitlementDelegate/navigateToURL(_:useSVC:)``)
-    /// and this returns when ``handleExternalURL(_:)`` was called, or its task is cancelled. Nobody is authenticated here
-    /// from the start on, whatever becomes of the rest.
+    /// If the logout at the provider needs a browser, the delegate is asked to open it
+    /// (``EntitlementDelegate/navigateToURL(_:useSVC:)``), and this function returns when ``handleExternalURL(_:)`` is
+    /// called or its task is cancelled. The client has no viewer from the start of the call, even if a later step fails.
     ///
-    /// - Returns: What ``EntitlementDelegate/logoutComplete(_:)`` says too.
+    /// - Returns: The status that ``EntitlementDelegate/logoutComplete(_:)`` also receives.
     @discardableResult
     public func logout() async -> LogoutStatus {
         let requestor = await configured()
@@ -42,7 +42,7 @@ extension AccessEnabler {
             do throws(ServiceFailure) {
                 let interface = interface(service, requestor: id, identity: viewer.identity)
                 let url = try await interface.logout(mvpd, redirectURL: options.redirectURL)
-                // A login that has begun meanwhile has the browser.
+                // A login that has started in the meantime uses the browser.
                 if let url, options.login == .browser, number == viewerNumber, login == nil { await visit(url) }
             } catch { failure = error.status }
         }
@@ -55,7 +55,7 @@ extension AccessEnabler {
         return tell(failure.map { .onlyHere($0) } ?? (isOfPlatform ? .signOutOfPlatform : .complete))
     }
 
-    /// Has the application open a browser, and waits until it is back.
+    /// Asks the application to open a browser, and waits until the browser returns.
     private func visit(_ url: String) async {
         guard !Task.isCancelled else { return }
         let number = nextNumber()
@@ -78,7 +78,7 @@ extension AccessEnabler {
         flow.continuation.resume()
     }
 
-    /// Ends a logout that waits for a browser, for something else begins.
+    /// Ends a logout that waits for a browser, because another operation starts.
     func abandonLogout() { if let logoutFlow { endLogout(logoutFlow.number) } }
 
     private func tell(_ status: LogoutStatus) -> LogoutStatus {

@@ -6,13 +6,13 @@ internal import Entitlements
 internal import MediaTokens
 
 extension AccessEnabler {
-    /// What is known of the viewer and the device: the documented `getMetadata:`.
+    /// Returns metadata of the viewer or the device: the documented `getMetadata:`.
     ///
-    /// The client's own values (until when, and the device) are texts and never encrypted; times are in the form
-    /// `2031/01/02 10:04:05 GMT +0000`. What the provider tells of the viewer is asked for at the service.
+    /// The client's own values (the two expiry times and the device id) are texts and never encrypted; times have the form
+    /// `2031/01/02 10:04:05 GMT +0000`. Metadata of the provider is requested from the service.
     ///
-    /// - Returns: What ``EntitlementDelegate/setMetadataStatus(_:encrypted:forKey:andArguments:)`` says too. Without a value
-    ///   where there is none, nobody is authenticated, or the service is asked too often.
+    /// - Returns: The answer that ``EntitlementDelegate/setMetadataStatus(_:encrypted:forKey:andArguments:)`` also receives.
+    ///   It has no value if there is none, if no viewer is authenticated, or if the request fails.
     @discardableResult
     public func getMetadata(_ request: MetadataRequest) async -> MetadataAnswer {
         let requestor = await configured()
@@ -51,7 +51,7 @@ extension AccessEnabler {
         MetadataAnswer(request: request, value: text.map { .text($0) }, isEncrypted: false)
     }
 
-    /// A value of the provider's, decrypted where the programmer's key is here.
+    /// Returns a value of the provider, decrypted if the programmer's key is configured.
     private func read(_ metadata: UserMetadata, _ key: String, _ request: MetadataRequest) -> MetadataAnswer {
         guard let value = metadata.data[key] else {
             return MetadataAnswer(request: request, value: nil, isEncrypted: false)
@@ -62,7 +62,7 @@ extension AccessEnabler {
         guard let metadataKey = options.metadataKey else {
             return MetadataAnswer(request: request, value: value, isEncrypted: true)
         }
-        // What it was encrypted for is not this key: then there is no value, and not one that looks like one.
+        // The value was encrypted for another key. The answer then has no value, rather than ciphertext that looks like one.
         guard let plain = value.decrypted(by: metadataKey) else {
             callbacks.status(
                 .serverError,
@@ -75,8 +75,8 @@ extension AccessEnabler {
 }
 
 extension MetadataValue {
-    /// This with every text in it decrypted; nil where one cannot be. A text that is a list or a map then is read as one; any
-    /// other stays a text, whatever it looks like.
+    /// Returns this value with every text in it decrypted; `nil` if a text cannot be decrypted. A decrypted text that is a
+    /// JSON list or object is parsed; any other text stays a text.
     fileprivate func decrypted(by key: MetadataKey) -> MetadataValue? {
         switch self {
         case .text(let cipher):

@@ -4,8 +4,8 @@
 internal import Entitlements
 
 extension AccessEnabler {
-    /// A login by the sign-on of the platform, from its picker on. Where the viewer does not want it, or it does not work, it
-    /// goes on with the application's own picker.
+    /// Performs a login with the platform's single sign-on, starting with its picker. If the viewer declines it or it fails,
+    /// the login continues with the application's own picker.
     func signOn(
         _ platform: any PlatformSignOn,
         _ mvpds: [MVPD],
@@ -37,14 +37,14 @@ extension AccessEnabler {
         }
     }
 
-    /// Goes on with the application's own picker, and says why.
+    /// Reports the reason and continues with the application's own picker.
     private func goOn(_ status: AdvancedStatus.DocumentedID, _ requestor: ConfiguredRequestor) {
         callbacks.status(status)
         login?.stage = .picking
         showPicker(requestor)
     }
 
-    /// Hands the service what the platform's provider asserts of the viewer.
+    /// Exchanges the assertion of the platform's provider for an authentication at the service.
     private func exchange(
         _ mvpd: MVPD,
         _ platform: any PlatformSignOn,

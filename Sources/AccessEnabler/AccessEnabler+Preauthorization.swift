@@ -5,14 +5,14 @@ public import Entitlements
 internal import Platform
 
 extension AccessEnabler {
-    /// Which of the resources the viewer may see, for lock icons: the documented `preauthorize:didCompleteWith:`.
+    /// Returns the resources that the viewer may see, for lock icons: the documented `preauthorize:didCompleteWith:`.
     ///
-    /// **Never a reason to play**; only a media token is. Does not wait for a configuration: without one it fails with
+    /// **Never a reason to play**; only a media token is. It does not wait for a configuration: without one it fails with
     /// ``StatusCode/requestorNotConfigured``.
     ///
-    /// - Parameter request: The resources, as many as the service takes at a time (5, as a rule).
-    /// - Returns: The decisions in the order of the request, or why there are none: as a response where the service says so,
-    ///   as a failure where the client does.
+    /// - Parameter request: The resources, at most as many as the service accepts in one request (usually 5).
+    /// - Returns: The decisions in the order of the request, or the reason why there are none: a response if the service
+    ///   reports it, a failure if the client does.
     public func preauthorize(_ request: PreauthorizeRequest) async -> AccessEnablerResult<PreauthorizeResponse> {
         guard case .ready(let requestor) = configuration else {
             return Self.failure(.requestorNotConfigured, "set the requestor first, and wait until that is done")
@@ -38,7 +38,7 @@ extension AccessEnabler {
                     ),
                     interface(service, requestor: requestor.id, identity: identity(requestor, viewer.mvpd))
                 )
-                // Of a viewer who has left meanwhile, nothing is told or remembered.
+                // A response for a viewer who has left in the meantime is neither returned nor cached.
                 guard number == viewerNumber else { return Self.failure(.authenticationSessionMissing, Self.left) }
                 for decision in found { decisions[ResourceName(decision.id)] = decision }
                 let end = clock().advanced(byMilliseconds: options.preauthorizationLife.wholeMilliseconds)
@@ -53,7 +53,7 @@ extension AccessEnabler {
         )
     }
 
-    /// The same, for who wants to be called.
+    /// Performs ``preauthorize(_:)`` and passes the result to a callback.
     public nonisolated func preauthorize(
         _ request: PreauthorizeRequest,
         didCompleteWith callback: AccessEnablerCallback<PreauthorizeResponse>
@@ -66,14 +66,14 @@ extension AccessEnabler {
         }
     }
 
-    /// Those of the resources that the viewer may see: the documented `checkPreauthorizedResources:` and
+    /// Returns those of the resources that the viewer may see: the documented `checkPreauthorizedResources:` and
     /// `checkPreauthorizedResources:cache:`.
     ///
     /// - Parameters:
-    ///   - resources: As many as the service takes at a time.
-    ///   - cache: Whether answers of before may be given again.
-    /// - Returns: What ``EntitlementDelegate/preauthorizedResources(_:)`` says too; nothing where there is no answer, and
-    ///   then ``EntitlementDelegate/status(_:)`` says why: `P100`, `N000`, `R401` or `500`.
+    ///   - resources: The resources, at most as many as the service accepts in one request.
+    ///   - cache: True if cached decisions may be returned.
+    /// - Returns: The list that ``EntitlementDelegate/preauthorizedResources(_:)`` also receives. It is empty if there is no
+    ///   answer; ``EntitlementDelegate/status(_:)`` then reports the reason: `P100`, `N000`, `R401` or `500`.
     @discardableResult
     public func checkPreauthorizedResources(_ resources: [String], cache: Bool = true) async -> [String] {
         _ = await configured()
@@ -81,7 +81,7 @@ extension AccessEnabler {
         let answer = await preauthorize(request).value
         switch answer.status?.knownCode {
         case nil where answer.status == nil: break
-        case .tooManyResources: break  // Told already.
+        case .tooManyResources: break  // Reported already.
         case .authenticationSessionMissing, .authenticationSessionExpired: callbacks.status(.notAuthenticated)
         case .accessTokenUnavailable: callbacks.status(.noAccessToken, answer.status?.message)
         default: callbacks.status(.serverError, answer.status?.message)
@@ -91,9 +91,9 @@ extension AccessEnabler {
         return allowed
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
-    /// Asks, and once more for those resources alone that the service could not decide about just now.
+    /// Sends the question, and retries only the resources whose decision has the action `retry` or `retry-after`.
     private func ask(
         _ question: PreauthorizeQuestion,
         _ interface: any EntitlementInterface
@@ -146,7 +146,7 @@ extension AccessEnabler {
     }
 }
 
-/// A resource by its bytes: as texts, two spellings of a letter would be one.
+/// A resource, compared by its bytes: `String` equality treats different spellings of a character as equal.
 struct ResourceName: Hashable {
     private let bytes: [UInt8]
 
@@ -154,7 +154,7 @@ struct ResourceName: Hashable {
 }
 
 extension [String] {
-    /// Each once, in their order.
+    /// The distinct elements, in their order.
     fileprivate var uniqued: [String] {
         var seen: Set<ResourceName> = []
         return filter { seen.insert(ResourceName($0)).inserted }
@@ -162,16 +162,16 @@ extension [String] {
 }
 
 extension Duration {
-    /// This in milliseconds: nothing less than none, and no more than a day.
+    /// The duration in milliseconds, from 0 to one day.
     fileprivate var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = min(max(self, .zero), .seconds(86_400)).components
         return seconds * 1000 + attoseconds / 1_000_000_000_000_000
     }
 }
 
-/// What was decided of late, for one viewer.
+/// The recent decisions about one viewer.
 struct PreauthorizationCache {
-    /// The most decisions that are remembered; when there are more, all are forgotten.
+    /// The maximum number of cached decisions. If it would be exceeded, the cache is emptied first.
     static let capacity = 1024
 
     private var entries: [ResourceName: (decision: PreauthorizeResponse.Decision, end: Timestamp)] = [:]
@@ -184,7 +184,7 @@ struct PreauthorizationCache {
         return found
     }
 
-    /// Remembers decisions, but for those that failed.
+    /// Caches decisions, except those that failed and may be retried.
     mutating func remember(_ decisions: [PreauthorizeResponse.Decision], until end: Timestamp) {
         if entries.count + decisions.count > Self.capacity { entries = [:] }
         for decision in decisions where decision.isAuthorized || decision.error?.action ?? .noAction == .noAction {

@@ -4,17 +4,17 @@
 internal import Entitlements
 
 extension AccessEnabler {
-    /// Says which programmer the application is of, and gets the configuration: the documented `setRequestor:`, and
+    /// Sets the requestor of the application and gets its configuration: the documented `setRequestor:` and
     /// `setRequestor:serviceProviders:`.
     ///
-    /// All services are asked at once. Each provider belongs to the service that named it first, and all that concerns it
-    /// is asked there. Called again with the same requestor, as when an application comes to the foreground, it also learns
-    /// of logins and logouts elsewhere. The last call counts.
+    /// All services are queried concurrently. Each provider belongs to the service that named it first, and all its requests
+    /// go to that service. A repeated call with the same requestor, for example when an application comes to the foreground,
+    /// also synchronises logins and logouts from elsewhere. The last call wins.
     ///
     /// - Parameters:
     ///   - id: The requestor's id: the audience of every token.
     ///   - serviceProviders: The services, at least one.
-    /// - Returns: What became of it; the callback is ``EntitlementDelegate/setRequestorComplete(_:)``, and
+    /// - Returns: The result. The callbacks are ``EntitlementDelegate/setRequestorComplete(_:)``, and
     ///   ``EntitlementDelegate/status(_:)`` for each service that failed.
     @discardableResult
     public func setRequestor(
@@ -23,7 +23,7 @@ extension AccessEnabler {
     ) async -> RequestorStatus {
         let number = nextNumber()
         latestRequestor = number
-        // A call that is overtaken is answered before the one that has overtaken it.
+        // A superseded call is reported before the call that supersedes it.
         if isRequestorPending { callbacks.call { await $0.setRequestorComplete(.error) } }
         isRequestorPending = true
         let isRepeated = requestorID == id
@@ -43,7 +43,7 @@ extension AccessEnabler {
         for failure in failures { report(failure) }
         guard let requestor else {
             let status = failures.first?.status ?? Self.overtaken.failures[0]
-            // What is known of this requestor from before is better than nothing.
+            // An earlier configuration of this requestor stays active.
             if !configuration.isReady { configuration = .failed(status) }
             return complete(nil, failures.map(\.status))
         }
@@ -53,7 +53,7 @@ extension AccessEnabler {
         return complete(requestor, failures.map(\.status))
     }
 
-    /// What a call is told that another one has overtaken, or that named no service.
+    /// The status of a call that is superseded by another one, or that names no service.
     private static let overtaken = RequestorStatus(
         status: .error,
         mvpds: [],
@@ -75,11 +75,11 @@ extension AccessEnabler {
         return RequestorStatus(status: status, mvpds: requestor?.mvpds ?? [], failures: failures)
     }
 
-    /// What a service says, and which.
+    /// The response of a service, with the service.
     typealias Answer = (ServiceProvider, Result<ServiceConfiguration, ServiceFailure>)
 
-    /// Asks all services at once. The answers are in the order in which they came; when one service has answered, the others
-    /// have a little while, and no longer.
+    /// Queries all services concurrently. The answers are in the order of arrival. After the first success, the other
+    /// services have the time ``grace``.
     private func ask(_ providers: [ServiceProvider], requestor id: String) async -> [Answer] {
         await withTaskGroup(of: Answer?.self) { group in
             for provider in providers {
@@ -105,7 +105,7 @@ extension AccessEnabler {
         }
     }
 
-    /// How long services have that are slower than the first.
+    /// The time that the other services have after the first success.
     private static let grace = Duration.seconds(2)
 
     private static func configuration(
@@ -121,10 +121,10 @@ extension AccessEnabler {
         } catch { return .failure(error) }
     }
 
-    /// The providers of all services; the answers are in the order in which they came.
+    /// Merges the providers of all services. The answers are in the order of arrival.
     ///
-    /// - Parameter kept: The URLs of the services that have authenticated a viewer, by providers: those providers stay with
-    ///   them, whoever is first.
+    /// - Parameter kept: The URLs of the services that have authenticated a viewer, keyed by provider id. Those providers
+    ///   stay bound to them, in any order of arrival.
     static func merge(
         _ answers: [Answer],
         requestor id: String,
@@ -151,8 +151,8 @@ extension AccessEnabler {
         return (ConfiguredRequestor(id: id, mvpds: mvpds, services: services, domains: domains), failures)
     }
 
-    /// Learns of what happened elsewhere: a login by which the viewer is authenticated here too, or a logout. What happens
-    /// here meanwhile counts more.
+    /// Synchronises with the service: a login elsewhere that authenticates the viewer here too, or a logout. The result is
+    /// discarded if a login or a logout happens here in the meantime.
     private func synchronise(_ requestor: ConfiguredRequestor) async {
         let number = viewerNumber
         let chosen = records.requestors[requestor.id]?.provider.flatMap { requestor.mvpd($0)?.id }
@@ -169,12 +169,12 @@ extension AccessEnabler {
                     break
                 }
                 if found == nil, let chosen { forgetViewer(requestor.id, chosen) }
-            } catch {}  // What is known stays, where nobody can be asked.
+            } catch {}  // If the service cannot be queried, the records stay.
         }
         await saveRecords()
     }
 
-    /// Tells why a service gave no configuration.
+    /// Reports the reason why a service gave no configuration.
     private func report(_ failure: ServiceFailure) {
         let id: AdvancedStatus.DocumentedID =
             switch (failure.kind, failure.httpStatus) {

@@ -5,20 +5,20 @@ internal import Encodings
 public import Entitlements
 internal import Platform
 
-/// A client of entitlement services: it authenticates a viewer with a TV provider, and gets media tokens for what the viewer
-/// may play.
+/// A client of entitlement services: it authenticates a viewer with a TV provider, and gets media tokens for the resources
+/// that the viewer may play.
 ///
-/// One for each application; it may be used from everywhere at once. Every question is answered once, by what its function
-/// returns and by the callback of ``EntitlementDelegate`` that is documented for it. Questions that come before
-/// ``setRequestor(_:serviceProviders:)`` is done wait for it, but for ``preauthorize(_:)``, which says so.
+/// Create one for each application; it can be used concurrently. Every request has one result, which its function returns
+/// and the documented callback of ``EntitlementDelegate`` receives. Requests wait until
+/// ``setRequestor(_:serviceProviders:)`` is complete, except ``preauthorize(_:)``.
 ///
 /// ```swift
 /// let enabler = AccessEnabler(softwareStatement: statement, delegate: application)
 /// await enabler.setRequestor("REF30")
 /// if await enabler.checkAuthentication().viewer == nil {
-///     await enabler.getAuthentication()  // the application shows the picker and a browser when it is called back
+///     await enabler.getAuthentication()  // the delegate shows the picker and a browser
 /// }
-/// let answer = await enabler.checkAuthorization("TNT")  // and the token goes to the gate
+/// let answer = await enabler.checkAuthorization("TNT")  // pass the token to the gate
 /// ```
 public actor AccessEnabler {
     let statement: String
@@ -34,34 +34,34 @@ public actor AccessEnabler {
     var login: LoginFlow?
     var logoutFlow: LogoutFlow?
     var preauthorizations = PreauthorizationCache()
-    /// Names who is authenticated: it changes with every login, logout and change of the requestor. What was asked for one
-    /// viewer is not given to the next.
+    /// The number of the authenticated viewer. It changes with every login, logout and change of the requestor, so a
+    /// response for one viewer is not given to the next.
     var viewerNumber: UInt64 = 0
-    /// The requestor that was set last, whatever became of it.
+    /// The requestor that was set last, even if its configuration failed.
     var requestorID: String?
-    /// The number of the last call that has set the requestor.
+    /// The number of the last call that set the requestor.
     var latestRequestor: UInt64 = 0
-    /// Whether that call is yet to be answered.
+    /// True if that call is not complete.
     var isRequestorPending = false
     private var lastNumber: UInt64 = 0
-    /// Who waits for a configuration.
+    /// The callers that wait for a configuration.
     var configurationWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
     private var tokens: [String: AccessTokens] = [:]
     private var isLoaded = false
-    /// Whether what was kept could not be read: then it is not replaced by what little is known here.
+    /// True if the stored records could not be read. The client then does not overwrite them with its incomplete records.
     private var isVolatile = false
     private var saving: Task<Void, Never>?
 
-    /// Makes a client. Asks nobody yet.
+    /// Creates a client. It sends no request yet.
     ///
     /// - Parameters:
-    ///   - softwareStatement: What tells services which application this is, as the programmer got it. A secret.
-    ///   - options: As ``setOptions(_:)`` takes them.
-    ///   - storage: Where it is kept who is authenticated.
-    ///   - delegate: What is called back.
-    ///   - platform: The platform's single sign-on, where there is one.
-    ///   - retry: When services are asked again.
-    ///   - timeout: How long one answer of a service may take in all.
+    ///   - softwareStatement: The statement that identifies the application to services. A secret of the programmer.
+    ///   - options: The initial options; see ``setOptions(_:)``.
+    ///   - storage: The storage for authentications and authorizations.
+    ///   - delegate: The receiver of callbacks.
+    ///   - platform: The platform's single sign-on, if there is one.
+    ///   - retry: The policy for retries of requests.
+    ///   - timeout: The time limit for one response of a service, as a whole.
     public init(
         softwareStatement: String,
         options: AccessEnablerOptions = AccessEnablerOptions(),
@@ -106,10 +106,10 @@ public actor AccessEnabler {
         settings = ConnectionSettings(http: http, retry: retry, timeout: timeout, sleep: sleep)
     }
 
-    /// Sets what goes along with every call from now on: the documented `setOptions:`.
+    /// Sets the options for all following requests: the documented `setOptions:`.
     public func setOptions(_ options: AccessEnablerOptions) { self.options = options }
 
-    /// The provider that is chosen: the documented `getSelectedProvider`.
+    /// Returns the selected provider: the documented `getSelectedProvider`.
     @discardableResult
     public func getSelectedProvider() async -> MVPD? {
         let requestor = await configured()
@@ -120,25 +120,25 @@ public actor AccessEnabler {
         return mvpd
     }
 
-    /// Waits until the delegate was called with everything there is to tell by now: before an application ends. Not for use
-    /// in a callback, which it would wait for.
+    /// Waits until all pending callbacks have run, for use before an application ends. Do not call it in a callback: it
+    /// would wait for itself.
     public func finishCallbacks() async { await callbacks.drain() }
 
-    // MARK: What the parts of the client share
+    // MARK: Shared state
 
-    /// A number that no other flow or waiter of this client has.
+    /// Returns a number that no other flow or waiter of this client has.
     func nextNumber() -> UInt64 {
         lastNumber += 1
         return lastNumber
     }
 
-    /// The configuration, once there is one; nil where there is none to come, or the task is cancelled.
+    /// Waits for the configuration; `nil` if it failed or the task is cancelled.
     func configured() async -> ConfiguredRequestor? {
         while configuration.isAwaited, !Task.isCancelled {
             let number = nextNumber()
             await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
-                    // Cancelled before it could wait: nobody would wake it.
+                    // Cancelled before it could wait: no later call would wake it.
                     if Task.isCancelled { continuation.resume() } else { configurationWaiters[number] = continuation }
                 }
             } onCancel: {
@@ -151,14 +151,14 @@ public actor AccessEnabler {
 
     private func wake(_ number: UInt64) { configurationWaiters.removeValue(forKey: number)?.resume() }
 
-    /// Wakes those that wait for a configuration, in the order in which they came.
+    /// Wakes the callers that wait for a configuration, in the order of their calls.
     func wakeAll() {
         let waiters = configurationWaiters.sorted { $0.key < $1.key }
         configurationWaiters = [:]
         for (_, waiter) in waiters { waiter.resume() }
     }
 
-    /// Reads what was kept, once.
+    /// Loads the stored records, once.
     func loadRecords() async {
         guard !isLoaded else { return }
         let found: TokenRecords
@@ -167,14 +167,14 @@ public actor AccessEnabler {
             found = TokenRecords()
             isVolatile = true
         }
-        // Somebody else may have read it meanwhile.
+        // Another call may have loaded them in the meantime.
         guard !isLoaded else { return }
         isLoaded = true
         records = found
         if records.device == nil { records.device = (0..<16).map { _ in UInt8.random(in: 0...255) }.hexadecimal }
     }
 
-    /// Keeps what there is now, and waits until it is. Saves come one after another; who is cancelled cancels none.
+    /// Saves the current records and waits for the end. Saves run one after another; cancelling the caller cancels none.
     func saveRecords() async {
         guard !isVolatile else { return }
         let (before, records, storage, callbacks) = (saving, records, storage, callbacks)
@@ -188,22 +188,22 @@ public actor AccessEnabler {
         await task.value
     }
 
-    /// Forgets the viewer of a provider, and whatever was asked for that viewer.
+    /// Removes the viewer of a provider, with the viewer's grants and cached preauthorizations.
     func forgetViewer(_ requestor: String, _ mvpd: String) {
         records.forgetViewer(requestor, mvpd)
         beginViewer()
     }
 
-    /// That another viewer, or nobody, is authenticated from now on.
+    /// Starts a new viewer number: another viewer, or none, is authenticated from now on.
     func beginViewer() {
         viewerNumber = nextNumber()
         preauthorizations.removeAll()
     }
 
-    /// How to ask a service.
+    /// Creates the interface to a service.
     ///
-    /// - Parameter identity: The application's own words of the login, in Base64: temporary access that is promotional knows
-    ///   a viewer by them, in every call.
+    /// - Parameter identity: The application's data from the login, in Base64. Promotional temporary access identifies a
+    ///   viewer by it in every request.
     func interface(
         _ provider: ServiceProvider,
         requestor: String,
@@ -213,7 +213,7 @@ public actor AccessEnabler {
         var headers = [("X-Device-Info", options.deviceInformation.base64JSON ?? "")].filter { !$0.1.isEmpty }
         headers.append(("AP-Device-Identifier", "fingerprint \(Base64.encode([UInt8](device.utf8)))"))
         if let identity { headers.append(("AP-TempPass-Identity", identity)) }
-        // Header fields are lines: what would end one is not sent.
+        // A value that would end its header field line is not sent.
         if let address = options.deviceAddress?.addressValue { headers.append(("X-Forwarded-For", address)) }
         if let visitor = options.visitorID?.fieldValue { headers.append(("AP-Visitor-Identifier", visitor)) }
         if let profile = options.applicationProfile?.fieldValue {
@@ -233,7 +233,7 @@ public actor AccessEnabler {
     }
 
     private func accessTokens(_ url: String) -> AccessTokens {
-        // An application is registered with where its logins end.
+        // A registration includes the redirect URL.
         let name = "\(url) \(options.redirectURL)"
         if let known = tokens[name] { return known }
         let made = AccessTokens(
@@ -255,24 +255,24 @@ public actor AccessEnabler {
     }
 }
 
-/// How far the configuration is.
+/// The state of the configuration.
 enum ConfigurationState {
-    /// Nobody has set a requestor.
+    /// No requestor was set.
     case none
-    /// Services are asked.
+    /// Requests to the services are in flight.
     case underway
-    /// It is there.
+    /// The configuration is available.
     case ready(ConfiguredRequestor)
-    /// No service gave one.
+    /// No service gave a configuration.
     case failed(Status)
 
-    /// Whether it is there.
+    /// True if the configuration is available.
     var isReady: Bool {
         if case .ready = self { return true }
         return false
     }
 
-    /// Whether there is one to come.
+    /// True if the configuration may still arrive.
     var isAwaited: Bool {
         switch self {
         case .none, .underway: true
@@ -286,26 +286,26 @@ struct ConfiguredRequestor {
     let id: String
     let mvpds: [MVPD]
     let services: [String: ServiceProvider]
-    /// By service: the programmer's domain that it knows.
+    /// The first domain of the programmer, keyed by service.
     let domains: [ServiceProvider: String]
 
     func mvpd(_ id: String) -> MVPD? { mvpds.first { $0.id.utf8.elementsEqual(id.utf8) } }
 }
 
 extension String {
-    /// This as the value of a header field; nil where it cannot be one (RFC 9110 §5.5).
+    /// The text as the value of a header field; `nil` if it cannot be one (RFC 9110 §5.5).
     fileprivate var fieldValue: String? {
         !isEmpty && utf8.allSatisfy { 0x20...0x7E ~= $0 } && utf8.count <= 1024 ? self : nil
     }
 
-    /// This as the address of a device; nil where it cannot be one.
+    /// The text as an IP address; `nil` if it cannot be one.
     fileprivate var addressValue: String? {
         !isEmpty && utf8.count <= 45 && utf8.allSatisfy { $0.isAddressCharacter } ? self : nil
     }
 }
 
 extension UInt8 {
-    /// Whether this may stand in an address of IPv4 or IPv6.
+    /// True if the byte may occur in an IPv4 or IPv6 address.
     fileprivate var isAddressCharacter: Bool {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
@@ -317,6 +317,6 @@ extension UInt8 {
 }
 
 extension AccessEnabler: CustomReflectable {
-    /// What a debugger and `dump` show: nothing, for there are secrets in it.
+    /// An empty mirror for debuggers and `dump`, because the client holds secrets.
     public nonisolated var customMirror: Mirror { Mirror(self, children: []) }
 }

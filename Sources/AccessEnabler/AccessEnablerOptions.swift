@@ -4,41 +4,41 @@
 public import Entitlements
 public import MediaTokens
 
-/// What an application tells its client, and what goes along with every call: the documented `setOptions:`.
+/// The settings of a client, and the values that it sends with every request: the documented `setOptions:`.
 public struct AccessEnablerOptions: Sendable {
-    /// `applicationProfile`: which of the programmer's configurations at the service is meant.
+    /// `applicationProfile`: the programmer's configuration to use at the service.
     public var applicationProfile: String?
-    /// `visitorID`: the visitor at the programmer's analytics.
+    /// `visitorID`: the visitor's id in the programmer's analytics.
     public var visitorID: String?
-    /// `handleSVC`: whether the application opens the system's browser itself, where a provider needs it.
+    /// `handleSVC`: true if the application opens the system's browser itself when a provider needs it.
     public var handleSVC: Bool
-    /// `device_info`: what the device is, in the service's names; in place of all that the client would say.
+    /// `device_info`: the description of the device, in the service's names. It replaces the client's default description.
     public var deviceInformation: [String: String]
-    /// The address of the device, where a server asks for it: the service counts calls, and places devices, by that.
+    /// The address of the device, if a server makes the requests: the service limits rates and locates devices by it.
     public var deviceAddress: String?
-    /// What tracking events say of the device.
+    /// The device in tracking events.
     public var device: TrackingEvent.Device
-    /// Where browsers are sent at the end of a login or logout, and which no browser must load.
+    /// The URL to which browsers are redirected at the end of a login or a logout. The browser must not load it.
     public var redirectURL: String
-    /// How a viewer logs in.
+    /// The login method.
     public var login: Login
     /// The programmer's private key, for metadata that is encrypted for it.
     public var metadataKey: MetadataKey?
-    /// For how long an answer to a preauthorization may be given again from memory; a day at most.
+    /// The time for which a preauthorization decision may be returned from the cache, at most one day.
     public var preauthorizationLife: Duration
 
-    /// How a viewer logs in.
+    /// The login method.
     public enum Login: Hashable, Sendable {
-        /// In a browser on this device.
+        /// A browser on this device.
         case browser
-        /// On another device, by a code that this one shows; this one asks every so often whether it is done.
+        /// A login on another device, with a code that this one shows. The polling interval is at least one second.
         case secondScreen(askingEvery: Duration)
     }
 
     /// The documented `ADOBEPASS_REDIRECT_URL`.
     public static let documentedRedirectURL = "adobepass://ios.app"
 
-    /// Makes options; without any, those of a computer with a browser.
+    /// Creates options. The defaults describe a Linux computer with a browser.
     public init(
         applicationProfile: String? = nil,
         visitorID: String? = nil,

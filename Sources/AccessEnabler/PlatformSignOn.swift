@@ -3,54 +3,54 @@
 
 public import Entitlements
 
-/// The single sign-on of a platform, which the platform's own code implements: its picker, its login, its settings.
+/// The single sign-on of a platform, implemented by platform code: its picker, its login, its settings.
 public protocol PlatformSignOn: Sendable {
-    /// Whether the viewer is signed on now, and with which provider; nil where not, or where the application may not know.
+    /// Returns the provider with which the viewer is signed on; `nil` if there is none or it is withheld.
     func currentProvider() async -> String?
 
-    /// Shows the platform's picker with these providers, first those that are featured, until the viewer is done.
+    /// Shows the platform's picker with these providers, the featured ones first, until the viewer is done.
     func present(_ mvpds: [MVPD], featured: [MVPD]) async -> PlatformSignOnOutcome
 
-    /// Has the platform ask its provider for an assertion.
+    /// Requests an assertion from the provider through the platform.
     ///
     /// - Parameters:
-    ///   - mvpd: The provider that was chosen.
-    ///   - request: What the service asks of the provider: the request of a profile, as the service gave it.
-    /// - Returns: The SAML response in Base64; nil where the platform gives none.
+    ///   - mvpd: The selected provider.
+    ///   - request: The authentication request for the provider, as the service issued it.
+    /// - Returns: The SAML response in Base64; `nil` if the platform gives none.
     func assertion(_ mvpd: MVPD, request: String) async -> String?
 }
 
-/// How the viewer left the platform's picker.
+/// The result of the platform's picker.
 public enum PlatformSignOnOutcome: Hashable, Sendable {
     /// The viewer is signed on with this provider.
     case signedOn(mvpd: String)
-    /// The viewer wants another provider than the platform knows: `N003`.
+    /// The viewer wants a provider that the platform does not list: `N003`.
     case otherProvider
-    /// The viewer chose a provider that the platform cannot sign on with: `N004`. It goes on in a browser.
+    /// The viewer chose a provider that the platform cannot sign on with: `N004`. The login continues in a browser.
     case unsupported(mvpd: String)
-    /// The viewer left: `N005`.
+    /// The viewer left the picker: `N005`.
     case cancelled
-    /// The application may not use it, or the viewer forbids it: `VSA404`.
+    /// The application has no permission, or the viewer denies it: `VSA404`.
     case notPermitted
-    /// It is out of order: `VSA503`.
+    /// The platform's single sign-on is out of order: `VSA503`.
     case unavailable
 }
 
-/// Which providers a platform's picker shows: the documented `TV_PROVIDERS` and `FEATURED_TV_PROVIDERS`.
+/// The providers that a platform's picker shows: the documented `TV_PROVIDERS` and `FEATURED_TV_PROVIDERS`.
 public struct ProviderFilter: Hashable, Sendable {
-    /// The ids of all that are shown, in their order.
+    /// The ids of all providers to show, in their order.
     public let providers: [String]
-    /// The ids of those that are shown first; those that are not among ``providers`` are passed over.
+    /// The ids of the providers to show first. Ids that are not in ``providers`` are ignored.
     public let featured: [String]
 
-    /// Makes a filter.
+    /// Creates a filter.
     public init(providers: [String], featured: [String] = []) {
         self.providers = providers
         self.featured = featured
     }
 
-    /// Those of `mvpds` that the platform can sign on with, as the filter has them; all of these where there is no filter, or
-    /// none of the filter's can.
+    /// Returns those of `mvpds` that support the platform's single sign-on, filtered and ordered by `filter`. Without a
+    /// filter, or if no provider of the filter supports it, all of them are returned.
     static func apply(_ filter: ProviderFilter?, to mvpds: [MVPD]) -> (all: [MVPD], featured: [MVPD]) {
         let able = mvpds.filter(\.supportsPlatformSSO)
         guard let filter else { return (able, []) }

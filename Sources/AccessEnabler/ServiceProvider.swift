@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// Where an entitlement service is, and which of its interfaces it is asked by.
+/// The address of an entitlement service, and the interface to use.
 public struct ServiceProvider: Hashable, Sendable {
     /// The interfaces of the service.
     public enum Interface: String, Sendable, CaseIterable {
-        /// REST API v1, by which older client libraries go.
+        /// REST API v1, which older client libraries use.
         case v1
         /// REST API v2.
         case v2
     }
 
-    /// Its URL, without a path: `https://…`.
+    /// The URL of the service, without a path: `https://…`.
     public var url: String
     /// The interface.
     public var interface: Interface
 
-    /// Makes a provider.
+    /// Creates a provider.
     public init(url: String, interface: Interface = .v2) {
         self.url = url
         self.interface = interface
     }
 
-    /// The documented default.
+    /// The documented default service.
     public static let production = ServiceProvider(url: "https://sp.auth.adobe.com")
-    /// Its stage for tests.
+    /// The documented staging service.
     public static let staging = ServiceProvider(url: "https://sp.auth-staging.adobe.com")
 }

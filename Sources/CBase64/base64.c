@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-// Base64 in blocks of 32 characters. In C, for Swift cannot compile one function for a newer processor than the rest;
-// a 256-bit table lookup makes this four times as fast as a table in memory, and Base64 was the largest part of a
-// verification that is not OpenSSL's.
+// Base64 in blocks of 32 characters. Written in C, because Swift cannot compile one function for a newer processor than
+// the rest. A 256-bit table lookup makes this four times as fast as a table in memory, and Base64 was the largest part of
+// a verification outside OpenSSL.
 
 #include "base64.h"
 
@@ -11,13 +11,13 @@
 
 #include <immintrin.h>
 
-// The same 16 bytes in both halves: a lookup does not cross from one into the other.
+// The same 16 bytes in both halves, because a lookup does not cross from one half into the other.
 #define TABLE(...) _mm256_broadcastsi128_si256(_mm_setr_epi8(__VA_ARGS__))
 
 __attribute__((target("avx2")))
 static size_t avx2(const uint8_t *text, size_t count, uint8_t *output, size_t capacity, bool *valid) {
-    // A character is valid where the tables of its high and its low half have no bit in common. A bit stands for a high
-    // half: 2 (+ - /), 3 (digits), 4 and 6 (letters from the first on), 5 and 7 (to the last; with _ in 5), any other.
+    // A character is valid if the table entries for its high and its low half have no bit in common. Each bit represents
+    // a high half: 2 (+ - /), 3 (digits), 4 and 6 (first letters), 5 and 7 (last letters; 5 also has _), any other.
     enum { symbol = 1, digit = 2, first = 4, last = 8, last_or_low_line = 16, other = 32 };
     const __m256i high_kinds = TABLE(other, other, symbol, digit, first, last_or_low_line, first, last,
                                      other, other, other, other, other, other, other, other);
@@ -32,10 +32,10 @@ static size_t avx2(const uint8_t *text, size_t count, uint8_t *output, size_t ca
         other | digit | last | last_or_low_line,                                 // D: - M m
         other | symbol | digit | last | last_or_low_line,                        // E: N n
         other | digit | last);                                                   // F: / O _ o
-    // What makes a character its value, by its high half; of 2 that is for +, and of 5 for letters.
+    // The difference between a character's value and its code, by its high half. The entry of 2 is for +, of 5 for letters.
     const __m256i steps = TABLE(0, 0, 62 - '+', 52 - '0', -'A', -'A', 26 - 'a', 26 - 'a', 0, 0, 0, 0, 0, 0, 0, 0);
     const __m256i half = _mm256_set1_epi8(0x0F);
-    // The three bytes of each group of four, which stand in the order of a little-endian number.
+    // The positions of the three bytes of each group, which is stored as a little-endian number of four bytes.
     const __m256i bytes = TABLE(2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1);
     const __m256i together = _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 7, 7);
     __m256i refused = _mm256_setzero_si256();
@@ -54,7 +54,7 @@ static size_t avx2(const uint8_t *text, size_t count, uint8_t *output, size_t ca
         step = _mm256_blendv_epi8(step, _mm256_set1_epi8(63 - '/'), slash);
         step = _mm256_blendv_epi8(step, _mm256_set1_epi8(63 - '_'), low_line);
         const __m256i values = _mm256_add_epi8(characters, step);
-        // Four times six bits: to two times twelve, to twenty-four.
+        // Joins four values of 6 bits to two of 12 bits, and those to one of 24 bits.
         const __m256i pairs = _mm256_maddubs_epi16(values, _mm256_set1_epi32(0x01400140));
         const __m256i groups = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x00011000));
         const __m256i packed = _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(groups, bytes), together);

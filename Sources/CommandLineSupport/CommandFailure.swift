@@ -5,39 +5,44 @@ package import ArgumentParser
 package import Encodings
 internal import Platform
 
-/// What keeps a command from running: exit code 2. The message says what to do.
+/// A failure that keeps a command from running: exit code 2. The message says what to do.
 package struct CommandFailure: Error {
+    /// The problem and its remedy, for people.
     package let message: String
-    /// The code that a program gets if the command answers in JSON.
+    /// The answer for programs if the command answers in JSON.
     package let answer: JSONText
 
+    /// Creates a failure.
+    ///
     /// - Parameters:
-    ///   - message: What is wrong and what to do, for people.
-    ///   - code: What is wrong; stable, for programs.
+    ///   - message: The problem and its remedy, for people.
+    ///   - code: The stable code of the problem, for programs.
     package init(_ message: String, code: String = "command_failed") {
         self.init(message, answer: .object([("error", .string(code)), ("message", .string(message))]))
     }
 
+    /// Creates a failure with a documented JSON answer of its own.
+    ///
     /// - Parameters:
-    ///   - message: What is wrong and what to do, for people.
-    ///   - answer: The same for programs, where the command has a documented form for it.
+    ///   - message: The problem and its remedy, for people.
+    ///   - answer: The same for programs.
     package init(_ message: String, answer: JSONText) {
         self.message = message
         self.answer = answer
     }
 }
 
-/// A command that may answer in JSON. Where it does, what keeps it from running is told in JSON too.
+/// A command that may answer in JSON. If it does, it reports failures in JSON too.
 package protocol JSONAnswering {
-    /// True if standard output is JSON, an object a line.
+    /// True if standard output is JSON, one object on each line.
     var answersInJSON: Bool { get }
 }
 
 extension AsyncParsableCommand {
-    /// Runs the command that the arguments name, and ends the process as it says. A failure is told on standard error, and on
-    /// standard output too where that is JSON.
+    /// Runs the command that the arguments name. An error ends the process with its exit code. A ``CommandFailure`` is
+    /// written to standard error, and also to standard output if that is JSON.
     ///
-    /// - Parameter name: What messages begin with.
+    /// - Parameter name: The program name at the start of messages.
     package static func runToEnd(as name: String) async {
         var answersInJSON = false
         do {

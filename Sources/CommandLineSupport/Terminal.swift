@@ -4,24 +4,25 @@
 internal import Platform
 internal import SystemPackage
 
-/// Standard output or standard error.
+/// Standard input, output or error.
 package struct Terminal: Sendable {
     private let descriptor: FileDescriptor
 
-    /// Standard input: only for whether a person is there.
+    /// Standard input: only for ``isInteractive``.
     package static let input = Terminal(descriptor: .standardInput)
     package static let output = Terminal(descriptor: .standardOutput)
     package static let error = Terminal(descriptor: .standardError)
 
-    /// Whether a person is looking.
+    /// True if the descriptor is a terminal.
     package var isInteractive: Bool { isatty(descriptor.rawValue) == 1 }
 
-    /// Whether text may have colour: for a person who has not said no (<https://no-color.org>).
+    /// True if text may have colour: on a terminal without `NO_COLOR` in the environment (<https://no-color.org>).
     package var hasColour: Bool { unsafe isInteractive && getenv("NO_COLOR") == nil }
 
+    /// Writes all of `text`, as the bytes of its UTF-8.
     package func write(_ text: String) { write([UInt8](text.utf8)) }
 
-    /// Writes all of `bytes`. What cannot be written is lost: there is nobody left to tell.
+    /// Writes all of `bytes`. Errors are ignored, because there is no other place to report them.
     package func write(_ bytes: [UInt8]) { _ = try? descriptor.writeAll(bytes) }
 }
 
@@ -33,7 +34,7 @@ package enum Style: String {
     case green = "32"
     case yellow = "33"
 
-    /// `text` in this style, where `terminal` has colour.
+    /// Returns `text` in this style if `terminal` has colour; otherwise unchanged.
     package func callAsFunction(_ text: String, on terminal: Terminal = .output) -> String {
         terminal.hasColour ? "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" : text
     }

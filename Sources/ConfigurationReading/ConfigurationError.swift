@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// Where something stands in a configuration: the file, the line and the name of the key.
+/// A place in a configuration: the file, the line and the name of the key.
 public struct ConfigurationPlace: Hashable, Sendable {
     /// The file.
     public let file: String
-    /// The line, from 1; 0 where it is not known.
+    /// The line, from 1; 0 if unknown.
     public let line: Int
-    /// The column, from 1; 0 where it is not known.
+    /// The column, from 1; 0 if unknown.
     public let column: Int
-    /// The key with those that it stands in, such as `catalogue.entries[2].resource`; empty for the file as a whole.
+    /// The key with its parent keys, such as `catalogue.entries[2].resource`; empty for the file as a whole.
     public let key: String
 
     package init(file: String, line: Int = 0, column: Int = 0, key: String) {
@@ -20,11 +20,11 @@ public struct ConfigurationPlace: Hashable, Sendable {
     }
 }
 
-/// Something that is wrong with a configuration.
+/// A problem in a configuration.
 public struct ConfigurationProblem: Hashable, Sendable {
-    /// Where.
+    /// The place of the problem.
     public let place: ConfigurationPlace
-    /// What, and what to do.
+    /// The problem and its remedy.
     public let message: String
 
     package init(place: ConfigurationPlace, message: String) {
@@ -42,9 +42,9 @@ extension ConfigurationProblem: CustomStringConvertible {
     }
 }
 
-/// All that is wrong with a configuration: never empty, in the order of the file.
+/// All problems of a configuration: never empty, in the order of the file.
 public struct ConfigurationError: Error, Sendable {
-    /// What is wrong.
+    /// The problems, sorted by line.
     public let problems: [ConfigurationProblem]
 
     package init(problems: [ConfigurationProblem]) { self.problems = problems }
@@ -54,17 +54,18 @@ extension ConfigurationError: CustomStringConvertible {
     public var description: String { problems.map(\.description).joined(separator: "\n") }
 }
 
-/// Gathers problems, so that all of them are told at once.
+/// A collector of problems, so that all of them are reported at once.
 package final class ProblemList {
     package private(set) var problems: [ConfigurationProblem] = []
 
     package init() {}
 
+    /// Adds a problem.
     package func add(_ place: ConfigurationPlace, _ message: String) {
         problems.append(ConfigurationProblem(place: place, message: message))
     }
 
-    /// Whether there is a problem with `key` or what stands in it.
+    /// True if there is a problem with `key` or a key below it.
     package func contains(below key: String) -> Bool {
         problems.contains { problem in
             let name = problem.place.key
@@ -72,7 +73,9 @@ package final class ProblemList {
         }
     }
 
-    /// - Throws: ``ConfigurationError`` where there is a problem.
+    /// Throws the collected problems.
+    ///
+    /// - Throws: ``ConfigurationError`` if there is a problem.
     package func throwIfAny() throws(ConfigurationError) {
         guard !problems.isEmpty else { return }
         throw ConfigurationError(

@@ -5,10 +5,10 @@ package import Platform
 internal import SystemPackage
 internal import Yams
 
-/// A configuration file: its name, and how to find what it names.
+/// A configuration file: its path, and the resolution of the paths in it.
 package struct ConfigurationFile: Sendable {
     package let path: String
-    /// What it looked like before it was read.
+    /// The stamp of the file before it was read; `nil` if there was none.
     package let stamp: FileStamp?
 
     package init(path: String) {
@@ -16,13 +16,13 @@ package struct ConfigurationFile: Sendable {
         stamp = FileStamp(path)
     }
 
-    /// The folder that relative paths start from.
+    /// The base folder of relative paths.
     private var folder: FilePath { FilePath(path).removingLastComponent() }
 
-    /// Where `key` stands, where no line is known.
+    /// Returns the place of `key` without line and column.
     package func place(_ key: String) -> ConfigurationPlace { place(nil, key) }
 
-    /// A path in the file, from the file's folder on.
+    /// Resolves a path in the file, relative to the file's folder.
     package func resolve(_ name: String) -> String {
         let name = FilePath(name)
         return name.isAbsolute || folder.isEmpty ? name.string : folder.appending(name.components).string
@@ -32,9 +32,9 @@ package struct ConfigurationFile: Sendable {
         ConfigurationPlace(file: path, line: node?.mark?.line ?? 0, column: node?.mark?.column ?? 0, key: key)
     }
 
-    /// The text of the file.
+    /// The text of the file, at most 16 MiB.
     ///
-    /// - Throws: ``ConfigurationError`` where it cannot be read.
+    /// - Throws: ``ConfigurationError`` if the file cannot be read.
     package var text: String {
         get throws(ConfigurationError) {
             do throws(FileFault) { return try path.contentsOfFile(limit: 16 << 20) } catch {
@@ -43,9 +43,9 @@ package struct ConfigurationFile: Sendable {
         }
     }
 
-    /// Reads `text` as YAML; nil where there is nothing in it.
+    /// Parses `text` as YAML; returns `nil` if it is empty.
     ///
-    /// - Throws: ``ConfigurationError`` where it is none.
+    /// - Throws: ``ConfigurationError`` if it is not YAML.
     func compose(_ text: String) throws(ConfigurationError) -> Node? {
         do { return try Yams.compose(yaml: text) } catch let error as YamlError {
             switch error {

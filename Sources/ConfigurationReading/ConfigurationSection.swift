@@ -5,10 +5,10 @@ package import Encodings
 internal import Platform
 internal import Yams
 
-/// A mapping of a configuration file while it is read, strictly: what is not asked for by its key is a problem.
+/// A strict reader of a mapping in a configuration file: a key that is never read is a problem.
 ///
-/// A value that is wrong is noted, and its default is returned, so that reading goes on and finds the other problems.
-/// What is in force in the end, defaults too, is kept for people to look at, without secrets.
+/// An invalid value is recorded as a problem and replaced by its default, so that reading goes on and finds further
+/// problems. The effective configuration, including defaults, is kept for display, without secrets.
 package final class ConfigurationSection {
     package let file: ConfigurationFile
     private let path: String
@@ -17,7 +17,9 @@ package final class ConfigurationSection {
     private var known: [String] = []
     private var inForce: [(String, JSONText)] = []
 
-    /// - Parameter node: The mapping; nil where the file has none, and defaults are in force.
+    /// Creates a reader.
+    ///
+    /// - Parameter node: The mapping; `nil` if the file has none and the defaults apply.
     init(_ node: Node?, path: String, file: ConfigurationFile, problems: ProblemList) {
         self.node = node
         self.path = path
@@ -28,9 +30,9 @@ package final class ConfigurationSection {
         }
     }
 
-    /// The root of a file with this text.
+    /// Creates a reader of the root of a file with this text.
     ///
-    /// - Throws: ``ConfigurationError`` where the text is not YAML.
+    /// - Throws: ``ConfigurationError`` if the text is not YAML.
     package convenience init(
         _ text: String,
         file: ConfigurationFile,
@@ -39,22 +41,22 @@ package final class ConfigurationSection {
         self.init(try file.compose(text), path: "", file: file, problems: problems)
     }
 
-    /// What is in force.
+    /// The effective configuration, including defaults.
     package var effective: JSONText { .object(inForce) }
 
-    /// Where this section stands.
+    /// The place of this section.
     package var place: ConfigurationPlace { file.place(node, path) }
 
-    /// Where the value of `key` stands, or the section where there is none.
+    /// Returns the place of the value of `key`, or of the section if it has none.
     package func place(_ key: String) -> ConfigurationPlace { file.place(value(key) ?? node, keyPath(key)) }
 
-    /// Notes a problem with `key`.
+    /// Records a problem with `key`.
     package func note(_ key: String, _ message: String) { problems.add(place(key), message) }
 
-    /// Whether something in this section is wrong already: what follows from that need not be told too.
+    /// True if this section has a problem already: consequences of it need not be reported too.
     package var isFaulty: Bool { problems.contains(below: path) }
 
-    /// Whether the file has this key.
+    /// True if the file has this key.
     package func has(_ key: String) -> Bool { value(key) != nil }
 
     private func keyPath(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
@@ -63,7 +65,7 @@ package final class ConfigurationSection {
         node?.mapping?.first { $0.key.scalar?.string == key }?.value
     }
 
-    /// The value of `key`, which is known from now on.
+    /// Returns the value of `key`, and marks the key as known.
     private func take(_ key: String) -> Node? {
         known.append(key)
         return value(key)
@@ -90,15 +92,17 @@ package final class ConfigurationSection {
         return value
     }
 
+    /// Returns a text, or `nil` if the file has none.
     package func optionalString(_ key: String) -> String? {
         scalar(key, "a text", default: nil, show: { .optional($0) }, read: { $0.text.map { .some($0) } })
     }
 
+    /// Returns a text.
     package func string(_ key: String, default fallback: String) -> String {
         scalar(key, "a text", default: fallback, show: { .string($0) }, read: { $0.text })
     }
 
-    /// A text that must be there and must not be empty.
+    /// Returns a text that must be present and not empty.
     package func requiredString(_ key: String) -> String {
         guard has(key) else {
             known.append(key)
@@ -110,12 +114,14 @@ package final class ConfigurationSection {
         return text
     }
 
+    /// Returns a truth value.
     package func bool(_ key: String, default fallback: Bool) -> Bool {
         scalar(key, "true or false", default: fallback, show: { .bool($0) }) { node in
             node.scalarTag == .bool ? node.bool : nil
         }
     }
 
+    /// Returns a whole number in `range`.
     package func integer(_ key: String, in range: ClosedRange<Int>, default fallback: Int) -> Int {
         scalar(
             key,
@@ -128,6 +134,7 @@ package final class ConfigurationSection {
         }
     }
 
+    /// Returns a duration in `range`.
     package func duration(_ key: String, in range: ClosedRange<Duration>, default fallback: Duration) -> Duration {
         scalar(
             key,
@@ -139,6 +146,7 @@ package final class ConfigurationSection {
         }
     }
 
+    /// Returns the case of `Value` with this raw value.
     package func choice<Value: RawRepresentable<String> & CaseIterable>(_ key: String, default fallback: Value) -> Value
     {
         let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
@@ -147,9 +155,9 @@ package final class ConfigurationSection {
         }
     }
 
-    /// A text that is turned into a value, or found to be none.
+    /// Returns the value that `parse` makes of a text. An error of `parse` becomes a problem.
     ///
-    /// - Parameter isSecret: Whether the text must not be shown.
+    /// - Parameter isSecret: True if the text must not be shown.
     package func parsed<Value>(
         _ key: String,
         default fallback: Value,
@@ -168,13 +176,13 @@ package final class ConfigurationSection {
         }
     }
 
-    /// The path of a file, from the folder of the configuration on.
+    /// Returns the path of a file, relative to the folder of the configuration.
     package func optionalPath(_ key: String) -> String? { optionalString(key).map { file.resolve($0) } }
 
-    /// The path of a file that must be named.
+    /// Returns the path of a file that must be named.
     package func requiredPath(_ key: String) -> String { file.resolve(requiredString(key)) }
 
-    /// A text that must not be shown: as it stands, or from `{ file: PATH }` or `{ env: NAME }`.
+    /// Returns a secret text: the value itself, or the content of `{ file: PATH }` or `{ env: NAME }`.
     package func secret(_ key: String) -> Secret? {
         guard let node = take(key) else {
             inForce.append((key, .null))
@@ -201,7 +209,7 @@ package final class ConfigurationSection {
 
     // MARK: Lists and sections
 
-    /// A list of texts, or one text.
+    /// Returns a list of texts; a single text is a list of one.
     package func strings(_ key: String) -> [String]? {
         guard let node = take(key) else {
             inForce.append((key, .null))
@@ -230,7 +238,7 @@ package final class ConfigurationSection {
         return texts
     }
 
-    /// A list of sections.
+    /// Returns a list of sections.
     package func list<Value>(_ key: String, _ read: (ConfigurationSection) -> Value) -> [Value] {
         guard let node = take(key) else {
             inForce.append((key, .array([])))
@@ -257,7 +265,7 @@ package final class ConfigurationSection {
         return values
     }
 
-    /// A section, with its defaults where the file has none.
+    /// Returns a section; its defaults if the file has none.
     package func section<Value>(_ key: String, _ read: (ConfigurationSection) -> Value) -> Value {
         let section = ConfigurationSection(take(key), path: keyPath(key), file: file, problems: problems)
         let value = read(section)
@@ -266,7 +274,7 @@ package final class ConfigurationSection {
         return value
     }
 
-    /// A section, or nil where the file has none.
+    /// Returns a section, or `nil` if the file has none.
     package func optionalSection<Value>(_ key: String, _ read: (ConfigurationSection) -> Value) -> Value? {
         guard has(key) else {
             known.append(key)
@@ -276,7 +284,7 @@ package final class ConfigurationSection {
         return section(key, read)
     }
 
-    /// A mapping of texts to texts.
+    /// Returns a mapping of texts to texts.
     package func texts(_ key: String) -> [(key: String, value: String)] {
         guard let node = take(key) else { return [] }
         guard let mapping = node.mapping else {
@@ -295,7 +303,7 @@ package final class ConfigurationSection {
         return texts
     }
 
-    /// Notes every key that nobody asked for.
+    /// Records a problem for every key that was never read.
     package func finish() {
         guard let mapping = node?.mapping else { return }
         for (key, _) in mapping {
@@ -315,7 +323,7 @@ package final class ConfigurationSection {
 }
 
 extension Node {
-    /// What a person calls this.
+    /// The description of the node in messages.
     fileprivate var kind: String {
         switch self {
         case .mapping: return "a mapping"
@@ -331,15 +339,15 @@ extension Node {
         }
     }
 
-    /// The tag of a scalar by the rules of YAML; nil for anything else.
+    /// The tag of a scalar by the rules of YAML; `nil` for other nodes.
     fileprivate var scalarTag: Tag.Name? { scalar == nil ? nil : Resolver.default.resolveTag(of: self) }
 
-    /// The text of a scalar that YAML takes for text or a date: numbers and truth values must be in quotes to be text.
+    /// The text of a scalar that YAML resolves to a string or a date. Numbers and truth values need quotes to be texts.
     fileprivate var text: String? { scalarTag == .str || scalarTag == .timestamp ? scalar?.string : nil }
 }
 
 extension String {
-    /// The number of letters that must be added, removed or replaced to make `other` of this.
+    /// Returns the number of bytes to add, remove or replace to turn this text into `other`, ignoring case.
     fileprivate func distance(to other: String) -> Int {
         let (mine, its) = (Array(lowercased().utf8), Array(other.lowercased().utf8.prefix(64)))
         var row = Array(0...its.count)

@@ -6,7 +6,7 @@ extension Duration {
         ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
     ]
 
-    /// Reads a whole number and `ms`, `s`, `m`, `h` or `d`; nil for any other text.
+    /// Parses a whole number and `ms`, `s`, `m`, `h` or `d`; `nil` for any other text.
     package init?(text: String) {
         for (suffix, factor) in Self.units where text.hasSuffix(suffix) {
             let digits = text.dropLast(suffix.count)
@@ -21,13 +21,13 @@ extension Duration {
         return nil
     }
 
-    /// This duration in milliseconds; what is less than one is cut off.
+    /// This duration in milliseconds, truncated.
     package var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         return seconds * 1000 + attoseconds / 1_000_000_000_000_000
     }
 
-    /// This duration in the largest unit that leaves a whole number, from hours on: `7m`, `90s`.
+    /// This duration in the largest unit up to hours that leaves a whole number: `7m`, `90s`.
     package var text: String {
         guard milliseconds > 0 else { return "0s" }
         for (suffix, factor) in Self.units.dropLast().reversed() where milliseconds % factor == 0 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// A text that does not print.
+/// A text that is never printed.
 package struct Secret: Hashable, Sendable {
     package let text: String
 

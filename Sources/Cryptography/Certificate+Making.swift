@@ -4,7 +4,7 @@
 internal import COpenSSL
 package import Platform
 
-/// What a new certificate is to say.
+/// The content of a new certificate.
 package struct CertificateRequest {
     package let commonName: String
     package let key: RSAPrivateKey
@@ -20,12 +20,12 @@ package struct CertificateRequest {
 }
 
 extension Certificate {
-    /// Makes and signs a certificate of version 3.
+    /// Creates and signs a certificate of version 3.
     ///
     /// - Parameters:
-    ///   - request: What it says.
-    ///   - issuer: The certificate of the issuer; nil for a self-signed one.
-    ///   - issuerKey: The key of the issuer.
+    ///   - request: The content of the certificate.
+    ///   - issuer: The certificate of the issuer; `nil` for a self-signed one.
+    ///   - issuerKey: The private key of the issuer.
     package convenience init(
         _ request: CertificateRequest,
         issuer: Certificate?,
@@ -52,7 +52,7 @@ extension Certificate {
         guard unsafe X509_sign(certificate, issuerKey.key, EVP_sha256()) > 0 else { throw .drained() }
     }
 
-    /// The certificate in PEM.
+    /// Returns the certificate in PEM.
     package func pem() throws(OpenSSLError) -> String {
         try unsafe PEM.text { unsafe PEM_write_bio_X509($0, certificate) }
     }

@@ -14,7 +14,7 @@ package final class Certificate {
 
     deinit { unsafe X509_free(certificate) }
 
-    /// Reads a certificate in DER, with nothing behind it; nil for anything else.
+    /// Reads a certificate in DER. Returns `nil` for other input, and for trailing bytes.
     package convenience init?(der: [UInt8]) {
         let certificate: OpaquePointer? = unsafe der.withUnsafeBufferPointer { bytes in
             var next = bytes.baseAddress
@@ -30,13 +30,13 @@ package final class Certificate {
         unsafe self.init(takingOwnershipOf: certificate)
     }
 
-    /// The RSA key that the certificate is about.
+    /// Returns the RSA public key of the certificate.
     package func publicKey(minimumBits: Int) throws(KeyFault) -> RSAPublicKey {
         guard let key = unsafe X509_get_pubkey(certificate) else { throw .unreadable(.drained()) }
         return try unsafe RSAPublicKey(takingOwnershipOf: key, minimumBits: minimumBits)
     }
 
-    /// From when to when the certificate is valid, both included; nil where it does not say so legibly.
+    /// The period in which the certificate is valid, both ends included, or `nil` if it cannot be read.
     package var validity: ClosedRange<Timestamp>? {
         guard let start = unsafe Self.time(X509_get0_notBefore(certificate)),
             let end = unsafe Self.time(X509_get0_notAfter(certificate)), start <= end
@@ -44,12 +44,12 @@ package final class Certificate {
         return start...end
     }
 
-    /// Whether the certificate may sign certificates (basic constraints, or self-signed of version 1).
+    /// True if the certificate may sign certificates (basic constraints, or self-signed of version 1).
     package var isAuthority: Bool { unsafe X509_check_ca(certificate) > 0 }
 
-    /// Whether a chain of valid certificates leads from this one to one of `anchors`, at `now`.
+    /// Checks that a chain of certificates, valid at `now`, leads from this one to one of `anchors`.
     ///
-    /// Returns nil where it does, and otherwise OpenSSL's words for why not.
+    /// Returns `nil` if it does, and otherwise OpenSSL's explanation.
     package func refusalOfChain(anchors: [Certificate], intermediates: [Certificate], at now: Timestamp) -> String? {
         guard let store = unsafe X509_STORE_new() else { return OpenSSLError.drained().text }
         defer { unsafe X509_STORE_free(store) }
@@ -57,7 +57,7 @@ package final class Certificate {
             guard unsafe X509_STORE_add_cert(store, anchor.certificate) == 1 else { return OpenSSLError.drained().text }
         }
         guard let chain = unsafe copenssl_x509_stack_new() else { return OpenSSLError.drained().text }
-        defer { unsafe copenssl_x509_stack_free(chain) }  // The certificates in it stay with their owners.
+        defer { unsafe copenssl_x509_stack_free(chain) }  // The certificates stay with their owners.
         for intermediate in intermediates {
             guard unsafe copenssl_x509_stack_push(chain, intermediate.certificate) > 0 else {
                 return OpenSSLError.drained().text
@@ -70,7 +70,7 @@ package final class Certificate {
         }
         let parameters = unsafe X509_STORE_CTX_get0_param(context)
         unsafe X509_VERIFY_PARAM_set_time(parameters, time_t(now.millisecondsSince1970 / 1000))
-        // An anchor is trusted because the operator named it, self-signed or not.
+        // The operator named the anchors, so an anchor is trusted whether self-signed or not.
         unsafe X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_PARTIAL_CHAIN))
         let result = unsafe X509_verify_cert(context)
         OpenSSLError.forget()

@@ -4,9 +4,9 @@
 internal import COpenSSL
 internal import Encodings
 
-/// MD5 of texts that documents want hashed by it. It protects nothing.
+/// MD5, for formats that require it. It gives no security.
 package enum MD5 {
-    /// The digest of the UTF-8 bytes of `text` in hexadecimal; empty where OpenSSL is set up to have no MD5.
+    /// Returns the digest of the UTF-8 bytes of `text` in hexadecimal. Empty if OpenSSL is configured without MD5.
     package static func hexadecimal(_ text: String) -> String {
         var digest = [UInt8](repeating: 0, count: 16)
         var count: UInt32 = 0

@@ -4,11 +4,11 @@
 internal import COpenSSL
 internal import Platform
 
-/// What OpenSSL said went wrong: its error queue, oldest first.
+/// The messages of OpenSSL's error queue, oldest first.
 package struct OpenSSLError: Error {
     package let messages: [String]
 
-    /// Empties this thread's error queue into an error.
+    /// Empties this thread's error queue and returns its messages as an error.
     package static func drained() -> OpenSSLError {
         var messages: [String] = []
         while true {

@@ -4,13 +4,13 @@
 internal import COpenSSL
 internal import Platform
 
-/// The blocks of a PEM text (RFC 7468); text outside them does not matter.
+/// A reader and writer of PEM text (RFC 7468). Text outside the blocks is ignored.
 package enum PEM {
     package struct Block {
-        /// What stands after `BEGIN`, such as `CERTIFICATE`.
+        /// The text after `BEGIN`, such as `CERTIFICATE`.
         package let label: String
         package let der: [UInt8]
-        /// Whether the block has headers, as only keys in an old encrypted form have.
+        /// True if the block has headers, which only keys in an old encrypted form have.
         package let isEncrypted: Bool
     }
 
@@ -25,7 +25,7 @@ package enum PEM {
             var bytes: UnsafeMutablePointer<UInt8>?
             var count = 0
             guard unsafe PEM_read_bio(source, &label, &header, &bytes, &count) == 1 else {
-                // No further start line is how a text ends; all else is a fault in a block.
+                // A missing start line marks the end of the text. Any other error is a fault in a block.
                 let last = ERR_peek_last_error()
                 let isAtEnd = ERR_GET_LIB(last) == ERR_LIB_PEM && ERR_GET_REASON(last) == PEM_R_NO_START_LINE
                 let error = OpenSSLError.drained()
@@ -48,7 +48,7 @@ package enum PEM {
         }
     }
 
-    /// The text that `write` writes; it returns 1 when it could.
+    /// Returns the text that `write` writes. `write` returns 1 on success.
     @unsafe
     package static func text(_ write: (OpaquePointer) -> Int32) throws(OpenSSLError) -> String {
         guard let target = unsafe BIO_new(BIO_s_mem()) else { throw .drained() }
@@ -59,7 +59,7 @@ package enum PEM {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// A source over a copy of `text`.
+    /// Returns a BIO over a copy of `text`.
     @unsafe
     private static func makeSource(_ text: [UInt8]) -> OpaquePointer? {
         guard let source = unsafe BIO_new(BIO_s_mem()) else { return nil }

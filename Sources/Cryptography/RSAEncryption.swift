@@ -3,7 +3,7 @@
 
 internal import COpenSSL
 
-// Encryption with RSA, block by block: a block holds the size of the key less the padding.
+// RSA encryption block by block. A block holds the size of the key less the padding.
 
 /// The padding of a text before it is encrypted.
 package enum RSAPadding: Sendable {
@@ -16,12 +16,12 @@ package enum RSAPadding: Sendable {
 extension RSAPadding {
     fileprivate var number: Int32 { self == .pkcs1 ? RSA_PKCS1_PADDING : RSA_PKCS1_OAEP_PADDING }
 
-    /// How many bytes of a block the padding takes at least.
+    /// The smallest number of bytes that the padding takes in a block.
     fileprivate var overhead: Int { self == .pkcs1 ? 11 : 42 }
 }
 
 extension RSAPrivateKey {
-    /// The bytes that were encrypted; nil where they were not, or for another key.
+    /// Decrypts 1 to 64 blocks. Returns `nil` if they are not encrypted, or are encrypted for another key.
     package func decrypt(_ bytes: [UInt8], _ padding: RSAPadding) -> [UInt8]? {
         let size = Int(unsafe EVP_PKEY_get_size(key))
         guard !bytes.isEmpty, bytes.count.isMultiple(of: size), bytes.count <= 64 * size else { return nil }
@@ -46,7 +46,7 @@ extension RSAPrivateKey {
 }
 
 extension RSAPublicKey {
-    /// The bytes as only the holder of the private key can read them.
+    /// Encrypts bytes for the holder of the private key, in at most 64 blocks.
     package borrowing func encrypt(_ bytes: [UInt8], _ padding: RSAPadding) -> [UInt8]? {
         let most = signatureSize - padding.overhead
         guard bytes.count <= 64 * most else { return nil }

@@ -5,7 +5,7 @@ internal import COpenSSL
 
 /// The owner of an RSA private key (`EVP_PKEY`).
 @safe
-package final class RSAPrivateKey: @unchecked Sendable {  // Read only after creation; OpenSSL locks what it caches in it.
+package final class RSAPrivateKey: @unchecked Sendable {  // Read only after creation; OpenSSL locks its caches in the key.
     package let key: OpaquePointer  // <EVP_PKEY>
 
     /// Reads a private key in DER, PKCS #8 or PKCS #1.
@@ -23,7 +23,7 @@ package final class RSAPrivateKey: @unchecked Sendable {  // Read only after cre
         unsafe self.key = guardian.release()
     }
 
-    /// Makes a new key of `bits` bits with the exponent 65537.
+    /// Generates a key of `bits` bits with the exponent 65537.
     package init(generatingBits bits: Int) throws(OpenSSLError) {
         guard let context = unsafe EVP_PKEY_CTX_new_from_name(nil, "RSA", nil) else { throw .drained() }
         defer { unsafe EVP_PKEY_CTX_free(context) }
@@ -37,7 +37,7 @@ package final class RSAPrivateKey: @unchecked Sendable {  // Read only after cre
 
     deinit { unsafe EVP_PKEY_free(key) }
 
-    /// The RSASSA-PKCS1-v1_5 signature over the SHA-256 of `bytes`.
+    /// Returns the RSASSA-PKCS1-v1_5 signature over the SHA-256 of `bytes`.
     package func sign(_ bytes: [UInt8]) throws(OpenSSLError) -> [UInt8] {
         guard let context = unsafe EVP_MD_CTX_new() else { throw .drained() }
         defer { unsafe EVP_MD_CTX_free(context) }
@@ -48,12 +48,12 @@ package final class RSAPrivateKey: @unchecked Sendable {  // Read only after cre
         return Array(signature.prefix(size))
     }
 
-    /// The key in PEM (PKCS #8, not encrypted). Secret.
+    /// Returns the key in PEM (PKCS #8, unencrypted). Secret.
     package func pem() throws(OpenSSLError) -> String {
         try unsafe PEM.text { unsafe PEM_write_bio_PrivateKey($0, key, nil, nil, 0, nil, nil) }
     }
 
-    /// The public key in PEM.
+    /// Returns the public key in PEM.
     package func publicPEM() throws(OpenSSLError) -> String {
         try unsafe PEM.text { unsafe PEM_write_bio_PUBKEY($0, key) }
     }

@@ -3,7 +3,7 @@
 
 internal import COpenSSL
 
-/// The owner of an RSA public key that is fit for verifying signatures (`EVP_PKEY`).
+/// The owner of an RSA public key (`EVP_PKEY`) that is fit for verifying signatures.
 @safe
 package struct RSAPublicKey: ~Copyable, @unchecked Sendable {  // Read only after creation.
     private let key: OpaquePointer  // <EVP_PKEY>
@@ -11,16 +11,16 @@ package struct RSAPublicKey: ~Copyable, @unchecked Sendable {  // Read only afte
     /// The size of the modulus in bits.
     package let bits: Int
 
-    /// The DER form (`SubjectPublicKeyInfo`), which tells keys apart.
+    /// The DER form (`SubjectPublicKeyInfo`), which identifies the key.
     package let der: [UInt8]
 
-    /// The largest key that is taken: a check with it costs about 16 times one with 2048 bits.
+    /// The largest key that is accepted, in bits. A check with it costs about 16 times one with 2048 bits.
     package static let maximumBits = 8192
 
-    /// The smallest public exponent that is taken (FIPS 186-5 §5.1); real keys have just this one.
+    /// The smallest public exponent that is accepted (FIPS 186-5 §5.1). Real keys have exactly this one.
     package static let minimumExponent = 65_537
 
-    /// Takes a key and frees it, whatever the outcome.
+    /// Takes ownership of a key, and frees it on failure too.
     @unsafe
     package init(takingOwnershipOf pointer: OpaquePointer, minimumBits: Int) throws(KeyFault) {
         let guardian = unsafe KeyGuardian(pointer)
@@ -45,21 +45,21 @@ package struct RSAPublicKey: ~Copyable, @unchecked Sendable {  // Read only afte
 
     deinit { unsafe EVP_PKEY_free(key) }
 
-    /// The size of the modulus, and so of every signature, in bytes.
+    /// The size of the modulus, and therefore of every signature, in bytes.
     package var signatureSize: Int { (bits + 7) / 8 }
 
-    /// Lends the key to a call of OpenSSL.
+    /// Calls `body` with the key, for a call of OpenSSL.
     @unsafe
     package func withKey<Value>(_ body: (OpaquePointer) -> Value) -> Value { unsafe body(key) }
 
-    /// Makes a context that verifies with a copy of this key, so that threads share no lock and no counter in OpenSSL.
+    /// Creates a verification context with a copy of this key, so that threads share no lock and no counter in OpenSSL.
     package func makeVerificationContext() throws(OpenSSLError) -> RSAVerificationContext {
         guard let copy = unsafe EVP_PKEY_dup(key) else { throw .drained() }
         return try unsafe RSAVerificationContext(takingOwnershipOf: copy)
     }
 }
 
-/// Why a key is not fit for verifying media tokens.
+/// A reason why a key is not fit for verifying media tokens.
 package enum KeyFault: Error {
     case notRSA
     case tooSmall(bits: Int, minimum: Int)
@@ -68,7 +68,7 @@ package enum KeyFault: Error {
     case unreadable(OpenSSLError)
 }
 
-/// Frees a key that nobody took over.
+/// A guard that frees a key unless it is released.
 @safe
 package struct KeyGuardian: ~Copyable {
     private var key: OpaquePointer?
@@ -81,24 +81,24 @@ package struct KeyGuardian: ~Copyable {
     @unsafe
     package consuming func release() -> OpaquePointer {
         let key = unsafe key.take()
-        // Set by the initialiser and taken only here, which consumes the guardian.
+        // The initialiser sets the key. Only this function takes it, and it consumes the guardian.
         guard let key = unsafe key else { preconditionFailure("a key is released once") }
         return unsafe key
     }
 }
 
-/// The owner of an initialised verification context (`EVP_PKEY_CTX`), good for any number of signatures by one key.
+/// The owner of an initialised verification context (`EVP_PKEY_CTX`), for any number of signatures by one key.
 ///
-/// Initialising it costs as much as a seventh of a verification with 2048 bits; so it is done once and kept.
-/// Not thread-safe: a member of a context that one thread has at a time.
+/// The initialisation costs as much as a seventh of a verification with 2048 bits, so it is done once. Not thread-safe:
+/// it belongs to a context that one thread holds at a time.
 @safe
 package final class RSAVerificationContext {
     private let context: OpaquePointer  // <EVP_PKEY_CTX>
 
-    /// Takes a key and frees it, whatever the outcome.
+    /// Takes ownership of a key, and frees it on failure too.
     @unsafe
     package init(takingOwnershipOf key: OpaquePointer) throws(OpenSSLError) {
-        defer { unsafe EVP_PKEY_free(key) }  // The context keeps a reference of its own.
+        defer { unsafe EVP_PKEY_free(key) }  // The context keeps its own reference.
         guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { throw .drained() }
         guard unsafe EVP_PKEY_verify_init(context) == 1,
             unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1,
@@ -112,9 +112,9 @@ package final class RSAVerificationContext {
 
     deinit { unsafe EVP_PKEY_CTX_free(context) }
 
-    /// Whether `signature` is the RSASSA-PKCS1-v1_5 signature (RFC 8017 §8.2) over the SHA-256 `digest`.
+    /// True if `signature` is the RSASSA-PKCS1-v1_5 signature (RFC 8017 §8.2) over the SHA-256 `digest`.
     ///
-    /// Only OpenSSL's 1 is a yes; a bad signature and a failure to check are both a no.
+    /// Only OpenSSL's result 1 counts as valid. A bad signature and a failed check both return false.
     package func verify(signature: Span<UInt8>, digest: SHA256Digest) -> Bool {
         let result = unsafe signature.withUnsafeBufferPointer { signature in
             unsafe digest.withUnsafeBytes { digest in
@@ -129,7 +129,7 @@ package final class RSAVerificationContext {
     }
 }
 
-/// The reader of public keys in DER.
+/// A reader of public keys in DER.
 package enum PublicKeyReader {
     /// Reads a `SubjectPublicKeyInfo` (RFC 5280 §4.1.2.7), as in a PEM block `PUBLIC KEY`.
     package static func key(subjectPublicKeyInfo der: [UInt8], minimumBits: Int) throws(KeyFault) -> RSAPublicKey {

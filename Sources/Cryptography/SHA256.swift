@@ -4,18 +4,18 @@
 internal import COpenSSL
 internal import Platform
 
-/// SHA-256 of bytes that are no token: names of sessions, API keys.
+/// SHA-256 of bytes other than tokens, such as session names and API keys.
 package enum SHA256 {
-    /// The digest of the UTF-8 bytes of `text`.
+    /// Returns the digest of the UTF-8 bytes of `text`: 32 bytes.
     package static func digest(_ text: String) -> [UInt8] { digest([UInt8](text.utf8)) }
 
-    /// The digest of `bytes`: 32 bytes.
+    /// Returns the digest of `bytes`: 32 bytes.
     package static func digest(_ bytes: [UInt8]) -> [UInt8] {
         let slot = contexts.slots.take()
         defer { contexts.slots.release(slot) }
         if let slot, let digest = contexts.all[slot]?.hash(bytes.span) { return digest.bytes }
-        // All contexts are in use: OpenSSL's one-shot function, which looks the algorithm up on every call, and cannot fail
-        // for bytes in memory.
+        // No context is free. OpenSSL's one-shot function looks the algorithm up on every call, and cannot fail for
+        // bytes in memory.
         var digest = [UInt8](repeating: 0, count: 32)
         unsafe bytes.withUnsafeBufferPointer { bytes in
             unsafe digest.withUnsafeMutableBufferPointer { digest in
@@ -27,7 +27,7 @@ package enum SHA256 {
 
     private static let contexts = Contexts()
 
-    /// Contexts that are kept, each for the holder of its slot.
+    /// Reusable contexts, each for the holder of its slot.
     private final class Contexts: @unchecked Sendable {
         let slots = SlotPool()
         let all: [SHA256Context?]

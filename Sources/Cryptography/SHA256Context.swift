@@ -3,15 +3,15 @@
 
 internal import COpenSSL
 
-/// The owner of a SHA-256 context (`EVP_MD_CTX`) that is used again and again, by one thread at a time.
+/// The owner of a reusable SHA-256 context (`EVP_MD_CTX`), for one thread at a time.
 @safe
 package final class SHA256Context {
     private let context: OpaquePointer  // <EVP_MD_CTX>
 
-    /// Makes a context; nil when OpenSSL cannot.
+    /// Creates a context. Returns `nil` if OpenSSL fails.
     package init?() {
         guard let algorithm = unsafe EVP_MD_fetch(nil, "SHA256", nil) else { return nil }
-        defer { unsafe EVP_MD_free(algorithm) }  // The context keeps a reference of its own.
+        defer { unsafe EVP_MD_free(algorithm) }  // The context keeps its own reference.
         guard let context = unsafe EVP_MD_CTX_new() else { return nil }
         guard unsafe EVP_DigestInit_ex2(context, algorithm, nil) == 1 else {
             unsafe EVP_MD_CTX_free(context)
@@ -22,7 +22,7 @@ package final class SHA256Context {
 
     deinit { unsafe EVP_MD_CTX_free(context) }
 
-    /// The digest of `bytes`; nil when OpenSSL cannot make it.
+    /// Returns the digest of `bytes`, or `nil` if OpenSSL fails.
     package func hash(_ bytes: Span<UInt8>) -> SHA256Digest? {
         let digest = unsafe SHA256Digest { digest in
             unsafe bytes.withUnsafeBufferPointer { bytes in

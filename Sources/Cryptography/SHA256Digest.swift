@@ -6,13 +6,13 @@ internal import Encodings
 /// The SHA-256 of some bytes.
 @safe
 public struct SHA256Digest: Hashable, Sendable {
-    /// The 32 bytes as they stand in memory.
+    /// The 32 bytes in memory order.
     private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
     /// The size of a fingerprint in bytes.
     package static let size = 32
 
-    /// Makes a fingerprint whose bytes `write` writes; nil where it returns false.
+    /// Creates a fingerprint from the bytes that `write` stores. Returns `nil` if `write` returns false.
     @unsafe
     package init?(_ write: (UnsafeMutablePointer<UInt8>) -> Bool) {
         let isWritten = unsafe withUnsafeMutableBytes(of: &words) { words in
@@ -22,7 +22,7 @@ public struct SHA256Digest: Hashable, Sendable {
         guard isWritten else { return nil }
     }
 
-    /// Runs `body` with a pointer to the 32 bytes.
+    /// Calls `body` with a pointer to the 32 bytes.
     @unsafe
     package func withUnsafeBytes<Result>(_ body: (UnsafePointer<UInt8>?) -> Result) -> Result {
         unsafe Swift.withUnsafeBytes(of: words) { unsafe body($0.baseAddress?.assumingMemoryBound(to: UInt8.self)) }
@@ -31,13 +31,13 @@ public struct SHA256Digest: Hashable, Sendable {
     /// The 32 bytes.
     public var bytes: [UInt8] { unsafe Swift.withUnsafeBytes(of: words) { unsafe Array($0) } }
 
-    /// The 32 bytes in four numbers, for tables that are made of numbers.
+    /// The 32 bytes as four 64-bit numbers, for tables of numbers.
     package var quarters: (UInt64, UInt64, UInt64, UInt64) { words }
 
-    /// 64 lower-case hexadecimal digits.
+    /// The 32 bytes as 64 lower-case hexadecimal digits.
     public var hexadecimal: String { bytes.hexadecimal }
 
-    /// Equality in a time that does not depend on the values.
+    /// Compares two fingerprints in a time that does not depend on their values.
     public static func == (left: SHA256Digest, right: SHA256Digest) -> Bool {
         let difference =
             (left.words.0 ^ right.words.0) | (left.words.1 ^ right.words.1)
@@ -49,7 +49,7 @@ public struct SHA256Digest: Hashable, Sendable {
 }
 
 extension SHA256Digest {
-    /// Reads 64 hexadecimal digits of either case; nil for any other text.
+    /// Parses 64 hexadecimal digits of either case. Returns `nil` for any other text.
     public init?(hexadecimal text: String) {
         guard text.utf8.count == 2 * Self.size else { return nil }
         var bytes: [UInt8] = []

@@ -37,7 +37,8 @@ extension UInt8 {
 }
 
 extension String {
-    /// Whether this is `name`, in letters of either case. Nothing else is folded: `_` is not `-`.
+    /// True if this equals `name`, which is in lower case, ignoring the case of ASCII letters. No other characters are
+    /// folded: `_` is not `-`.
     package func isSameField(_ name: StaticString) -> Bool {
         let bytes = utf8.span
         guard bytes.count == name.utf8CodeUnitCount else { return false }

@@ -3,16 +3,16 @@
 
 internal import CBase64
 
-/// Base64 as tokens travel in it (RFC 4648 §4 and §5): either alphabet, padded or not, and nothing else.
+/// Base64 as used for tokens (RFC 4648 §4 and §5): either alphabet, with or without padding.
 ///
-/// White space, partial padding and bits that do not count are refused, so a text has one reading or none.
+/// Refuses white space, partial padding and unused bits that are not zero, so a text has at most one reading.
 package enum Base64 {
-    /// The most bytes that `count` characters stand for.
+    /// Returns an upper bound of the number of bytes that `count` characters decode to.
     package static func decodedCapacity(_ count: Int) -> Int { count / 4 * 3 + 3 }
 
-    /// Decodes `text` into the front of `output`, which has at least `decodedCapacity` bytes.
+    /// Decodes `text` into the front of `output`, which needs room for `decodedCapacity` bytes.
     ///
-    /// Returns the number of bytes, or nil for anything that is not Base64.
+    /// Returns the number of bytes, or `nil` if `text` is not Base64 or `output` is too small.
     package static func decode(_ text: Span<UInt8>, into output: inout MutableSpan<UInt8>) -> Int? {
         guard output.count >= decodedCapacity(text.count) else { return nil }
         return unsafe text.withUnsafeBufferPointer { text in
@@ -20,7 +20,7 @@ package enum Base64 {
         }
     }
 
-    /// The bytes that `text` stands for; nil for anything that is not Base64.
+    /// Decodes `text`. Returns `nil` if it is not Base64.
     package static func decode(_ text: [UInt8]) -> [UInt8]? {
         var output = [UInt8](repeating: 0, count: decodedCapacity(text.count))
         var span = output.mutableSpan
@@ -29,8 +29,9 @@ package enum Base64 {
         return output
     }
 
-    /// Blocks where the processor has instructions for them, then the rest in a loop without bounds checks, which are half
-    /// of its time. It reads within `text`, and writes a few bytes behind what it decoded: within the capacity.
+    /// Decodes blocks with vector instructions if the processor has them, and the rest in a loop without bounds checks,
+    /// which would take half of its time. Reads within `text`. Writes a few bytes after the decoded ones, within the
+    /// capacity.
     @unsafe
     private static func decode(_ text: UnsafeBufferPointer<UInt8>, _ output: UnsafeMutableRawBufferPointer) -> Int? {
         guard let input = text.baseAddress, let start = output.baseAddress else { return 0 }
@@ -63,7 +64,7 @@ package enum Base64 {
                     unsafe table[Int(text[4])] | table[256 &+ Int(text[5])]
                     | table[512 &+ Int(text[6])] | table[768 &+ Int(text[7])]
                 union |= first | second
-                let six = UInt64(second) &<< 24 | UInt64(first)  // What is invalid is refused at the end.
+                let six = UInt64(second) &<< 24 | UInt64(first)  // Invalid characters are refused at the end.
                 unsafe (start + written).storeBytes(of: six.littleEndian, as: UInt64.self)
                 read &+= 8
                 written &+= 6
@@ -85,7 +86,7 @@ package enum Base64 {
             let third = unsafe tail == 3 ? input[read + 2] : UInt8(ascii: "A")
             let group = unsafe tables[Int(input[read])] | tables[256 + Int(input[read + 1])] | tables[512 + Int(third)]
             union |= group
-            // Bits that stand for no byte must be zero, or one token would have several texts.
+            // Unused bits must be zero. Otherwise one token would have several encodings.
             guard group & (tail == 3 ? 0xFF_0000 : 0xFF_FF00) == 0 else { return nil }
             for index in 0..<tail - 1 {
                 unsafe start.storeBytes(
@@ -118,10 +119,10 @@ package enum Base64 {
 
     private static let alphabet = [UInt8]("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    /// What no group of three bytes has set.
+    /// The mark of an invalid character: a bit that no group of three bytes sets.
     private static let invalid: UInt32 = 0x8000_0000
 
-    /// What a character gives to a group of three bytes, first byte lowest: 256 entries for each of its four places.
+    /// The bits of a character in a group of three bytes, first byte lowest: 256 entries per position.
     private static let tables: [UInt32] = {
         var tables = [UInt32](repeating: invalid, count: 1024)
         func set(_ character: UInt8, _ value: UInt32) {

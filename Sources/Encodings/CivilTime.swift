@@ -3,7 +3,7 @@
 
 internal import Platform
 
-/// A date and time of day by the proleptic Gregorian calendar, at some offset from UTC.
+/// A date and time of day in the proleptic Gregorian calendar, at an offset from UTC.
 struct CivilTime {
     var year: Int
     var month: Int
@@ -13,13 +13,13 @@ struct CivilTime {
     var second: Int
     var millisecond: Int
 
-    /// Splits `time` as clocks show it `offsetMinutes` east of UTC.
+    /// Creates the local time of `time` at `offsetMinutes` east of UTC.
     init(_ time: Timestamp, offsetMinutes: Int) {
         let local = time.advanced(byMilliseconds: Int64(offsetMinutes) * 60_000).millisecondsSince1970
         let days = local.floorDivided(by: 86_400_000)
-        // Not what the days leave: at the first moment there is, their start is out of range.
+        // Not the difference to the start of the day, which is out of range for the earliest timestamp.
         let rest = Int((local % 86_400_000 + 86_400_000) % 86_400_000)
-        // Days from civil and back: H. Hinnant, "chrono-compatible low-level date algorithms"; years begin in March.
+        // Conversion from and to days: H. Hinnant, "chrono-compatible low-level date algorithms"; years begin in March.
         let shifted = Int(days) + 719_468
         let era = shifted.floorDivided(by: 146_097)
         let dayOfEra = shifted - era * 146_097
@@ -35,7 +35,7 @@ struct CivilTime {
         millisecond = rest % 1000
     }
 
-    /// The days from 1970-01-01 to a date.
+    /// Returns the number of days from 1970-01-01 to a date.
     static func days(year: Int, month: Int, day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year
         let era = shifted.floorDivided(by: 400)
@@ -45,7 +45,7 @@ struct CivilTime {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// The number of days in a month from 1 to 12.
+    /// Returns the number of days in a month from 1 to 12.
     static func daysInMonth(_ month: Int, year: Int) -> Int {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
@@ -54,7 +54,7 @@ struct CivilTime {
         }
     }
 
-    /// The whole in ISO 8601 in UTC, for years of four digits: every log line has one, and is made in one go.
+    /// The date and time in ISO 8601 in UTC, for years of four digits. Written in one pass, because every log line has one.
     var text: String {
         var text: [UInt8] = []
         text.reserveCapacity(24)
@@ -88,7 +88,7 @@ extension BinaryInteger {
 }
 
 extension Int {
-    /// This number in at least `width` decimal digits.
+    /// Returns this number with at least `width` decimal digits.
     func digits(_ width: Int) -> String {
         let text = String(magnitude)
         let zeros = String(repeating: "0", count: Swift.max(0, width - text.utf8.count))

@@ -4,11 +4,11 @@
 package import Platform
 
 extension Timestamp {
-    /// This time in the form of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
+    /// This time as an HTTP date: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
     package var httpDate: String {
         let date = CivilTime(self, offsetMinutes: 0)
         let days = CivilTime.days(year: date.year, month: date.month, day: date.day)
-        // The first day of 1970 was a Thursday.
+        // 1 January 1970 was a Thursday.
         let weekday = Self.weekdays[((days + 4) % 7 + 7) % 7]
         return
             "\(weekday), \(date.day.digits(2)) \(Self.months[date.month - 1]) \(date.year.digits(4)) \(date.timeText) GMT"
@@ -22,7 +22,7 @@ extension Timestamp {
 
 /// The time in the form of HTTP, formatted once a second.
 package struct HTTPDate {
-    /// Such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// The text, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
     package private(set) var text: [UInt8] = []
     private var second: Int64 = .min
 

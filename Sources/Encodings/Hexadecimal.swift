@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 extension UInt8 {
-    /// The value of this as a hexadecimal digit in ASCII, of either case; nil where it is none.
+    /// The value of this byte as an ASCII hexadecimal digit of either case, or `nil` if it is not a digit.
     package var hexadecimalDigit: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
@@ -14,7 +14,7 @@ extension UInt8 {
 }
 
 extension Sequence<UInt8> {
-    /// Two lower-case hexadecimal digits for every byte.
+    /// The bytes in lower-case hexadecimal, two digits for each.
     package var hexadecimal: String {
         let digit = { (value: UInt8) in value < 10 ? 0x30 + value : 0x57 + value }
         var digits: [UInt8] = []

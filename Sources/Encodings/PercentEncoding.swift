@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 extension Substring {
-    /// This text with percent-encoding undone once; nil where that is malformed, or is no UTF-8 then.
+    /// This text, percent-decoded once; `nil` if the encoding is malformed or the result is not UTF-8.
     package var percentDecoded: String? {
         let bytes = utf8.span
         var outcome = PercentDecoding.ascii
@@ -22,7 +22,7 @@ extension Substring {
                     count += 1
                 }
             )
-            // Anything else than ASCII in between is looked at again below: here it would be mended, not refused.
+            // Bytes beyond ASCII are validated below: here invalid UTF-8 would be repaired, not refused.
             return outcome == .ascii ? count : 0
         }
         switch outcome {
@@ -36,7 +36,7 @@ extension Substring {
     }
 }
 
-/// What percent-encoding stands for.
+/// The kind of the bytes that were percent-encoded.
 private enum PercentDecoding {
     case ascii
     case other
@@ -44,7 +44,7 @@ private enum PercentDecoding {
 }
 
 extension Span<UInt8> {
-    /// Undoes percent-encoding: hands out what is not encoded in runs, and the rest byte by byte.
+    /// Undoes percent-encoding: passes unencoded text in runs, and encoded text byte by byte.
     fileprivate func decodePercent(run: (Span<UInt8>) -> Void, byte: (UInt8) -> Void) -> PercentDecoding {
         var kind = PercentDecoding.ascii
         var start = 0
@@ -63,7 +63,7 @@ extension Span<UInt8> {
 }
 
 extension StringProtocol {
-    /// With all but the unreserved characters encoded (RFC 3986 §2.3).
+    /// The text with all characters percent-encoded except the unreserved ones (RFC 3986 §2.3).
     package var percentEncoded: String {
         var bytes: [UInt8] = []
         let digits = [UInt8]("0123456789ABCDEF".utf8)

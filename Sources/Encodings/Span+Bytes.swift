@@ -3,16 +3,16 @@
 
 public import Platform
 
-// Searching and comparing in bulk. Every position is checked against the span before a pointer is used.
+// Search and comparison in bulk. Every position is checked against the span before a pointer is used.
 
 extension Span<UInt8> {
-    /// Whether `literal` stands at `position`.
+    /// True if the bytes at `position` are `literal`.
     @inlinable @inline(__always)
     package func starts(with literal: StaticString, at position: Int) -> Bool {
         starts(with: literal, length: literal.utf8CodeUnitCount, at: position)
     }
 
-    /// Whether the first `length` bytes of `literal`, or all if it has fewer, stand at `position`.
+    /// True if the bytes at `position` are the first `length` bytes of `literal`, or all if it has fewer.
     @inlinable @inline(__always)
     package func starts(with literal: StaticString, length: Int, at position: Int) -> Bool {
         let length = Swift.min(length, literal.utf8CodeUnitCount)
@@ -23,7 +23,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// Whether the bytes of `range` stand at `position` too.
+    /// True if the bytes at `position` equal those of `range`.
     package func repeats(_ range: Range<Int>, at position: Int) -> Bool {
         guard position >= 0, range.count <= count, position <= count - range.count,
             range.lowerBound >= 0, range.upperBound <= count
@@ -34,7 +34,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// The first place of `byte` from `start` on.
+    /// Returns the first index of `byte` from `start` on.
     @inlinable @inline(__always)
     package func firstIndex(of byte: UInt8, from start: Int) -> Int? {
         guard start >= 0, start < count else { return nil }
@@ -47,7 +47,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// Whether both are the same bytes.
+    /// True if both spans have the same bytes.
     @inlinable
     package func hasSameBytes(as other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
@@ -61,7 +61,7 @@ extension Span<UInt8> {
 }
 
 extension [UInt8] {
-    /// Whether both are the same bytes. `==` compares them one by one, in ten times the time.
+    /// Returns true if both have the same bytes. `==` compares them one by one and takes ten times as long.
     package func hasSameBytes(as other: [UInt8]) -> Bool {
         guard count == other.count else { return false }
         return unsafe withUnsafeBytes { left in
@@ -72,13 +72,13 @@ extension [UInt8] {
         }
     }
 
-    /// Appends a copy of `source` in one go.
+    /// Appends a copy of `source` in one operation.
     @inlinable
     package mutating func append(copying source: Span<UInt8>) {
         unsafe source.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
     }
 
-    /// Copies `source` over the bytes from `position` on; there must be as many.
+    /// Overwrites the bytes from `position` on with `source`. Traps if `source` does not fit.
     @inlinable @inline(__always)
     package mutating func replace(from position: Int, with source: Span<UInt8>) {
         precondition(position >= 0 && source.count <= count - position)

@@ -6,11 +6,11 @@ internal import Platform
 // Text as bytes, and as a line for people.
 
 extension String {
-    /// Whether both strings are the same bytes.
+    /// Returns true if both strings have the same bytes.
     ///
-    /// Not `==`, which holds for different spellings of one character too: an identifier is what was written.
+    /// Unlike `==`, it distinguishes canonically equivalent spellings of a character: identifiers are compared as written.
     package func hasSameBytes(as other: String) -> Bool {
-        // Strings of Swift are contiguous, so the closures run; `elementsEqual` takes fifty times as long.
+        // Native Swift strings are contiguous, so the closures run. `elementsEqual` takes fifty times as long.
         unsafe utf8.withContiguousStorageIfAvailable { left in
             unsafe other.utf8.withContiguousStorageIfAvailable { right in
                 guard left.count == right.count else { return false }
@@ -20,7 +20,7 @@ extension String {
         }.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)
     }
 
-    /// This text in one printable line of at most `limit` characters, for errors and logs.
+    /// Returns this text in one printable line of at most `limit` characters, for errors and logs.
     package func printable(limit: Int) -> String {
         var line = ""
         var count = 0

@@ -3,7 +3,7 @@
 
 package import Platform
 
-/// The forms that the issue time of a media token has.
+/// The formats of the issue time of a media token.
 ///
 /// | form | example |
 /// | --- | --- |
@@ -12,7 +12,7 @@ package import Platform
 /// | ISO 8601 | `2031-01-02T10:04:05Z`, `2031-01-02T03:04:05.250-07:00` |
 /// | Unix milliseconds | `1925114645000` |
 ///
-/// Nothing else is a time: fixed positions, every field within its range, and no local time without its offset.
+/// All other text is refused: positions are fixed, every field must be in its range, and a local time needs its offset.
 package enum TokenTime {
     package static func parse(_ text: Span<UInt8>) -> Timestamp? {
         guard text.count >= 11 else { return unixMilliseconds(text) }
@@ -53,7 +53,7 @@ package enum TokenTime {
         return Timestamp(millisecondsSince1970: Int64((minutes * 60 + second) * 1000 + milliseconds))
     }
 
-    /// All digits: Unix milliseconds, at most 15 digits (beyond the year 9999 nothing is meant).
+    /// Parses Unix milliseconds of 1 to 15 digits. Longer numbers are times beyond the year 9999.
     private static func unixMilliseconds(_ text: Span<UInt8>) -> Timestamp? {
         guard 1...15 ~= text.count else { return nil }
         var value: Int64 = 0
@@ -65,7 +65,7 @@ package enum TokenTime {
         return Timestamp(millisecondsSince1970: value)
     }
 
-    /// The form in which tokens are issued: `2031-01-02 03:04:05 -0700`.
+    /// Returns the time in the format of issued tokens: `2031-01-02 03:04:05 -0700`.
     package static func wireForm(_ time: Timestamp, offsetMinutes: Int) -> String {
         let local = CivilTime(time, offsetMinutes: offsetMinutes)
         let sign = offsetMinutes < 0 ? "-" : "+"
@@ -75,20 +75,20 @@ package enum TokenTime {
 }
 
 extension Timestamp {
-    /// Reads a time in any of the forms that tokens have; nil for any other text.
+    /// Parses a time in any format of tokens. Returns `nil` for any other text.
     package init?(tokenTime text: String) {
         guard let time = TokenTime.parse([UInt8](text.utf8).span) else { return nil }
         self = time
     }
 
-    /// This time as the long-lived tokens have it, in UTC and to the second: `2031/01/02 10:04:05 GMT +0000`.
+    /// The time in the format of the long-lived tokens, in UTC and to the second: `2031/01/02 10:04:05 GMT +0000`.
     package var longLivedForm: String {
         let date = CivilTime(self, offsetMinutes: 0)
         return "\(date.year.digits(4))/\(date.month.digits(2))/\(date.day.digits(2)) \(date.timeText) GMT +0000"
     }
 }
 
-/// A reader of the fixed positions of a time, from front to back.
+/// A reader of the fixed-width fields of a time, from front to back.
 private struct TimeReader: ~Copyable, ~Escapable {
     private let text: Span<UInt8>
     private var position = 0
@@ -110,7 +110,7 @@ private struct TimeReader: ~Copyable, ~Escapable {
         return true
     }
 
-    /// A number of exactly `width` digits.
+    /// Reads a number of exactly `width` digits.
     mutating func number(_ width: Int) -> Int? {
         guard position + width <= text.count else { return nil }
         var value = 0
@@ -123,13 +123,13 @@ private struct TimeReader: ~Copyable, ~Escapable {
         return value
     }
 
-    /// `GMT` or `UTC`.
+    /// Reads `GMT` or `UTC`.
     mutating func takeUniversal() -> Bool {
         if take(UInt8(ascii: "G")) { return take(UInt8(ascii: "M")) && take(UInt8(ascii: "T")) }
         return take(UInt8(ascii: "U")) && take(UInt8(ascii: "T")) && take(UInt8(ascii: "C"))
     }
 
-    /// The milliseconds of an optional fraction of 1 to 9 digits; 0 without one, nil for a malformed one.
+    /// Reads an optional fraction of 1 to 9 digits as milliseconds. Returns 0 if it is absent, `nil` if it is malformed.
     mutating func fraction() -> Int? {
         guard take(UInt8(ascii: ".")) else { return 0 }
         var milliseconds = 0
@@ -143,7 +143,7 @@ private struct TimeReader: ~Copyable, ~Escapable {
         return milliseconds
     }
 
-    /// An offset `±HHMM` or `±HH:MM` of at most 14 hours, in minutes east of UTC.
+    /// Reads an offset `±HHMM` or `±HH:MM` of at most 14 hours, in minutes east of UTC.
     mutating func offset() -> Int? {
         guard let sign = next(), sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"), let hours = number(2) else {
             return nil

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// What a client reports beside its answers: the documented `status` callback. In no order with them.
+/// A report that a client makes in addition to its results, with the documented `status` callback.
+///
+/// Its order relative to the results is not defined.
 public struct AdvancedStatus: Hashable, Sendable {
-    /// How grave it is.
+    /// The severity of a status.
     public enum Level: String, Sendable, CaseIterable {
         case info, warning, error, success
     }
 
-    /// What it is about, as `VSA203` or `Z100`. Unknown ones are kept.
+    /// The id of the status, such as `VSA203` or `Z100`. Unknown ids are kept.
     public var errorID: String
-    /// How grave it is.
+    /// The severity of the status.
     public var level: Level
-    /// For developers, in English.
+    /// A description for developers, in English.
     public var message: String?
-    /// The resource that it is about.
+    /// The resource that the status is about.
     public var resource: String?
 
-    /// Makes a status.
+    /// Creates a status.
     public init(errorID: String, level: Level, message: String? = nil, resource: String? = nil) {
         self.errorID = errorID
         self.level = level
@@ -25,14 +27,14 @@ public struct AdvancedStatus: Hashable, Sendable {
         self.resource = resource
     }
 
-    /// Makes a status of a documented id, with the level that belongs to it.
+    /// Creates a status with a documented id and the level that belongs to it.
     public init(_ id: DocumentedID, message: String? = nil, resource: String? = nil) {
         self.init(errorID: id.rawValue, level: id.level, message: message, resource: resource)
     }
 
-    /// The ids that are documented.
+    /// The documented ids.
     public enum DocumentedID: String, Sendable, CaseIterable {
-        // The sign-on of a platform.
+        // Platform single sign-on.
         case vsa203 = "VSA203"
         case vsa404 = "VSA404"
         case vsa503 = "VSA503"
@@ -47,7 +49,7 @@ public struct AdvancedStatus: Hashable, Sendable {
         case tempPassExpired = "N111"
         case tokenNotOnSession = "N130"
         case authenticationFault = "N500"
-        // The device and the application.
+        // Device and application.
         case deviceMismatch = "SEC412"
         case wrongClock = "CFG100"
         case volatileStorage = "LS011"
@@ -81,7 +83,7 @@ public struct AdvancedStatus: Hashable, Sendable {
         case individualisation5xx = "IS5XX"
         case individualisation0 = "IS0"
 
-        /// How grave it is.
+        /// The severity of a status with this id.
         public var level: Level {
             switch self {
             case .vsa203, .vsa404, .vsa503, .notAuthenticated, .passiveAuthentication, .otherProvider,

@@ -3,9 +3,9 @@
 
 public import Platform
 
-/// A login that has begun, in REST API v2, and what is to be done next.
+/// A login that has started, in REST API v2, with the next step to take.
 public struct AuthenticationSession: Hashable, Sendable {
-    /// What is to be done next; unknown words are kept.
+    /// The next step of a login. Unknown values are kept.
     public struct Action: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
 
@@ -13,36 +13,36 @@ public struct AuthenticationSession: Hashable, Sendable {
 
         /// Open ``AuthenticationSession/url`` in a browser.
         public static let authenticate = Action(rawValue: "authenticate")
-        /// Give what is in ``AuthenticationSession/missingParameters``.
+        /// Supply the parameters in ``AuthenticationSession/missingParameters``.
         public static let resume = Action(rawValue: "resume")
-        /// The viewer is authenticated: ask for decisions.
+        /// Request decisions: the viewer is authenticated.
         public static let authorize = Action(rawValue: "authorize")
     }
 
-    /// What is to be done next.
+    /// The next step.
     public var action: Action
-    /// `interactive` where a person must do it, `direct` otherwise.
+    /// The kind of step: `interactive` if the viewer must act, `direct` otherwise.
     public var actionType: String
-    /// Why it is so: `none`, `authenticated`, `temporary`, `degraded`, `authenticatedSSO`.
+    /// The reason for the step: `none`, `authenticated`, `temporary`, `degraded`, `authenticatedSSO`.
     public var reasonType: String?
-    /// The names of what is missing before a login can begin.
+    /// The names of the parameters that are missing before a login can start.
     public var missingParameters: [String]?
-    /// Where to go, as a path of the service or as a URL.
+    /// The next URL: a path of the service or an absolute URL.
     public var url: String?
-    /// The code that a second screen gives: seven characters, good for 30 minutes.
+    /// The code for a second screen: seven characters, valid for 30 minutes.
     public var code: String?
-    /// Names the login in the logs of the service.
+    /// The id of the login in the logs of the service.
     public var sessionID: String?
-    /// The id of the provider, once one is chosen.
+    /// The id of the provider; `nil` until one is chosen.
     public var mvpd: String?
-    /// The requestor.
+    /// The requestor's id.
     public var serviceProvider: String?
-    /// From when the code is good.
+    /// The start of the validity of the code.
     public var notBefore: Timestamp?
-    /// Until when the code is good.
+    /// The end of the validity of the code.
     public var notAfter: Timestamp?
 
-    /// Makes a session.
+    /// Creates a session.
     public init(
         action: Action,
         actionType: String,
@@ -91,7 +91,7 @@ extension AuthenticationSession: Codable {
         notAfter = try members.millisecondsIfPresent(.notAfter)
     }
 
-    /// Writes its times as texts, as sessions have them.
+    /// Encodes the session, with its times as strings.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: Key.self)
         try members.encode(action.rawValue, forKey: .actionName)
@@ -108,9 +108,9 @@ extension AuthenticationSession: Codable {
     }
 }
 
-/// What is to be done to log out, by the ids of providers, in REST API v2.
+/// The steps that complete a logout in REST API v2, keyed by provider id.
 public struct Logouts: Hashable, Sendable, Codable {
-    /// What is to be done at one provider.
+    /// The step that completes a logout at one provider.
     public struct Logout: Hashable, Sendable, Codable {
         /// `logout`, `partner_logout`, `complete` or `invalid`.
         public var actionName: String
@@ -118,10 +118,10 @@ public struct Logouts: Hashable, Sendable, Codable {
         public var actionType: String
         /// The id of the provider.
         public var mvpd: String
-        /// Where a person must go, if anywhere.
+        /// The URL to open in a browser; `nil` if none is needed.
         public var url: String?
 
-        /// Makes a logout.
+        /// Creates a logout step.
         public init(actionName: String, actionType: String, mvpd: String, url: String? = nil) {
             self.actionName = actionName
             self.actionType = actionType
@@ -130,9 +130,9 @@ public struct Logouts: Hashable, Sendable, Codable {
         }
     }
 
-    /// What is to be done, by the ids of providers.
+    /// The steps, keyed by provider id.
     public var logouts: [String: Logout]
 
-    /// Makes an answer.
+    /// Creates a response.
     public init(logouts: [String: Logout]) { self.logouts = logouts }
 }

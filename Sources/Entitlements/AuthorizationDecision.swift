@@ -4,11 +4,11 @@
 internal import MediaTokens
 public import Platform
 
-/// What REST API v2 decides about a resource, with a media token where a viewer may play it.
+/// A decision of REST API v2 about a resource, with a media token if the viewer may play it.
 ///
-/// A denial has the HTTP status 200; its own is in ``error``.
+/// A denial has the HTTP status 200; ``error`` carries the status of the denial.
 public struct AuthorizationDecision: Hashable, Sendable {
-    /// Who has decided; unknown words are kept.
+    /// The origin of a decision. Unknown values are kept.
     public struct Source: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
 
@@ -16,26 +16,26 @@ public struct AuthorizationDecision: Hashable, Sendable {
 
         /// The provider.
         public static let mvpd = Source(rawValue: "mvpd")
-        /// A rule that is in force while the provider is out of order.
+        /// A degradation rule that applies while the provider is out of order.
         public static let degradation = Source(rawValue: "degradation")
         /// Temporary access.
         public static let tempPass = Source(rawValue: "temppass")
-        /// A stand-in for a provider.
+        /// A dummy provider.
         public static let dummy = Source(rawValue: "dummy")
     }
 
-    /// A media token as it is handed out. It may start one playback, and must never be kept for another.
+    /// A media token as the service issues it. It can start one playback, and must never be kept for another.
     public struct Token: Hashable, Sendable {
-        /// When the token was issued.
+        /// The time at which the token was issued.
         public var issuedAt: Timestamp?
-        /// From when it may start a playback.
+        /// The earliest time at which the token can start a playback.
         public var notBefore: Timestamp
-        /// Until when it may start a playback.
+        /// The latest time at which the token can start a playback.
         public var notAfter: Timestamp
-        /// The token in Base64: what the gate is shown.
+        /// The token in Base64, in the form that the gate takes.
         public var serializedToken: String
 
-        /// Makes a token.
+        /// Creates a token.
         public init(
             issuedAt: Timestamp? = nil,
             notBefore: Timestamp,
@@ -49,26 +49,26 @@ public struct AuthorizationDecision: Hashable, Sendable {
         }
     }
 
-    /// The resource as it was asked for.
+    /// The resource as it was requested.
     public var resource: String
-    /// The requestor.
+    /// The requestor's id.
     public var serviceProvider: String
     /// The id of the provider.
     public var mvpd: String
-    /// Who has decided.
+    /// The origin of the decision.
     public var source: Source
-    /// Whether the viewer may play it, with the token.
+    /// True if the viewer may play the resource, with the token.
     public var isAuthorized: Bool
-    /// From when, and until when, the authorization holds; not the token's life.
+    /// The start of the validity of the authorization, not of the token.
     public var notBefore: Timestamp?
-    /// Until when the authorization holds; not the token's life.
+    /// The end of the validity of the authorization, not of the token.
     public var notAfter: Timestamp?
-    /// The media token, where the viewer may play.
+    /// The media token, if the viewer may play the resource.
     public var token: Token?
-    /// Why not.
+    /// The reason for a denial.
     public var error: Status?
 
-    /// Makes a decision.
+    /// Creates a decision.
     public init(
         resource: String,
         serviceProvider: String,
@@ -92,12 +92,12 @@ public struct AuthorizationDecision: Hashable, Sendable {
     }
 }
 
-/// The body of an answer with decisions of REST API v2.
+/// The body of a response of REST API v2 with decisions.
 public struct AuthorizationDecisions: Hashable, Sendable, Codable {
-    /// One for each resource that was asked for.
+    /// One decision for each requested resource.
     public var decisions: [AuthorizationDecision]
 
-    /// Makes an answer.
+    /// Creates a response.
     public init(decisions: [AuthorizationDecision]) { self.decisions = decisions }
 }
 
@@ -153,12 +153,12 @@ extension AuthorizationDecision.Token: Codable {
     }
 }
 
-// MARK: Without the token
+// MARK: Descriptions without the token
 
 extension AuthorizationDecision.Token: CustomStringConvertible, CustomReflectable {
-    /// Until when the token starts a playback, and not the token.
+    /// A description with the expiry of the token, without the token.
     public var description: String { "Token(until \(notAfter))" }
 
-    /// What a debugger and `dump` show: the same.
+    /// A mirror for debuggers and `dump`, without the token.
     public var customMirror: Mirror { Mirror(self, children: ["notAfter": notAfter]) }
 }

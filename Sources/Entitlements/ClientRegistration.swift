@@ -3,22 +3,22 @@
 
 public import Platform
 
-/// An application that the service knows: the answer to dynamic client registration.
+/// A registered application: the response to dynamic client registration.
 public struct ClientRegistration: Hashable, Sendable {
-    /// The application's name at the service.
+    /// The id of the application at the service.
     public var clientID: String
-    /// What the application shows for access tokens. A secret.
+    /// The secret with which the application requests access tokens.
     public var clientSecret: String
-    /// Where logins may end.
+    /// The URLs at which a login may end.
     public var redirectURIs: [String]
-    /// How access tokens may be asked for.
+    /// The grant types with which the application may request access tokens.
     public var grantTypes: [String]
-    /// What access tokens are good for.
+    /// The scopes of the access tokens.
     public var scopes: [String]
-    /// To the second.
+    /// The time of the registration, to the second.
     public var issued: Timestamp
 
-    /// Makes a registration.
+    /// Creates a registration.
     public init(
         clientID: String,
         clientSecret: String,
@@ -36,20 +36,20 @@ public struct ClientRegistration: Hashable, Sendable {
     }
 }
 
-/// What an application shows with every call.
+/// The access token that an application sends with every request.
 public struct AccessToken: Hashable, Sendable {
-    /// Names the token.
+    /// The id of the token.
     public var id: String?
-    /// The token. A secret.
+    /// The token itself, a secret.
     public var accessToken: String
-    /// When it was made.
+    /// The time at which the token was created.
     public var created: Timestamp?
-    /// For how many seconds it is good; nil where the service does not say.
+    /// The lifetime in seconds; `nil` if the service does not state it.
     public var expiresIn: Int?
-    /// How it is shown: `bearer`.
+    /// The type of the token: `bearer`.
     public var tokenType: String
 
-    /// Makes an access token.
+    /// Creates an access token.
     public init(id: String?, accessToken: String, created: Timestamp?, expiresIn: Int?, tokenType: String = "bearer") {
         self.id = id
         self.accessToken = accessToken
@@ -59,27 +59,27 @@ public struct AccessToken: Hashable, Sendable {
     }
 }
 
-/// Why an application gets neither: an error of OAuth 2.0 (RFC 6749 §5.2, RFC 7591 §3.2.2). Unknown words are kept.
+/// An OAuth 2.0 error of a registration or token request (RFC 6749 §5.2, RFC 7591 §3.2.2). Unknown codes are kept.
 public struct RegistrationError: Error, Hashable, Sendable, Codable {
-    /// The word for it.
+    /// The error code.
     public var error: String
 
-    /// Makes an error.
+    /// Creates an error.
     public init(error: String) { self.error = error }
 
-    /// Something is missing, or malformed.
+    /// A parameter is missing or malformed.
     public static let invalidRequest = RegistrationError(error: "invalid_request")
     /// The redirect URI is not one of the application's.
     public static let invalidRedirectURI = RegistrationError(error: "invalid_redirect_uri")
-    /// The software statement cannot be believed.
+    /// The software statement is not valid.
     public static let invalidSoftwareStatement = RegistrationError(error: "invalid_software_statement")
     /// The software statement is no longer approved.
     public static let unapprovedSoftwareStatement = RegistrationError(error: "unapproved_software_statement")
-    /// No such application, or another secret.
+    /// The application is unknown, or its secret is wrong.
     public static let invalidClient = RegistrationError(error: "invalid_client")
-    /// The application may not ask in this way.
+    /// The application may not use this grant type.
     public static let unauthorizedClient = RegistrationError(error: "unauthorized_client")
-    /// Nobody may ask in this way.
+    /// The service does not support this grant type.
     public static let unsupportedGrantType = RegistrationError(error: "unsupported_grant_type")
 }
 
@@ -142,20 +142,20 @@ extension AccessToken: Codable {
     }
 }
 
-// MARK: Without their secrets
+// MARK: Descriptions without secrets
 
 extension ClientRegistration: CustomStringConvertible, CustomReflectable {
-    /// The application's name, and not its secret.
+    /// A description with the id of the application, without its secret.
     public var description: String { "ClientRegistration(\(clientID))" }
 
-    /// What a debugger and `dump` show: the same.
+    /// A mirror for debuggers and `dump`, without the secret.
     public var customMirror: Mirror { Mirror(self, children: ["clientID": clientID]) }
 }
 
 extension AccessToken: CustomStringConvertible, CustomReflectable {
-    /// The token's name, and not the token.
+    /// A description with the id of the token, without the token.
     public var description: String { "AccessToken(\(id ?? "unnamed"))" }
 
-    /// What a debugger and `dump` show: the same.
+    /// A mirror for debuggers and `dump`, without the token.
     public var customMirror: Mirror { Mirror(self, children: ["id": id as Any]) }
 }

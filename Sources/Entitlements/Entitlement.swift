@@ -3,9 +3,9 @@
 
 public import Platform
 
-// The bodies of REST API v1: the same members in JSON and in XML, all of them texts.
+// The bodies of REST API v1. JSON and XML have the same members, and all of them are strings.
 
-/// That a viewer is authenticated: an `authentication` of REST API v1.
+/// The authentication of a viewer: an `authentication` of REST API v1.
 public struct Authentication: Hashable, Sendable {
     /// The requestor's id.
     public var requestor: String
@@ -13,10 +13,10 @@ public struct Authentication: Hashable, Sendable {
     public var mvpd: String
     /// The viewer's id at the provider, obscured.
     public var userID: String
-    /// Until when it holds, to the millisecond.
+    /// The expiry, to the millisecond.
     public var expires: Timestamp
 
-    /// Makes an authentication.
+    /// Creates an authentication.
     public init(requestor: String, mvpd: String, userID: String, expires: Timestamp) {
         self.requestor = requestor
         self.mvpd = mvpd
@@ -25,7 +25,8 @@ public struct Authentication: Hashable, Sendable {
     }
 }
 
-/// That a viewer may have media tokens for a resource: an `authorization` of REST API v1. It opens nothing by itself.
+/// The authorization of a viewer to get media tokens for a resource: an `authorization` of REST API v1. It does not start
+/// a playback by itself.
 public struct Authorization: Hashable, Sendable {
     /// The requestor's id.
     public var requestor: String
@@ -33,12 +34,12 @@ public struct Authorization: Hashable, Sendable {
     public var mvpd: String
     /// The provider behind a proxy provider.
     public var proxyMVPD: String?
-    /// The resource as it was asked for.
+    /// The resource as it was requested.
     public var resource: String
-    /// Until when it holds, to the millisecond.
+    /// The expiry, to the millisecond.
     public var expires: Timestamp
 
-    /// Makes an authorization.
+    /// Creates an authorization.
     public init(requestor: String, mvpd: String, proxyMVPD: String? = nil, resource: String, expires: Timestamp) {
         self.requestor = requestor
         self.mvpd = mvpd
@@ -48,22 +49,22 @@ public struct Authorization: Hashable, Sendable {
     }
 }
 
-/// A media token as REST API v1 hands it out: a `play`. It may start one playback, and must never be kept for another.
+/// A media token as REST API v1 issues it: a `play`. It can start one playback, and must never be kept for another.
 public struct HandedOutToken: Hashable, Sendable {
     /// The requestor's id.
     public var requestor: String
     /// The id of the provider.
     public var mvpd: String
-    /// The resource as it was asked for.
+    /// The resource as it was requested.
     public var resource: String
     /// The viewer's id at the provider, obscured.
     public var userID: String
-    /// Until when it holds, to the millisecond.
+    /// The expiry, to the millisecond.
     public var expires: Timestamp
-    /// The token in Base64: what the gate is shown.
+    /// The token in Base64, in the form that the gate takes.
     public var serializedToken: String
 
-    /// Makes a token.
+    /// Creates a token.
     public init(
         requestor: String,
         mvpd: String,
@@ -137,7 +138,7 @@ extension HandedOutToken: TextBody {
     }
 }
 
-// MARK: In JSON and in XML
+// MARK: JSON and XML
 
 extension Authentication: Codable {
     public init(from decoder: any Decoder) throws { self = try Self(members: decoder) }
@@ -149,9 +150,9 @@ extension Authentication: Codable {
     /// - Throws: ``EntitlementBodyError``.
     public init(xml bytes: [UInt8]) throws(EntitlementBodyError) { try self.init(element: bytes) }
 
-    /// This as an `authentication` element, in one line.
+    /// An `authentication` element, in one line.
     ///
-    /// - Throws: ``EntitlementBodyError`` where a text has a character that XML does not allow.
+    /// - Throws: ``EntitlementBodyError`` if a text has a character that XML does not allow.
     public var xml: String { get throws(EntitlementBodyError) { try element } }
 }
 
@@ -165,9 +166,9 @@ extension Authorization: Codable {
     /// - Throws: ``EntitlementBodyError``.
     public init(xml bytes: [UInt8]) throws(EntitlementBodyError) { try self.init(element: bytes) }
 
-    /// This as an `authorization` element, in one line.
+    /// An `authorization` element, in one line.
     ///
-    /// - Throws: ``EntitlementBodyError`` where a text has a character that XML does not allow.
+    /// - Throws: ``EntitlementBodyError`` if a text has a character that XML does not allow.
     public var xml: String { get throws(EntitlementBodyError) { try element } }
 }
 
@@ -181,18 +182,18 @@ extension HandedOutToken: Codable {
     /// - Throws: ``EntitlementBodyError``.
     public init(xml bytes: [UInt8]) throws(EntitlementBodyError) { try self.init(element: bytes) }
 
-    /// This as a `play` element, in one line.
+    /// A `play` element, in one line.
     ///
-    /// - Throws: ``EntitlementBodyError`` where a text has a character that XML does not allow.
+    /// - Throws: ``EntitlementBodyError`` if a text has a character that XML does not allow.
     public var xml: String { get throws(EntitlementBodyError) { try element } }
 }
 
-// MARK: Without the token
+// MARK: Descriptions without the token
 
 extension HandedOutToken: CustomStringConvertible, CustomReflectable {
-    /// What the token is for, and not the token.
+    /// A description with the resource and the expiry, without the token.
     public var description: String { "HandedOutToken(\(resource), until \(expires))" }
 
-    /// What a debugger and `dump` show: the same.
+    /// A mirror for debuggers and `dump`, without the token.
     public var customMirror: Mirror { Mirror(self, children: ["resource": resource, "expires": expires]) }
 }

@@ -6,21 +6,21 @@ internal import FoundationEssentials
 internal import MediaResources
 internal import XML
 
-/// Why a body of the entitlement service cannot be read.
+/// The reason why a body of the entitlement service cannot be read or written.
 public struct EntitlementBodyError: Error, Hashable, Sendable {
-    /// What is wrong.
+    /// The kind of error.
     public enum Code: String, Sendable, CaseIterable {
-        /// More than ``EntitlementBody/maximumSize`` bytes.
+        /// The body has more than ``EntitlementBody/maximumSize`` bytes.
         case tooLarge = "entitlement_body_too_large"
-        /// Not JSON, or not XML; or to be written, and not possible in XML.
+        /// The body is not JSON or not XML, or a value to write cannot be represented in XML.
         case malformed = "entitlement_body_malformed"
-        /// Without a member that must be there, or with one of another type.
+        /// A required member is missing, or a member has another type.
         case unexpected = "entitlement_body_unexpected"
     }
 
-    /// What is wrong.
+    /// The kind of error.
     public let code: Code
-    /// What was found, for a log. It holds no values of the body.
+    /// A description for a log. It holds no values of the body.
     public let message: String
 
     init(_ code: Code, _ message: String) {
@@ -33,12 +33,12 @@ extension EntitlementBodyError: CustomStringConvertible {
     public var description: String { "\(code.rawValue): \(message)" }
 }
 
-/// Bodies of the entitlement service in JSON.
+/// The bodies of the entitlement service in JSON.
 public enum EntitlementBody {
-    /// The most that is read, in bytes.
+    /// The maximum size of a body, in bytes.
     public static let maximumSize = 4 << 20
 
-    /// Reads a body in JSON. Members that are not known are passed over; numbers are whole, and of 64 bits.
+    /// Decodes a body from JSON. Unknown members are ignored; numbers must be 64-bit integers.
     ///
     /// - Throws: ``EntitlementBodyError``.
     public static func read<Value: Decodable>(
@@ -46,8 +46,8 @@ public enum EntitlementBody {
         json bytes: [UInt8]
     ) throws(EntitlementBodyError) -> Value {
         guard bytes.count <= maximumSize else { throw EntitlementBodyError(.tooLarge, "\(bytes.count) bytes") }
-        // Foundation's decoder takes what is no JSON, takes one of two members of a name, and traps on some numbers and on
-        // some depths: it gets what was looked at before.
+        // Foundation's decoder accepts input that is not JSON, accepts duplicate members, and traps on some numbers and some
+        // nesting depths. It only gets input that the strict reader has checked.
         let value: JSONValue
         do throws(JSONFault) { value = try JSONReader.read(bytes.span, limits: limits) } catch {
             throw EntitlementBodyError(.malformed, error.reason)
@@ -63,9 +63,9 @@ public enum EntitlementBody {
 
     private static let limits = JSONLimits(depth: 16, members: 128, elements: 50_000)
 
-    /// Writes a body in JSON, in one line, with its members in the order of their names.
+    /// Encodes a body as JSON, in one line, with its members sorted by name.
     ///
-    /// - Throws: What `value` throws; the types of this module throw nothing.
+    /// - Throws: The error that `value` throws; the types of this module throw none.
     public static func json(_ value: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -86,7 +86,7 @@ extension JSONFault {
 }
 
 extension JSONValue {
-    /// Whether all numbers are whole, and there are no more than `count` values.
+    /// True if all numbers are integers and there are at most `count` values.
     fileprivate func isPlain(_ count: inout Int) -> Bool {
         count -= 1
         guard count >= 0 else { return false }
@@ -101,7 +101,7 @@ extension JSONValue {
 
 extension EntitlementBodyError {
     fileprivate init(_ error: DecodingError) {
-        /// Where it is, in names that a sender has chosen.
+        /// The path of the error. It consists of names that the sender has chosen.
         func place(_ context: DecodingError.Context) -> String {
             let path = context.codingPath.map(\.stringValue).joined(separator: ".").printable(limit: 80)
             return path.isEmpty ? "the body" : path
@@ -118,7 +118,7 @@ extension EntitlementBodyError {
 // MARK: XML
 
 extension XMLElement {
-    /// Reads a document whose root has that name.
+    /// Parses a document whose root element is `name`.
     static func body(_ bytes: [UInt8], root name: String) throws(EntitlementBodyError) -> XMLElement {
         guard bytes.count <= EntitlementBody.maximumSize else {
             throw EntitlementBodyError(.tooLarge, "\(bytes.count) bytes")
@@ -133,7 +133,7 @@ extension XMLElement {
         return root
     }
 
-    /// The text of the element of that name in this one.
+    /// Returns the text of the child element `name`.
     func required(_ name: String) throws(EntitlementBodyError) -> String {
         guard let text = try optional(name) else {
             throw EntitlementBodyError(.unexpected, "\(self.name.printable(limit: 80)) has no \(name)")
@@ -141,7 +141,9 @@ extension XMLElement {
         return text
     }
 
-    /// The text of the element of that name; nil where there is none, or nothing in it. One may be there once.
+    /// Returns the text of the child element `name`; `nil` if the element is absent or empty.
+    ///
+    /// - Throws: ``EntitlementBodyError`` if the element occurs more than once.
     func optional(_ name: String) throws(EntitlementBodyError) -> String? {
         let found = children.filter { $0.name == name }
         guard found.count < 2 else { throw EntitlementBodyError(.unexpected, "\(name) is there twice") }
@@ -149,14 +151,14 @@ extension XMLElement {
         return text
     }
 
-    /// This as a document.
+    /// Returns this element as a document.
     func body(prefix: String = "") throws(EntitlementBodyError) -> String {
         do throws(Fault) { return try document(prefix: prefix) } catch {
             throw EntitlementBodyError(.malformed, error.reason)
         }
     }
 
-    /// An element of elements with a text each; those without are left out.
+    /// Creates an element with one text child for each field. Fields without a text are omitted.
     init(_ name: String, namespace: String = "", fields: [(String, String?)]) {
         self.init(
             name,

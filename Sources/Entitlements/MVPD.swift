@@ -3,42 +3,42 @@
 
 /// A TV provider (multichannel video programming distributor).
 public struct MVPD: Hashable, Sendable {
-    /// How a provider takes part in the sign-on of a platform. Unknown words are kept, and mean that it does not.
+    /// The level of support for the platform's single sign-on. Unknown values are kept, and mean no support.
     public struct BoardingStatus: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
 
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// In the platform's picker; the service does the login.
+        /// The platform's picker shows the provider, and the service performs the login.
         public static let picker = BoardingStatus(rawValue: "PICKER")
-        /// The platform does the login too.
+        /// The platform performs the login too.
         public static let supported = BoardingStatus(rawValue: "SUPPORTED")
     }
 
-    /// The provider's id. Byte for byte: ids have no case folding.
+    /// The provider's id. It is compared byte for byte, without case folding.
     public var id: String
     /// The name that viewers know.
     public var displayName: String
-    /// Where its logo is.
+    /// The URL of the logo.
     public var logoURL: String?
-    /// Whether it takes part in the sign-on of the platform.
+    /// True if the provider takes part in the platform's single sign-on.
     public var enablePlatformServices: Bool
-    /// How it takes part; nil where it does not.
+    /// The level of support for the platform's single sign-on; `nil` if there is none.
     public var boardingStatus: BoardingStatus?
-    /// Whether it is temporary access in the shape of a provider.
+    /// True if this is temporary access, modelled as a provider.
     public var isTempPass: Bool
-    /// Whether other providers are behind it.
+    /// True if other providers are behind this one.
     public var isProxy: Bool
-    /// Its id on the platform.
+    /// The provider's id on the platform.
     public var platformMappingID: String?
-    /// Whether the platform's picker shows it.
+    /// True if the platform's picker shows the provider.
     public var displayInPlatformPicker: Bool?
-    /// Whether it asks for the platform's permission.
+    /// True if the provider requires the platform's permission.
     public var enforcePlatformPermissions: Bool?
-    /// Whether viewers log in once for each application.
+    /// True if viewers log in once for each application.
     public var authPerAggregator: Bool?
 
-    /// Makes a provider.
+    /// Creates a provider.
     public init(
         id: String,
         displayName: String,
@@ -65,7 +65,7 @@ public struct MVPD: Hashable, Sendable {
         self.authPerAggregator = authPerAggregator
     }
 
-    /// Whether the platform's sign-on can be used with it.
+    /// True if the platform's single sign-on can be used with the provider.
     public var supportsPlatformSSO: Bool {
         enablePlatformServices && (boardingStatus == .picker || boardingStatus == .supported)
     }
@@ -92,7 +92,7 @@ extension MVPD: Codable {
         authPerAggregator = try members.decodeIfPresent(Bool.self, forKey: .authPerAggregator)
     }
 
-    /// Writes what is not the default.
+    /// Encodes the provider, without members that have their default value.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: Key.self)
         try members.encode(id, forKey: .id)

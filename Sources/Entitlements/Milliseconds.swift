@@ -4,7 +4,7 @@
 internal import MediaTokens
 internal import Platform
 
-// Times as the service writes them: milliseconds since 1970, some as numbers and some as text. Both are read everywhere.
+// The service writes times as milliseconds since 1970, some as numbers and some as strings. Both forms are read everywhere.
 
 extension KeyedDecodingContainer {
     func milliseconds(_ key: Key) throws -> Timestamp {

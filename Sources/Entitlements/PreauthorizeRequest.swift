@@ -1,50 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// Which resources to ask a preauthorization for, and what may answer. A value: it can be used again.
+/// A request for a preauthorization of resources. It is a value and can be used again.
 public struct PreauthorizeRequest: Hashable, Sendable {
-    /// What may answer in the provider's place.
+    /// A cache that may answer in place of the provider.
     public enum Feature: String, Sendable, CaseIterable {
-        /// The client's own memory.
+        /// The client's own cache.
         case localCache = "LOCAL_CACHE"
-        /// The service's memory; without it, the provider is asked.
+        /// The service's cache. If it is disabled, the service asks the provider.
         case remoteCache = "REMOTE_CACHE"
     }
 
-    /// Identifiers or Media RSS fragments, as agreed with the provider.
+    /// The identifiers or Media RSS fragments, as agreed with the provider.
     public let resources: [String]
-    /// What must not answer.
+    /// The caches that must not answer.
     public let disabledFeatures: Set<Feature>
 
-    /// Makes a request; every feature is on but for those that are named.
+    /// Creates a request. All features are enabled except the given ones.
     public init(resources: [String], disabling disabledFeatures: Set<Feature> = []) {
         self.resources = resources
         self.disabledFeatures = disabledFeatures
     }
 
-    /// Makes requests step by step, in the words of the documented API.
+    /// A builder of requests, with the names of the documented API.
     public struct Builder: Sendable {
         private var resources: [String] = []
         private var disabledFeatures: Set<Feature> = []
 
-        /// Makes a builder of a request for nothing, with every feature on.
+        /// Creates a builder without resources and with every feature enabled.
         public init() {}
 
-        /// Sets the resources.
+        /// Returns a builder with the given resources.
         public func setResources(_ resources: [String]) -> Builder {
             var next = self
             next.resources = resources
             return next
         }
 
-        /// Turns features off; those that are not named are on.
+        /// Returns a builder with the given features disabled and all others enabled.
         public func disableFeatures(_ features: Set<Feature>) -> Builder {
             var next = self
             next.disabledFeatures = features
             return next
         }
 
-        /// Makes a new request each time.
+        /// Creates a new request on every call.
         public func build() -> PreauthorizeRequest {
             PreauthorizeRequest(resources: resources, disabling: disabledFeatures)
         }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// Which resources a viewer may see: for lock icons. **Never a reason to play**; only a media token is.
+/// The preauthorization of resources, for lock icons. **Never a reason to play**; only a media token is.
 public struct PreauthorizeResponse: Hashable, Sendable {
-    /// Whether a viewer may see a resource.
+    /// The preauthorization of one resource.
     public struct Decision: Hashable, Sendable {
-        /// The resource as it was asked for: an identifier or a Media RSS fragment.
+        /// The resource as it was requested: an identifier or a Media RSS fragment.
         public var id: String
-        /// Whether the viewer may see it.
+        /// True if the viewer may see the resource.
         public var isAuthorized: Bool
-        /// Why not, where the service is set up to say so.
+        /// The reason for a denial, if the service is configured to report it.
         public var error: Status?
 
-        /// Makes a decision.
+        /// Creates a decision.
         public init(id: String, isAuthorized: Bool, error: Status? = nil) {
             self.id = id
             self.isAuthorized = isAuthorized
@@ -20,12 +20,12 @@ public struct PreauthorizeResponse: Hashable, Sendable {
         }
     }
 
-    /// One for each resource that was asked for; none may be left where the whole answer is an error.
+    /// One decision for each requested resource; empty if the whole response is an error.
     public var decisions: [Decision]
-    /// Why there are no decisions; nil where there are.
+    /// The reason why there are no decisions; `nil` if there are decisions.
     public var status: Status?
 
-    /// Makes an answer.
+    /// Creates a response.
     public init(decisions: [Decision], status: Status? = nil) {
         self.decisions = decisions
         self.status = status

@@ -4,66 +4,66 @@
 internal import MediaTokens
 public import Platform
 
-/// That a viewer is authenticated with a provider, in REST API v2.
+/// The authentication of a viewer with a provider, in REST API v2.
 public struct Profile: Hashable, Sendable {
-    /// How it came to be; unknown words are kept.
+    /// The kind of authentication. Unknown values are kept.
     public struct Kind: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
 
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// By a login at the provider.
+        /// A login at the provider.
         public static let regular = Kind(rawValue: "regular")
-        /// By a rule that is in force while the provider is out of order.
+        /// A degradation rule that applies while the provider is out of order.
         public static let degraded = Kind(rawValue: "degraded")
-        /// By temporary access.
+        /// Temporary access.
         public static let temporary = Kind(rawValue: "temporary")
-        /// By the sign-on of Apple's devices.
+        /// Apple's single sign-on.
         public static let appleSSO = Kind(rawValue: "appleSSO")
-        /// By the sign-on of another platform.
+        /// The single sign-on of another platform.
         public static let platformSSO = Kind(rawValue: "platformSSO")
-        /// By a token of another service.
+        /// A token of another service.
         public static let serviceTokenSSO = Kind(rawValue: "serviceTokenSSO")
     }
 
-    /// A piece of the viewer's metadata.
+    /// One item of the viewer's metadata.
     public struct Attribute: Hashable, Sendable, Codable {
-        /// Whether a value is readable, or for the programmer's private key; unknown words are kept.
+        /// The encryption state of a value. Unknown values are kept.
         public struct State: RawRepresentable, Hashable, Sendable, Codable {
             public let rawValue: String
 
             public init(rawValue: String) { self.rawValue = rawValue }
 
-            /// Readable.
+            /// The value is readable.
             public static let plain = State(rawValue: "plain")
-            /// For the programmer's private key.
+            /// The value is encrypted for the programmer's private key.
             public static let encrypted = State(rawValue: "enc")
         }
 
         /// The value, encrypted or not.
         public var value: MetadataValue
-        /// Whether the value is readable.
+        /// The encryption state of the value.
         public var state: State
 
-        /// Makes an attribute.
+        /// Creates an attribute.
         public init(_ value: MetadataValue, state: State = .plain) {
             self.value = value
             self.state = state
         }
     }
 
-    /// From when it holds.
+    /// The start of the validity.
     public var notBefore: Timestamp
-    /// Until when it holds.
+    /// The end of the validity.
     public var notAfter: Timestamp
-    /// Who vouches for it: the provider, or the service.
+    /// The issuer of the profile: the provider or the service.
     public var issuer: String
-    /// How it came to be.
+    /// The kind of authentication.
     public var kind: Kind
-    /// The viewer's metadata by their names.
+    /// The viewer's metadata, keyed by name.
     public var attributes: [String: Attribute]
 
-    /// Makes a profile.
+    /// Creates a profile.
     public init(
         notBefore: Timestamp,
         notAfter: Timestamp,
@@ -79,12 +79,12 @@ public struct Profile: Hashable, Sendable {
     }
 }
 
-/// The body of an answer with profiles, by the ids of their providers; empty where nobody is authenticated.
+/// The body of a response with profiles, keyed by provider id; empty if no viewer is authenticated.
 public struct Profiles: Hashable, Sendable, Codable {
-    /// The profiles by the ids of their providers.
+    /// The profiles, keyed by provider id.
     public var profiles: [String: Profile]
 
-    /// Makes an answer.
+    /// Creates a response.
     public init(profiles: [String: Profile] = [:]) { self.profiles = profiles }
 }
 

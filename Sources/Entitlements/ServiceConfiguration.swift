@@ -4,16 +4,16 @@
 internal import MediaResources
 internal import XML
 
-/// What the service knows of a programmer: its domains, and the providers that work with it.
+/// The configuration of a programmer at the service: its domains, and the providers that work with it.
 public struct ServiceConfiguration: Hashable, Sendable {
-    /// A domain of the programmer's.
+    /// A domain of the programmer.
     public struct Domain: Hashable, Sendable, Codable {
-        /// Its name.
+        /// The name of the domain.
         public var name: String
-        /// Whether a provider may begin a login there.
+        /// True if a provider may start a login at this domain.
         public var mvpdInitiated: Bool
 
-        /// Makes a domain.
+        /// Creates a domain.
         public init(name: String, mvpdInitiated: Bool = false) {
             self.name = name
             self.mvpdInitiated = mvpdInitiated
@@ -22,14 +22,14 @@ public struct ServiceConfiguration: Hashable, Sendable {
 
     /// The requestor's id: the audience of every token.
     public var id: String
-    /// Its name.
+    /// The requestor's name.
     public var name: String
     /// The programmer's domains.
     public var domains: [Domain]
-    /// The providers that work with it, in their order.
+    /// The providers that work with the requestor, in the order of the service.
     public var mvpds: [MVPD]
 
-    /// Makes a configuration.
+    /// Creates a configuration.
     public init(id: String, name: String, domains: [Domain] = [], mvpds: [MVPD] = []) {
         self.id = id
         self.name = name
@@ -42,7 +42,7 @@ extension ServiceConfiguration: Codable {
     private enum Key: String, CodingKey { case requestor }
     private enum RequestorKey: String, CodingKey { case id, name, domains, mvpds }
 
-    /// Reads the body of REST API v2, where all of it is in `requestor`.
+    /// Decodes the body of REST API v2, in which `requestor` holds all members.
     public init(from decoder: any Decoder) throws {
         let body = try decoder.container(keyedBy: Key.self)
         let members = try body.nestedContainer(keyedBy: RequestorKey.self, forKey: .requestor)
@@ -77,7 +77,7 @@ extension ServiceConfiguration {
         name = try requestor.optional("name") ?? id
         var domains: [Domain] = []
         for domain in requestor.first("domains")?.children ?? [] {
-            // With a name in it, or of text alone.
+            // A domain has a `name` element, or its text is the name.
             guard let name = try domain.optional("name") ?? (domain.text.isEmpty ? nil : domain.text) else { continue }
             domains.append(Domain(name: name, mvpdInitiated: try domain.optional("mvpdInitiated") == "true"))
         }
@@ -101,9 +101,9 @@ extension ServiceConfiguration {
         self.mvpds = mvpds
     }
 
-    /// This as a `config` element, in one line.
+    /// A `config` element, in one line.
     ///
-    /// - Throws: ``EntitlementBodyError`` where a text has a character that XML does not allow.
+    /// - Throws: ``EntitlementBodyError`` if a text has a character that XML does not allow.
     public var xml: String {
         get throws(EntitlementBodyError) {
             let mvpds = mvpds.map { mvpd in

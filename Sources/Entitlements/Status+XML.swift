@@ -5,7 +5,7 @@ internal import MediaResources
 internal import XML
 
 extension Status {
-    /// Reads an `error` element of REST API v1. The old form, with a status and a message alone, is read too.
+    /// Parses an `error` element of REST API v1, also in the old form, which has a status and a message only.
     ///
     /// - Throws: ``EntitlementBodyError``.
     public init(xml bytes: [UInt8]) throws(EntitlementBodyError) {
@@ -24,9 +24,9 @@ extension Status {
         )
     }
 
-    /// This as an `error` element, in one line.
+    /// An `error` element, in one line.
     ///
-    /// - Throws: ``EntitlementBodyError`` where a text has a character that XML does not allow.
+    /// - Throws: ``EntitlementBodyError`` if a text has a character that XML does not allow.
     public var xml: String {
         get throws(EntitlementBodyError) {
             try XMLElement(

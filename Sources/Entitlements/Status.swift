@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// Why something failed, in the words of the entitlement service or of a client library: an enhanced error.
+/// The reason for a failure, from the entitlement service or a client library: an enhanced error.
 ///
-/// Whether to ask again, and for what, is told by ``action`` and not by ``status``: 403 is also said of timeouts.
+/// Use ``action`` and not ``status`` to decide about a retry: the service also uses 403 for timeouts.
 public struct Status: Hashable, Sendable {
-    /// The HTTP status that belongs to it; 0 where a client library says it without an answer of the service.
+    /// The HTTP status of the error; 0 if a client library reports it without a response of the service.
     public var status: Int
-    /// What happened, as the service says it; ``knownCode`` where it is documented. Empty in the old form of errors, which
-    /// have a status and a message alone.
+    /// The error code of the service; ``knownCode`` is set if the code is documented. Empty in the old form of errors, which
+    /// have a status and a message only.
     public var code: String
-    /// For developers, in English.
+    /// A description for developers, in English.
     public var message: String?
-    /// For viewers, where a provider says it.
+    /// A description for viewers, if the provider supplies one.
     public var details: String?
-    /// A page about the code. It differs by language: never compare it.
+    /// The URL of a page about the code. It depends on the language: never compare it.
     public var helpURL: String?
-    /// Names this answer in the logs of the service.
+    /// The id of the response in the logs of the service.
     public var trace: String?
-    /// What is to be done about it.
+    /// The recommended action.
     public var action: StatusAction?
 
-    /// Makes a status.
+    /// Creates a status.
     public init(
         status: Int,
         code: String,
@@ -40,9 +40,9 @@ public struct Status: Hashable, Sendable {
         self.action = action
     }
 
-    /// Makes the status of a documented code, with the action and the first HTTP status that belong to it.
+    /// Creates the status of a documented code, with the action and the first HTTP status that belong to it.
     ///
-    /// - Returns: Nil where `origin` does not say that code.
+    /// - Returns: `nil` if `origin` does not use the code.
     public init?(
         _ code: StatusCode,
         by origin: StatusCode.Origin,
@@ -63,7 +63,7 @@ public struct Status: Hashable, Sendable {
         )
     }
 
-    /// The code, where it is a documented one.
+    /// The code, if it is documented.
     public var knownCode: StatusCode? { StatusCode(rawValue: code) }
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// What is to be done about a ``Status``: a word that the service may add to, so unknown ones are kept.
+/// The recommended action for a ``Status``. The service may add actions; unknown ones are kept.
 public struct StatusAction: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
 
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Nothing helps: tell the viewer.
+    /// No action helps: inform the viewer.
     public static let noAction = StatusAction(rawValue: "none")
     /// The programmer's or the provider's configuration must change.
     public static let configuration = StatusAction(rawValue: "configuration")
@@ -17,23 +17,23 @@ public struct StatusAction: RawRepresentable, Hashable, Sendable {
     public static let authentication = StatusAction(rawValue: "authentication")
     /// Ask for authorization again.
     public static let authorization = StatusAction(rawValue: "authorization")
-    /// A rule of degradation is in force.
+    /// A degradation rule applies.
     public static let degradation = StatusAction(rawValue: "degradation")
-    /// Ask again, a few times and ever later.
+    /// Retry a few times, with back-off.
     public static let retry = StatusAction(rawValue: "retry")
-    /// Ask again after the time that the answer says.
+    /// Retry after the time that the response states.
     public static let retryAfter = StatusAction(rawValue: "retry-after")
 
-    /// All that are documented.
+    /// All documented actions.
     public static let documented: [StatusAction] = [
         .noAction, .configuration, .applicationRegistration, .authentication, .authorization, .degradation, .retry,
         .retryAfter,
     ]
 }
 
-/// The codes of enhanced errors that are documented. A ``Status`` keeps those that are not, too.
+/// The documented codes of enhanced errors. A ``Status`` also keeps undocumented codes.
 public enum StatusCode: String, Sendable, CaseIterable {
-    // Parameters and headers of REST API v2.
+    // Parameters and header fields of REST API v2.
     case invalidParameterServiceProvider = "invalid_parameter_service_provider"
     case invalidParameterMVPD = "invalid_parameter_mvpd"
     case invalidParameterCode = "invalid_parameter_code"
@@ -61,7 +61,7 @@ public enum StatusCode: String, Sendable, CaseIterable {
     case malformedAuthorizationRequest = "malformed_authz_request"
     case badRequest = "bad_request"
 
-    // What the provider, or a rule, says no to.
+    // Denials by the provider or by a rule.
     case preauthorizationDeniedByMVPD = "preauthorization_denied_by_mvpd"
     case authorizationDeniedByMVPD = "authorization_denied_by_mvpd"
     case authorizationDeniedByParentalControls = "authorization_denied_by_parental_controls"
@@ -86,7 +86,7 @@ public enum StatusCode: String, Sendable, CaseIterable {
     case invalidConfigurationMVPDPlatformBoardingStatus = "invalid_configuration_mvpd_platform_boarding_status"
     case invalidConfigurationMVPDPlatformProfileExchange = "invalid_configuration_mvpd_platform_profile_exchange"
 
-    // The application, and the viewer's sessions.
+    // The application, and the sessions of viewers.
     case invalidAccessTokenServiceProvider = "invalid_access_token_service_provider"
     case invalidAccessTokenClientApplication = "invalid_access_token_client_application"
     case authenticatedProfileMissing = "authenticated_profile_missing"
@@ -108,7 +108,7 @@ public enum StatusCode: String, Sendable, CaseIterable {
     case internalServerError = "internal_server_error"
     case internalError = "internal_error"
 
-    // Of the client itself.
+    // The client library itself.
     case requestorNotConfigured = "requestor_not_configured"
     case accessTokenUnavailable = "access_token_unavailable"
     case serverResponseFormatUnknown = "server_response_format_unknown"
@@ -116,25 +116,25 @@ public enum StatusCode: String, Sendable, CaseIterable {
 }
 
 extension StatusCode {
-    /// Who says a code.
+    /// The sender of a code.
     public enum Origin: String, Sendable, CaseIterable {
         /// REST API v2.
         case v2
         /// REST API v1, and the service that answers the preauthorization of a client library.
         case v1
-        /// A client library, without an answer of the service.
+        /// A client library, without a response of the service.
         case client
     }
 
-    /// What is documented of a code as one of the origins says it.
+    /// The documentation of a code for one of its origins.
     public struct Documentation: Hashable, Sendable {
-        /// What is to be done about it.
+        /// The recommended action.
         public let action: StatusAction
-        /// The HTTP statuses that it comes with; 0 from a client library.
+        /// The HTTP statuses of responses with the code; 0 for a client library.
         public let statuses: [Int]
     }
 
-    /// What is documented of this code; nil where `origin` does not say it.
+    /// Returns the documentation of this code; `nil` if `origin` does not use it.
     public func documentation(_ origin: Origin) -> Documentation? {
         switch origin {
         case .v2: v2

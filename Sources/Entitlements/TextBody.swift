@@ -6,29 +6,29 @@ internal import MediaTokens
 internal import Platform
 internal import XML
 
-/// A body of members that are texts: the same in JSON and in XML, so both are read and written by one list.
+/// A body whose members are all strings. JSON and XML have the same members, so one list serves to read and write both.
 protocol TextBody {
-    /// The name of the element in XML.
+    /// The name of the root element in XML.
     static var root: String { get }
 
     init<Members: TextMembers>(_ members: Members) throws(Members.Failure)
 
-    /// The members in the order of XML; those without a text are left out.
+    /// The members in the order of XML. Members without a text are omitted.
     var members: [(String, String?)] { get }
 }
 
-/// The members of a body, however it is written.
+/// The members of a body, independent of its format.
 protocol TextMembers {
     associatedtype Failure: Error
 
     func required(_ name: String) throws(Failure) -> String
     func optional(_ name: String) throws(Failure) -> String?
-    /// Milliseconds since 1970.
+    /// Returns a time, in milliseconds since 1970.
     func time(_ name: String) throws(Failure) -> Timestamp
 }
 
 extension Timestamp {
-    /// Milliseconds since 1970, as a text.
+    /// The milliseconds since 1970, as a string.
     var text: String { String(millisecondsSince1970) }
 }
 

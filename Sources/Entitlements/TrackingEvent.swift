@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// What a client tells of a viewer's steps, in the arrays that the documented callback has.
+/// An analytics event of a client, with the array that the documented callback carries.
 public enum TrackingEvent: Hashable, Sendable {
-    /// A viewer was found authenticated, or was not, and then nothing is known: `authenticationDetection`.
+    /// The result of an authentication check: `authenticationDetection`. The viewer is `nil` if not authenticated; then the
+    /// event carries no other fields.
     case authentication(Viewer?, Device)
-    /// A viewer was found authorized, or was not: `authorizationDetection`.
+    /// The result of an authorization check: `authorizationDetection`.
     case authorization(isSuccess: Bool, Viewer, error: String, details: String, Device)
-    /// A provider was chosen: `mvpdSelection`.
+    /// The selection of a provider: `mvpdSelection`.
     case providerSelection(mvpd: String, Device)
 
-    /// Who, without saying who.
+    /// A viewer, without the viewer's identity.
     public struct Viewer: Hashable, Sendable {
         /// The id of the provider.
         public var mvpd: String
         /// The viewer's GUID, hashed by MD5.
         public var hashedGUID: String
-        /// Whether the answer came from what the client had kept.
+        /// True if the result came from the client's own records.
         public var isCached: Bool
 
-        /// Makes a viewer.
+        /// Creates a viewer.
         public init(mvpd: String, hashedGUID: String, isCached: Bool) {
             self.mvpd = mvpd
             self.hashedGUID = hashedGUID
@@ -27,21 +28,21 @@ public enum TrackingEvent: Hashable, Sendable {
         }
     }
 
-    /// What the viewer watches on.
+    /// The device on which the viewer watches.
     public struct Device: Hashable, Sendable {
-        /// The kinds of devices that are told apart.
+        /// The kinds of devices.
         public enum Kind: String, Sendable, CaseIterable {
             case computer, tablet, mobile, gameconsole, unknown
         }
 
-        /// What kind of device it is.
+        /// The kind of the device.
         public var kind: Kind
-        /// `flash`, `html5`, `ios`, `android`, or what came after them.
+        /// The client platform: `flash`, `html5`, `ios`, `android` or a later one.
         public var client: String
-        /// Its operating system.
+        /// The operating system of the device.
         public var operatingSystem: String
 
-        /// Makes a device.
+        /// Creates a device.
         public init(kind: Kind, client: String, operatingSystem: String) {
             self.kind = kind
             self.client = client
@@ -60,7 +61,7 @@ public enum TrackingEvent: Hashable, Sendable {
         }
     }
 
-    /// The array of the event, in its order.
+    /// The fields of the event, in the documented order.
     public var data: [String] {
         switch self {
         case .authentication(let viewer?, let device): ["true"] + viewer.fields + device.fields

@@ -3,30 +3,33 @@
 
 public import Platform
 
-/// A value of a viewer's metadata: a text as a rule; lists (`channelID`), maps (`maxRating`) and lists of lists occur.
+/// A value of a viewer's metadata. Most are texts; lists (`channelID`), maps (`maxRating`) and lists of lists occur.
 public enum MetadataValue: Hashable, Sendable {
     /// A text.
     case text(String)
-    /// A whole number.
+    /// An integer.
     case number(Int64)
-    /// True or false.
+    /// A Boolean value.
     case truth(Bool)
     /// No value.
     case null
+    /// A list of values.
     indirect case list([MetadataValue])
+    /// A map of values, keyed by name.
     indirect case map([String: MetadataValue])
 }
 
-/// What the provider tells of a viewer, in the form of REST API v1: beside the token, never in its place.
+/// The metadata that the provider supplies about a viewer, in the form of REST API v1. It complements the media token and
+/// never replaces it.
 public struct UserMetadata: Hashable, Sendable {
-    /// When it was last changed, to the second.
+    /// The time of the last change, to the second.
     public var updated: Timestamp
-    /// The names of what is encrypted: Base64 of RSA ciphertext, for the programmer's private key.
+    /// The names of the encrypted values: Base64 of RSA ciphertext, for the programmer's private key.
     public var encrypted: [String]
-    /// The values by their names: `zip`, `householdID`, `maxRating`, `userID`, `channelID` and others.
+    /// The values, keyed by name: `zip`, `householdID`, `maxRating`, `userID`, `channelID` and others.
     public var data: [String: MetadataValue]
 
-    /// Makes metadata.
+    /// Creates metadata.
     public init(updated: Timestamp, encrypted: [String] = [], data: [String: MetadataValue]) {
         self.updated = updated
         self.encrypted = encrypted

@@ -16,21 +16,22 @@ package import UnixSignals
 internal import class NIOPosix.MultiThreadedEventLoopGroup
 package import struct SystemPackage.FileDescriptor
 
-/// The service: a gate with listeners around it, from a configuration file.
+/// The gate service: a gate and its listeners, from a configuration file.
 ///
-/// SIGTERM and SIGINT drain it and end ``run()``; SIGHUP makes it read its files again.
+/// SIGTERM and SIGINT drain it and end ``run()``; SIGHUP reloads its files.
 public struct GateServer: Sendable {
     private let configuration: GateConfiguration
     private let assembly: GateBuilder
 
-    /// Reads a configuration and what it names. Opens no store and listens nowhere.
+    /// Reads a configuration and the files that it names. Opens no store and no listener.
     ///
-    /// - Parameter path: The configuration file.
-    /// - Throws: ``ConfigurationError`` with everything that is wrong.
+    /// - Parameter path: The path of the configuration file.
+    /// - Throws: ``ConfigurationError`` with all problems.
     public init(configurationFile path: String) throws(ConfigurationError) {
         try self.init(configurationFile: path, at: .now())
     }
 
+    /// Reads a configuration and the files that it names, as of `now`.
     package init(configurationFile path: String, at now: Timestamp) throws(ConfigurationError) {
         configuration = try GateConfiguration(file: path)
         assembly = try GateBuilder(configuration, at: now)
@@ -41,7 +42,7 @@ public struct GateServer: Sendable {
         }
     }
 
-    /// What the configuration comes to, for a person.
+    /// The summary of the configuration, for people.
     public var summary: Summary {
         Summary(
             keys: assembly.trust.keys.count,
@@ -53,38 +54,42 @@ public struct GateServer: Sendable {
         )
     }
 
-    /// What a configuration comes to.
+    /// A summary of a configuration.
     public struct Summary: Hashable, Sendable {
         /// The number of trusted keys.
         public let keys: Int
-        /// The number of entries of the catalogue.
+        /// The number of entries in the catalogue.
         public let entries: Int
-        /// Where the API listens.
+        /// The address of the API listener.
         public let api: String
-        /// Where the admin listener listens.
+        /// The address of the admin listener.
         public let admin: String
-        /// Where the edge listener listens; nil where there is none.
+        /// The address of the edge listener; `nil` if there is none.
         public let edge: String?
-        /// What keeps nothing from working, and should be known.
+        /// Warnings for the operator that do not prevent operation.
         public let warnings: [String]
     }
 
-    /// Serves until the process is told to end.
+    /// Serves until SIGTERM or SIGINT.
     ///
-    /// - Throws: ``ConfigurationError`` where the store cannot be opened; other errors where an address cannot be
-    ///   listened on.
+    /// - Throws: ``ConfigurationError`` if the store cannot be opened or a TLS certificate cannot be used; other errors if
+    ///   an address cannot be bound.
     public func run() async throws {
         try await run(ServiceEnvironment(log: .standardError, signals: [.sigterm, .sigint], clock: { .now() }))
     }
 
-    /// What the service has around it; tests have other things there.
+    /// The environment of the service, which tests replace.
     package struct ServiceEnvironment: Sendable {
+        /// The file that log lines are written to.
         package var log: FileDescriptor
+        /// The signals that start a graceful shutdown.
         package var signals: [UnixSignal]
+        /// The source of the current time.
         package var clock: @Sendable () -> Timestamp
-        /// Is told the name of a listener and its address, once it listens.
+        /// Called with the name and the address of each listener, once it listens.
         package var onListening: @Sendable (String, String) -> Void
 
+        /// Creates an environment.
         package init(
             log: FileDescriptor,
             signals: [UnixSignal] = [],
@@ -98,6 +103,7 @@ public struct GateServer: Sendable {
         }
     }
 
+    /// Serves in `environment` until a graceful shutdown.
     package func run(_ environment: ServiceEnvironment) async throws {
         let sink = LogSink(environment.log)
         defer { sink.flush() }
@@ -155,14 +161,14 @@ public struct GateServer: Sendable {
 }
 
 extension Result where Failure == any Error {
-    /// What `body` comes to.
+    /// Stores the value that `body` returns or the error that it throws.
     fileprivate init(_ body: () async throws -> Success) async {
         do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }
 
 extension Logger {
-    /// For libraries, whose news is not that of who runs the gate.
+    /// A logger for libraries, at level warning or above.
     var quieter: Logger {
         var logger = self
         if logger.logLevel < .warning { logger.logLevel = .warning }
@@ -170,7 +176,7 @@ extension Logger {
     }
 }
 
-/// The connection of a store that has one.
+/// The connection of a store that has one (Redis).
 private struct StoreConnection: Service {
     let store: any ReplayStore
     let logger: Logger

@@ -3,6 +3,6 @@
 
 /// The version of this program.
 public enum GateVersion {
-    /// By Semantic Versioning.
+    /// The version, by Semantic Versioning.
     public static let current = "0.1.0"
 }

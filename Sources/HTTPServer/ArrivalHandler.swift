@@ -3,8 +3,8 @@
 
 package import NIOCore
 
-/// Tells the connection of bytes before they are parsed: a request begins with its first byte, and counts against the
-/// budget long before its head is whole.
+/// Reports bytes to the connection before they are parsed. A request begins with its first byte and counts against the
+/// budget before its head is complete.
 package final class ArrivalHandler: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
 

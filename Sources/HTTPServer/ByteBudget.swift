@@ -3,16 +3,16 @@
 
 internal import Synchronization
 
-/// A number of bytes that all connections share: for requests that are large and not whole yet, so that many clients that
-/// begin much and finish nothing cannot take all memory.
+/// A byte budget that all connections share, for large incomplete requests. It bounds the memory that many clients can
+/// occupy with requests that they begin and never finish.
 package final class ByteBudget: Sendable {
-    /// How many bytes there are in all.
+    /// The size of the budget, in bytes.
     package let limit: Int
     private let taken = Atomic<Int>(0)
 
     package init(_ limit: Int) { self.limit = limit }
 
-    /// Takes `count` bytes; false if there are not that many left.
+    /// Takes `count` bytes, and returns false if fewer are left.
     package func take(_ count: Int) -> Bool {
         let after = taken.add(count, ordering: .relaxed).newValue
         if after <= limit { return true }

@@ -4,7 +4,7 @@
 package import NIOCore
 
 extension ByteBuffer {
-    /// Has `body` write at most `limit` bytes behind what is here: the buffer is made ready once, and not for every part.
+    /// Appends at most `limit` bytes that `body` writes. The buffer is grown once, not for every part.
     package mutating func write(atMost limit: Int, _ body: (inout ByteWriter) -> Void) {
         unsafe writeWithUnsafeMutableBytes(minimumWritableBytes: limit) { bytes in
             var writer = unsafe ByteWriter(bytes)
@@ -14,11 +14,11 @@ extension ByteBuffer {
     }
 }
 
-/// Writes one thing after the other into memory that a ``ByteBuffer`` has given. Beyond its end it traps.
+/// Writes sequentially into memory of a ``ByteBuffer``. Traps at its end.
 @safe package struct ByteWriter {
     @usableFromInline
     let bytes: UnsafeMutableRawBufferPointer
-    /// How much is written.
+    /// The number of bytes written.
     @usableFromInline
     package var count = 0
 
@@ -47,7 +47,7 @@ extension ByteBuffer {
         count += 1
     }
 
-    /// Writes a number in decimal digits: at most 20 bytes.
+    /// Writes a number in decimal digits, at most 20 bytes.
     package mutating func write(decimal number: Int64) {
         if number < 0 { write(UInt8(ascii: "-")) }
         let magnitude = number.magnitude

@@ -3,30 +3,31 @@
 
 package import NIOCore
 
-/// When a client has taken too long, and its connection is closed. Used on the event loop of the connection.
+/// Closes the connection of a client that takes too long. Used on the event loop of the connection.
 package final class ClientDeadline {
     private let channel: any Channel
-    /// When the client is too slow; nil while it waits for us.
+    /// The time by which the client must act; `nil` while it waits for the server.
     private var deadline: NIODeadline?
-    /// What looks at the deadline. There is one at a time, and it is not moved with every request: that costs more.
+    /// The timer that checks the deadline. There is at most one, and it is not rescheduled for every request, which would
+    /// cost more.
     private var timer: (fires: NIODeadline, task: Scheduled<Void>)?
 
     package init(_ channel: any Channel) { self.channel = channel }
 
-    /// The client must do its next step within `limit`.
+    /// Requires the client's next step within `limit`.
     package func expect(within limit: TimeAmount) {
         let deadline = NIODeadline.now() + limit
         self.deadline = deadline
-        // A timer that fires earlier finds out by itself how much time is left.
+        // A timer that fires earlier checks the deadline and reschedules itself.
         if let timer, timer.fires <= deadline { return }
         timer?.task.cancel()
         wake(at: deadline)
     }
 
-    /// The client need not do anything now.
+    /// Removes the deadline: the client need not act now.
     package func clear() { deadline = nil }
 
-    /// The connection is over.
+    /// Cancels the deadline and its timer at the end of the connection.
     package func cancel() {
         timer?.task.cancel()
         timer = nil

@@ -5,16 +5,16 @@ package import Metrics
 package import NIOCore
 internal import Synchronization
 
-/// The places for connections that a listener has, and the rules by which they are given away.
+/// The connection limits of a listener.
 ///
-/// Untrusted peers get none, a single address at most its quota, and those of which nothing is known before they show a
-/// certificate at most half: so strangers never take the places of edges.
+/// An untrusted peer gets no connection. One address gets at most its quota. Peers that are unknown until they show a
+/// certificate get at most half of all connections, so they cannot use up the connections of edges.
 package final class ConnectionPlaces: Sendable {
     /// The listener's name in metrics and answers.
     package let listener: String
-    /// How many connections may be open.
+    /// The most open connections.
     package let limit: Int
-    /// How many of them one address may have.
+    /// The most open connections of one address.
     package let limitPerPeer: Int
 
     private let standing: @Sendable (SocketAddress?) -> PeerStanding
@@ -23,9 +23,11 @@ package final class ConnectionPlaces: Sendable {
     private let refused: [PeerRefusal: Counter]
     private let open = Atomic<Int>(0)
 
+    /// Creates the limits of a listener.
+    ///
     /// - Parameters:
-    ///   - standing: The standing of a peer, by its address.
-    ///   - report: Is told of every connection that is refused.
+    ///   - standing: Returns the standing of a peer, by its address.
+    ///   - report: Called for every connection that is refused.
     package init(
         _ listener: String,
         _ limits: HTTPLimits,
@@ -47,13 +49,13 @@ package final class ConnectionPlaces: Sendable {
         )
     }
 
-    /// How many connections are open.
+    /// The number of open connections.
     package var count: Int { open.load(ordering: .relaxed) }
 
-    /// Whether no place is left.
+    /// True if the limit is reached.
     package var isFull: Bool { count >= limit }
 
-    /// A handler for the listener's server channel.
+    /// Creates a handler for the listener's server channel.
     package func makeHandler() -> ConnectionPlacesHandler { ConnectionPlacesHandler(self) }
 
     fileprivate func standing(of peer: SocketAddress?) -> PeerStanding { standing(peer) }
@@ -71,13 +73,13 @@ package final class ConnectionPlaces: Sendable {
     fileprivate func release() { open.subtract(1, ordering: .relaxed) }
 }
 
-/// The standing of a peer before its first request.
+/// Returns the standing of a peer before its first request.
 package enum PeerStanding: Sendable {
-    /// It may ask.
+    /// The peer may ask.
     case trusted
-    /// It may ask if it shows a certificate.
+    /// The peer may ask if it shows a trusted certificate.
     case unknown
-    /// It may not.
+    /// The peer may not ask.
     case untrusted
 }
 
@@ -85,11 +87,11 @@ package enum PeerStanding: Sendable {
 package enum PeerRefusal: String, CaseIterable, Sendable {
     /// The peer is not trusted.
     case untrusted = "untrusted_peer"
-    /// The peer has as many connections as it may.
+    /// The peer has reached its quota of connections.
     case quota = "peer_quota"
 }
 
-/// Gives places to accepted connections. When all are taken, connections wait in the system's queue.
+/// Enforces the limits on accepted connections. When all places are taken, new connections wait in the system's queue.
 package final class ConnectionPlacesHandler: ChannelDuplexHandler {
     package typealias InboundIn = any Channel
     package typealias InboundOut = any Channel
@@ -97,9 +99,9 @@ package final class ConnectionPlacesHandler: ChannelDuplexHandler {
 
     private let places: ConnectionPlaces
     private var count = 0
-    /// How many of them are of peers of which nothing is known.
+    /// The number of connections from peers of unknown standing.
     private var unknown = 0
-    /// How many each address has. Peers without one, as those of unix sockets, have no quota.
+    /// The number of connections of each address. Peers without an address, such as those of unix sockets, have no quota.
     private var countOfPeers: [UInt128: Int] = [:]
     private var isReadHeld = false
 

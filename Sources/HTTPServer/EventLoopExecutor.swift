@@ -3,8 +3,8 @@
 
 package import NIOCore
 
-/// Runs the jobs of tasks on an event loop: what waits for a store comes back to the loop of its connection, and no other
-/// thread is woken for it.
+/// Runs the jobs of tasks on an event loop. A task that waits for a store resumes on the loop of its connection and wakes
+/// no other thread.
 package final class EventLoopExecutor: TaskExecutor {
     private let loop: any EventLoop
 

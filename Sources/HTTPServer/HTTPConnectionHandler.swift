@@ -7,11 +7,11 @@ internal import NIOExtras
 package import NIOHTTP1
 package import Platform
 
-/// One connection of a listener: its requests go to the service one after the other, and its answers back in order.
+/// A connection of a listener: passes its requests to the service one at a time, and writes the answers in order.
 ///
-/// Answers that are there at once are gathered and written together, after all that was read. While an answer is waited
-/// for, or the client does not take those that are there, what comes in waits too, and no more is read: a client cannot
-/// make us keep more than it could send at once.
+/// Answers that are available at once are gathered and written together, after all input is read. While an answer is
+/// pending, or the client does not read its answers, input is queued and reading stops. Therefore the server keeps no more
+/// input than a client can send at once.
 ///
 /// Source: RFC 9112 §9.
 package final class HTTPConnectionHandler: ChannelDuplexHandler {
@@ -30,58 +30,58 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     private var deadline: ClientDeadline?
     private var executor: EventLoopExecutor?
 
-    /// The request that comes in.
+    /// The request that is being received.
     private var head: HTTPRequestHead?
     private var body: ByteBuffer?
     private var bodySize = 0
     private var bodyLimit = 0
     private var admission: HTTPAdmission?
-    /// Whether bytes of a request have come, and its end has not. A connection begins with its first request.
+    /// True from the first byte of a request to its end. A connection begins with its first request.
     private var isArriving = true
-    /// Whether a head has come, and its end has not.
+    /// True from the head of a request to its end.
     private var isReceiving = false
-    /// How many bytes have come of the request that is not answered yet, and how many of them the budget has given.
+    /// The bytes of the request that is not answered yet, and the part of them that was taken from the budget.
     private var unfinished = 0
     private var borrowed = 0
-    /// Whether the request that comes in needs no answer any more.
+    /// True if the request that is being received needs no further answer.
     private var isAnswered = false
-    /// Whether an answer is waited for.
+    /// True while an answer is pending.
     private var isPending = false
-    /// Whether there is no request after this one, by the client's word.
+    /// True if the client sends no request after this one.
     private var isClientsLast = false
-    /// Whether the last answer is given: nothing that comes in is looked at.
+    /// True after the last answer: further input is ignored.
     private var isOver = false
-    /// Whether the client has closed its end.
+    /// True if the client has closed its end.
     private var isInputClosed = false
-    /// Whether the listener is about to end.
+    /// True if the listener is shutting down.
     private var isDraining = false
-    /// Whether the last answer is being written.
+    /// True while the last answer is written.
     private var isFinishing = false
 
-    /// What came in while an answer is waited for, or while the client takes none.
+    /// The input that arrived while an answer is pending, or while the client does not read.
     private var waiting = CircularBuffer<HTTPServerRequestPart>()
     private var isReadHeld = false
-    /// Whether parts are being looked at: writing an answer may make the channel writable in the midst of it.
+    /// True while parts are processed: writing an answer may make the channel writable in between.
     private var isWorking = false
 
     private var output = HTTPOutput()
 
-    /// How long a client may take to close its end after its last answer, and how long it may send another request on an
-    /// idle connection when the listener ends.
+    /// The time that a client has to close its end after its last answer, or to send another request on an idle connection
+    /// after the listener starts to shut down.
     private static let farewell = TimeAmount.milliseconds(500)
 
-    /// How much of a body is read past that nobody wants.
+    /// The most bytes of an unwanted body that are read and discarded.
     private static let discardLimit = 1 << 20
 
-    /// How many bytes of answers are gathered before they are written.
+    /// The most bytes of answers that are gathered before they are written.
     private static let outputLimit = 16 * 1024
 
-    /// How many parts of requests wait at most: for a client that does not take its answers, and for an answer. Clients
-    /// that send more requests ahead are cut off.
+    /// The most queued parts of requests, while the client does not read its answers, and while an answer is pending. A
+    /// client that pipelines more is cut off.
     private static let waitingLimit = 64
     private static let pendingLimit = 256
 
-    /// How many bytes every request may have that is not whole, before it needs some of the budget.
+    /// The bytes of an incomplete request that need no budget.
     private static let allowance = 4096
 
     package init(
@@ -126,7 +126,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         context.fireChannelInactive()
     }
 
-    /// Takes notice of bytes that are about to be parsed; false if there is no room for them.
+    /// Counts bytes that are about to be parsed, and returns false if the budget has no room for them.
     package func takesBytes(_ count: Int) -> Bool {
         if isOver { return true }
         if !isArriving { beginArriving() }
@@ -145,7 +145,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         if !isPending { deadline?.expect(within: limits.request) }
     }
 
-    /// Gives back what the budget has given.
+    /// Returns the bytes that were taken from the budget.
     private func settle() {
         unfinished = 0
         guard borrowed > 0 else { return }
@@ -166,7 +166,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Ends the connection with what is answered or waited for: the client has sent too much ahead.
+    /// Ends the connection after the answers so far and the pending one: the client pipelined too much.
     private func cutOff(_ context: ChannelHandlerContext) {
         isOver = true
         waiting.removeAll()
@@ -193,7 +193,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
             flush(context)
             resumeReading(context)
         } else {
-            // A client that asks and does not read its answers.
+            // The client sends requests and does not read the answers.
             deadline?.expect(within: limits.request)
         }
         context.fireChannelWritabilityChanged()
@@ -202,7 +202,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ChannelShouldQuiesceEvent {
             isDraining = true
-            // A request may be on its way: it is answered, and is the last.
+            // A request may be on its way; it is answered as the last one.
             if !isReceiving, !isPending { deadline?.expect(within: Self.farewell) }
         } else if let event = event as? ChannelEvent, event == .inputClosed {
             endInput(context)
@@ -210,7 +210,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// The client sends nothing more; what it has asked is answered.
+    /// Ends the input: the client sends nothing more, and its requests so far are answered.
     private func endInput(_ context: ChannelHandlerContext) {
         isInputClosed = true
         if isPending || !waiting.isEmpty { return }
@@ -219,11 +219,11 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     }
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Of malformed bytes; behind the first ones, all that the client sends is malformed.
+        // The bytes are malformed, and all bytes after them count as malformed.
         guard error is HTTPParserError || error is ByteToMessageDecoderError else { return context.close(promise: nil) }
         let isOverAlready = isOver
         isOver = true
-        // What is waited for or was answered is written, and nothing more.
+        // A pending or gathered answer is written, and nothing more.
         if isPending { return }
         if isOverAlready || (isReceiving && isAnswered) { return flush(context) }
         prepareOutput(isHead: false)
@@ -255,13 +255,13 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Goes on with the parts that waited, until one has to wait again.
+    /// Processes queued parts until one has to wait again.
     private func receiveWaiting(_ context: ChannelHandlerContext) {
         if isWorking { return }
         isWorking = true
         defer { isWorking = false }
         while !isPending, context.channel.isWritable, let part = waiting.popFirst() { receive(part, context) }
-        // The client has closed its end behind its last request.
+        // The client closed its end after its last request.
         if isInputClosed, !isPending, waiting.isEmpty { isOver = true }
     }
 
@@ -300,7 +300,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     }
 
     private func answerTooLarge(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        // What follows is not read: the connection ends with this answer.
+        // The rest of the body is not read: the connection ends with this answer.
         isClientsLast = true
         body = nil
         answer(head, isTooLarge: true, context)
@@ -322,7 +322,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
             return wait(for: find, isHead: head.method == .HEAD, context)
         }
         if closesAfterAnswer || output.closing.closesConnection { isOver = true }
-        // Before the next request is looked at: a client that takes no answers gets no more of them.
+        // Flushed before the next request is processed: a client that does not read its answers gets no more.
         if output.count >= Self.outputLimit { flush(context) }
     }
 
@@ -361,7 +361,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
 
     // MARK: Answers
 
-    /// Whether the next answer is the connection's last.
+    /// True if the next answer is the connection's last.
     private var closesAfterAnswer: Bool { isClientsLast || isDraining || isOver }
 
     private func prepareOutput(isHead: Bool) {
@@ -370,7 +370,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         output.closing.closesConnection = closesAfterAnswer
     }
 
-    /// Writes what is gathered, if the connection is still there.
+    /// Writes the gathered answers, if the connection still exists.
     package func flush() { if let context { flush(context) } }
 
     private func flush(_ context: ChannelHandlerContext) {
@@ -381,7 +381,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         if isFinishing { return }
         isFinishing = true
         waiting.removeAll()
-        // The client must take what is there, and no longer than it may take for a request.
+        // The client must read the rest within the time limit of a request.
         deadline?.expect(within: limits.request)
         let bytes = output.isEmpty ? ByteBuffer() : output.take()
         let written = context.eventLoop.makePromise(of: Void.self)
@@ -389,15 +389,15 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         written.futureResult.assumeIsolated().whenComplete { _ in self.finish() }
     }
 
-    /// Ends the connection once all is written. Where the client still sends, only our end: its system would throw the
-    /// answer away with the rest.
+    /// Closes the connection after everything is written. If the client still sends, only the output is closed: otherwise
+    /// the client's system would discard the answer along with the rest.
     private func finish() {
         guard let context else { return }
         deadline?.expect(within: Self.farewell)
         context.close(mode: isReceiving ? .output : .all, promise: nil)
     }
 
-    /// What the client has to do next, and by when.
+    /// Sets the deadline of the client's next step.
     private func expectNextStep() {
         if isPending || isOver { return }
         if isArriving {

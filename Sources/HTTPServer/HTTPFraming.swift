@@ -5,11 +5,11 @@ internal import Encodings
 package import NIOCore
 package import NIOHTTP1
 
-/// How long a client may take.
+/// The time limits of a client.
 package struct HTTPTimeLimits: Sendable {
-    /// From the connection, or the first byte of a request, to the last byte of the request.
+    /// The time from the connection, or the first byte of a request, to the last byte of the request.
     package let request: TimeAmount
-    /// From an answer to the next request.
+    /// The time from an answer to the next request.
     package let idle: TimeAmount
 
     package init(_ limits: HTTPLimits) {
@@ -18,15 +18,15 @@ package struct HTTPTimeLimits: Sendable {
     }
 }
 
-/// What the head of a request says of its connection and its body.
+/// The facts in a request's head about its connection and its body.
 package struct HTTPFramingFacts {
-    /// Whether the connection ends after this request.
+    /// True if the connection ends after this request.
     private(set) var isLast: Bool
     private(set) var contentLength: Int?
     private(set) var expectsContinue = false
 
     package init(_ head: HTTPRequestHead) {
-        // NIO reads no more requests after one that asks for another protocol, which is never granted.
+        // NIO parses nothing after a CONNECT or a request with `Upgrade`, neither of which is granted.
         isLast = head.version != .http1_1 || head.method == .CONNECT
         for (name, value) in head.headers {
             switch name.utf8.count {

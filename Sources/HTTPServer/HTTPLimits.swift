@@ -3,17 +3,17 @@
 
 /// The limits of a listener for its connections and requests.
 package struct HTTPLimits: Hashable, Sendable {
-    /// How many connections may be open.
+    /// The most open connections.
     package var connections: Int
-    /// How many connections one address may have.
+    /// The most open connections of one address.
     package var connectionsPerPeer: Int
-    /// How many bytes of headers a request may have.
+    /// The most bytes of header fields in a request.
     package var headerBytes: Int
-    /// How many bytes of body a request may have.
+    /// The most bytes of a request's body.
     package var bodyBytes: Int
-    /// How long a client may take from the first byte of a request to the last.
+    /// The longest time from the first byte of a request to the last.
     package var requestTimeout: Duration
-    /// How long a connection may be idle between requests.
+    /// The longest time that a connection may be idle between requests.
     package var idleTimeout: Duration
 
     package init(

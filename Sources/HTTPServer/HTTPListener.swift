@@ -9,7 +9,7 @@ internal import NIOPosix
 package import Platform
 internal import ServiceLifecycle
 
-/// What a listener needs to know before it listens.
+/// The settings of a listener.
 package struct ListenerSettings: Sendable {
     package let address: ListenerAddress
     /// The mode of a unix socket, such as 0o660; `nil` leaves that to the umask.
@@ -61,7 +61,7 @@ package struct HTTPListener: Service {
         self.onListening = onListening
     }
 
-    /// Listens until it is told to end: then it takes no more connections, and ends those that there are as they become
+    /// Listens until graceful shutdown. Then it accepts no more connections, and closes the existing ones as they become
     /// idle.
     package func run() async throws {
         let quiescing = ServerQuiescingHelper(group: group)
@@ -99,9 +99,9 @@ package struct HTTPListener: Service {
                     try pipeline.addHandler(places.makeHandler())
                 }
             }
-            // A client may close its end behind its last request, and wait for the answer.
+            // A client may close its end after its last request and wait for the answer.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
-            // Small: a client that sends ahead, or takes no answers, holds this much at most.
+            // The sizes are small: they bound the memory of a client that pipelines or does not read.
             .childChannelOption(.recvAllocator, value: Self.receiveBuffers)
             .childChannelOption(.writeBufferWaterMark, value: Self.pendingOutput)
             .childChannelInitializer { [decoding] channel in
@@ -124,7 +124,7 @@ package struct HTTPListener: Service {
         let tuned =
             isTCP
             ? bootstrap.serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                // Connections inherit it. The system would keep megabytes for a client that reads nothing.
+                // Connections inherit this. By default the system would buffer megabytes for a client that reads nothing.
                 .serverChannelOption(.socketOption(.so_sndbuf), value: 64 * 1024)
                 .childChannelOption(.socketOption(.tcp_nodelay), value: 1) : bootstrap
         switch listener.address {
@@ -138,7 +138,7 @@ package struct HTTPListener: Service {
         }
     }
 
-    /// A process that was killed leaves its socket behind. One that somebody listens on stays.
+    /// Removes the socket that a killed process left behind. A socket with a listener stays.
     private func removeStaleSocket(_ path: String) async throws {
         let probe = ClientBootstrap(group: group).connectTimeout(.seconds(1))
         if let channel = try? await probe.connect(unixDomainSocketPath: path).get() {

@@ -12,24 +12,25 @@ package import NIOHTTP1
 
 /// A service that answers the requests of a listener.
 package protocol HTTPService: Sendable {
-    /// Decides at the head of a request whether its body is read.
+    /// Decides, at the head of a request, if its body is read.
     func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception
 
-    /// Answers a request, on the event loop of its connection: at once, into `output`, or by what finds the answer.
+    /// Answers a request, on the event loop of its connection: either writes into `output` and returns `nil`, or returns a
+    /// function that produces the answer.
     func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer?
 }
 
-/// The reading of a request's body.
+/// The treatment of a request's body.
 package enum HTTPReception {
-    /// The request is answered at its head. A body is read past, and not kept.
+    /// The request is answered at its head. A body is read and discarded.
     case answer
-    /// The body is read, up to so many bytes, for a caller that may send it.
+    /// The body is read, up to `limit` bytes, for an admitted caller.
     case body(limit: Int, HTTPAdmission?)
 }
 
-/// The caller of a request, once it is known.
+/// The authenticated caller of a request.
 package struct HTTPAdmission {
-    /// The number of the snapshot by which it was let in.
+    /// The number of the snapshot that admitted the request.
     package let snapshot: UInt64
     package let caller: String?
 
@@ -39,30 +40,30 @@ package struct HTTPAdmission {
     }
 }
 
-/// What finds an answer that has to be waited for.
+/// A function that produces an answer asynchronously.
 package typealias PendingAnswer = @Sendable () async -> any HTTPAnswer
 
-/// An answer that is there, or one that something has to be waited for.
+/// An answer that is available, or one that must be awaited.
 package enum HTTPReply<Answer: HTTPAnswer> {
     case now(Answer)
     case later(@Sendable () async -> Answer)
 }
 
-/// Where the answers of a connection are gathered until they are written.
+/// The buffer that gathers the answers of a connection until they are written.
 package struct HTTPOutput {
     private var buffer = ByteBuffer()
     private(set) var isEmpty = true
-    /// How many bytes are gathered.
+    /// The number of bytes gathered.
     package var count: Int { isEmpty ? 0 : buffer.readableBytes }
-    /// Whether the next answer is to a HEAD.
+    /// True if the next answer is to a HEAD request.
     package var isHead = false
-    /// What ends the head of the next answer.
+    /// The fields that end the head of the next answer.
     package var closing = HTTPCommonFields(date: HTTPDate(), closesConnection: false)
 
-    /// The most bytes of room that a connection keeps for its next answers.
+    /// The largest buffer, in bytes, that a connection keeps for its next answers.
     private static let keptCapacity = 2048
 
-    /// Takes what is gathered. Room for a usual answer is kept for the next one.
+    /// Takes the gathered bytes. A buffer of ordinary size is kept for the next answer.
     package mutating func take() -> ByteBuffer {
         isEmpty = true
         guard buffer.capacity > Self.keptCapacity else { return buffer }
@@ -83,7 +84,7 @@ package struct HTTPOutput {
         }
     }
 
-    /// Writes an answer that is there, or hands on what finds it.
+    /// Writes an available answer, or returns the function that produces it.
     package mutating func write<Answer>(_ reply: HTTPReply<Answer>) -> PendingAnswer? {
         switch reply {
         case .now(let answer):
@@ -94,27 +95,27 @@ package struct HTTPOutput {
     }
 }
 
-/// What can be written as an HTTP/1.1 response, with its length and without `Transfer-Encoding`.
+/// An HTTP/1.1 response that can be written, with its length and without `Transfer-Encoding`.
 package protocol HTTPAnswer: Sendable {
-    /// The most bytes that it has, without the closing fields.
+    /// The most bytes of the response, without the closing fields.
     var limit: Int { get }
 
     /// Writes status line, fields and body.
     ///
     /// - Parameters:
-    ///   - isHead: Whether the request had the method HEAD: then without the body.
+    ///   - isHead: True if the request had the method HEAD; then the body is omitted.
     ///   - closing: The fields that the connection adds, and the empty line after them.
     func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPCommonFields)
 }
 
-/// A request: its head, and its body where the service takes one.
+/// A request: its head, and its body if the service takes one.
 package struct HTTPRequest {
     package let head: HTTPRequestHead
-    /// The body; nil where there is none.
+    /// The body; `nil` if there is none.
     package var body: ByteBuffer?
-    /// Whether the body was larger than the service takes, and is not here.
+    /// True if the body was larger than the service takes, and was discarded.
     package var isTooLarge = false
-    /// The caller, if it was found out at the head.
+    /// The caller, if it was authenticated at the head.
     package var admission: HTTPAdmission?
     package let connection: HTTPConnection
 
@@ -132,26 +133,26 @@ package struct HTTPRequest {
         self.connection = connection
     }
 
-    /// The target up to its query.
+    /// The path: the target without its query.
     package var path: Substring {
         let mark = head.uri.utf8.firstIndex(of: UInt8(ascii: "?"))
         return head.uri[..<(mark ?? head.uri.endIndex)]
     }
 
-    /// The value of a field; of several, the first.
+    /// Returns the value of the first field with this name.
     package func first(_ name: String) -> String? { head.headers.first(name: name) }
 }
 
-/// What is known of a connection beside its requests. Used on its event loop only.
+/// The facts of a connection that its requests share. Used on its event loop only.
 package final class HTTPConnection {
     package let channel: any Channel
 
-    /// What was found out about the peer, and by the word of which snapshot; see `TrustedPeers`.
+    /// The trust in the peer and the snapshot that it was judged by; see `TrustedPeers`.
     package var trust: (snapshot: UInt64, isTrusted: Bool)?
 
     package init(_ channel: any Channel) { self.channel = channel }
 
-    /// The SHA-256 of the peer's certificate in its DER form; nil where it has shown none.
+    /// The SHA-256 of the peer's certificate in DER form; `nil` if it has shown none.
     package var certificateDigest: [UInt8]? {
         #if TLS
             let certificate = try? channel.pipeline.syncOperations.nioSSL_peerCertificate()
@@ -165,12 +166,12 @@ package final class HTTPConnection {
 @available(*, unavailable)
 extension HTTPConnection: Sendable {}
 
-/// The fields that end every head: the date, whether the connection ends too, and the empty line.
+/// The fields that end every head: the date, `Connection: close` if the connection ends, and the empty line.
 package struct HTTPCommonFields {
     package var date: HTTPDate
     package var closesConnection: Bool
 
-    /// The most bytes that these fields have.
+    /// The most bytes of these fields.
     package static var limit: Int { 96 }
 
     package func write(into writer: inout ByteWriter) {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// Where a listener listens.
+/// The address of a listener.
 package enum ListenerAddress: Hashable, Sendable {
-    /// An address or name, and a port; 0 is any free one.
+    /// A host and a port; port 0 takes any free one.
     case tcp(host: String, port: Int)
-    /// The path of a socket.
+    /// The path of a unix socket.
     case unix(path: String)
-    /// The number of a socket that this process was started with.
+    /// The file descriptor of a socket that this process was started with.
     case descriptor(Int32)
 
-    /// Whether only this machine can reach it.
+    /// True if only this machine can reach the listener.
     package var isLocal: Bool {
         switch self {
         case .unix: true
-        // What it is bound to is for who made it to know.
+        // The address of a passed socket is not known here.
         case .descriptor: false
         case .tcp(let host, _): host == "localhost" || host == "::1" || host.hasPrefix("127.")
         }

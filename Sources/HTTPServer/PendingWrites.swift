@@ -3,8 +3,8 @@
 
 package import NIOCore
 
-/// The connections of an event loop that have something to write. All of them write when everything is read that came in
-/// with the same turn of the loop: clients that wait on this machine are then woken once, and not for every answer.
+/// The connections of an event loop that have output. They write after all input of the same turn of the loop is read, so
+/// that clients on this machine are woken once, not for every answer.
 package final class PendingWrites {
     private let waiting: Waiting
     private let loop: any EventLoop
@@ -15,14 +15,14 @@ package final class PendingWrites {
         var flushing: [HTTPConnectionHandler] = []
 
         func flush() {
-            // What comes in meanwhile waits for the next turn; both lists keep the room that they have.
+            // Connections added meanwhile wait for the next turn. Both arrays keep their capacity.
             swap(&handlers, &flushing)
             for handler in flushing { handler.flush() }
             flushing.removeAll(keepingCapacity: true)
         }
     }
 
-    /// Made on the event loop.
+    /// Creates a queue. Called on the event loop.
     package init(_ loop: any EventLoop) {
         self.loop = loop
         waiting = Waiting()
@@ -36,7 +36,7 @@ package final class PendingWrites {
     }
 }
 
-/// The queues of the loops of a group.
+/// The flush queues of the event loops of a group.
 package struct FlushQueues: Sendable {
     private let queues: [ObjectIdentifier: NIOLoopBoundBox<PendingWrites?>]
 
@@ -48,7 +48,7 @@ package struct FlushQueues: Sendable {
         )
     }
 
-    /// The queue of a loop. Asked for on that loop.
+    /// Returns the queue of a loop. Called on that loop.
     package func queue(of loop: any EventLoop) -> PendingWrites {
         guard let box = queues[ObjectIdentifier(loop)] else { return PendingWrites(loop) }
         if let queue = box.value { return queue }

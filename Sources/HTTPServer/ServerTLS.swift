@@ -48,7 +48,7 @@ package struct ServerTLS: Sendable {
                         reason: "\(clientAuthorities): no certificate can be read: \(error)"
                     )
                 }
-                // A client without a certificate may still have a key; one with a certificate must have a good one.
+                // A client without a certificate may have a key; a certificate that is shown must be valid.
                 configuration.certificateVerification = .optionalVerification
             }
             do { context = try NIOSSLContext(configuration: configuration) } catch {

@@ -13,7 +13,7 @@ extension SocketAddress {
         case .unixDomainSocket: return nil
         }
         return unsafe withSockAddr { address, _ in
-            // sockaddr_in has the address behind family and port; sockaddr_in6 has a word of flow before it.
+            // sockaddr_in has the address after family and port; sockaddr_in6 has the flow label before it.
             let start = unsafe UnsafeRawPointer(address) + (isV6 ? 8 : 4)
             let bytes = unsafe UnsafeRawBufferPointer(start: start, count: isV6 ? 16 : 4)
             let number = unsafe bytes.reduce(UInt128(0)) { $0 << 8 | UInt128($1) }

@@ -5,19 +5,19 @@ internal import Encodings
 internal import Platform
 internal import XML
 
-/// The reader of Media RSS fragments.
+/// A reader of Media RSS fragments.
 struct FragmentReader {
     private let events: XMLEventList
     private var position = 0
     private var facts = ResourceFacts(channel: "")
 
-    /// At most 8 KiB are read at all; these keep what is in them small.
+    /// The parser limits. They bound the content of a fragment, which has at most 8 KiB.
     static let limits = XMLLimits(depth: 8, elements: 64, root: "rss", utf8Only: true)
 
     private static let slots = SlotPool()
     private static let parsers = (0..<slots.count).map { _ in FragmentParser() }
 
-    /// Reads the fragment `text`, which is within the size limit, or finds that it is XML with another root.
+    /// Reads the fragment `text`, whose size was checked. Returns an opaque resource if it is XML with another root.
     static func read(_ text: String) throws(ResourceError) -> MediaResource.Storage {
         guard text.isLegalXML else {
             throw ResourceError(.invalidCharacter, "the fragment has a character that XML does not allow")
@@ -107,7 +107,7 @@ struct FragmentReader {
         facts.ratings = ratings.canonicalOrder()
     }
 
-    /// Reads a rating; nil where it is empty, or is kept as an extra because it says more than scheme and value.
+    /// Reads a rating. Returns `nil` if it is empty, or if other attributes than the scheme make it an extra.
     private mutating func rating(_ element: XMLEvent) throws(ResourceError) -> Rating? {
         let start = position
         var scheme = ""
@@ -126,7 +126,7 @@ struct FragmentReader {
 
     // MARK: Events
 
-    /// The next child element, or nil after the end of the parent, with the position behind it.
+    /// Returns the next child element, or `nil` at the end of the parent. The position is after the start or end tag.
     private mutating func nextChild() throws(ResourceError) -> XMLEvent? {
         while true {
             let event = events[position]
@@ -144,14 +144,14 @@ struct FragmentReader {
         }
     }
 
-    /// The trimmed text of an element without children, or nil where it is empty.
+    /// Returns the trimmed text of an element without children, or `nil` if it is empty.
     private mutating func leaf() throws(ResourceError) -> String? {
         var text: Range<Int>?
         while true {
             let event = events[position]
             position += 1
             switch event.kind {
-            // Pieces of one text follow each other in the list's bytes too.
+            // The pieces of one text are adjacent in the list's bytes too.
             case .text: text = (text?.lowerBound ?? event.value.lowerBound)..<event.value.upperBound
             case .attribute: continue
             case .interruption: throw interruptedText(event)
@@ -164,7 +164,7 @@ struct FragmentReader {
         }
     }
 
-    /// A leaf with its attributes, which do not count where it is empty.
+    /// Reads a leaf with its attributes, which are ignored if it is empty.
     private mutating func optionalLeaf() throws(ResourceError) -> (String?, [UInt8]) {
         let attributes = attributes()
         guard let text = try leaf() else { return (nil, []) }
@@ -175,7 +175,7 @@ struct FragmentReader {
         element.namespace.isEmpty && events.equals(element.name, name)
     }
 
-    /// Whether `element` is in the Media RSS namespace, in one of its three spellings.
+    /// True if `element` is in the Media RSS namespace, in any of its spellings.
     private mutating func isMedia(_ element: XMLEvent) -> Bool {
         guard let spelling = MediaNamespace(element.namespace, in: events) else { return false }
         if spelling == .video { facts.usesVideoNamespace = true }
@@ -192,7 +192,7 @@ struct FragmentReader {
 
     // MARK: Everything else
 
-    /// Takes the element whose start tag was read last, and all in it, into the extras in canonical XML.
+    /// Appends the element whose start tag was read last, with its content, to the extras in canonical XML.
     private mutating func extra(
         _ element: XMLEvent,
         into field: WritableKeyPath<ResourceFacts.Extras, [UInt8]>
@@ -251,7 +251,7 @@ struct FragmentReader {
         xml += ">".utf8
     }
 
-    /// The attributes at the position in canonical XML, sorted by namespace and name.
+    /// Returns the attributes at the position in canonical XML, sorted by namespace and name.
     private mutating func attributes(without ignored: StaticString? = nil) -> [UInt8] {
         var found: [XMLEvent] = []
         while position < events.indices.upperBound, events[position].kind == .attribute {
@@ -287,7 +287,7 @@ struct FragmentReader {
 }
 
 extension [Rating] {
-    /// These ratings in the order of their bytes, each once.
+    /// Returns the ratings in the order of their bytes, without duplicates.
     func canonicalOrder() -> [Rating] {
         guard count > 1 else { return self }
         var unique: [Rating] = []
@@ -296,7 +296,7 @@ extension [Rating] {
     }
 }
 
-/// A spelling of the namespace of Media RSS.
+/// A spelling of the Media RSS namespace.
 enum MediaNamespace {
     case search
     case video
@@ -316,8 +316,8 @@ enum MediaNamespace {
     }
 }
 
-/// A parser of fragments that lives in a pool, and is replaced when it has seen too many names.
-private final class FragmentParser: @unchecked Sendable {  // Used by who holds its slot.
+/// A pooled parser of fragments. It is replaced when its dictionary of names is too large.
+private final class FragmentParser: @unchecked Sendable {  // Used only by the holder of its slot.
     private var parser: XMLEventParser?
 
     func parse(_ text: String, limits: XMLLimits) -> Result<XMLEventList, XMLFailure> {

@@ -4,17 +4,18 @@
 internal import XML
 
 extension MediaResource {
-    /// Builds the fragment for a channel, or for an asset of a channel.
+    /// Creates the fragment for a channel, or for an asset of a channel.
     ///
-    /// The text is the canonical form, so the same facts always give the same bytes: what is asked of an authorization
-    /// call equals what the catalogue expects later. White space at either end of a fact does not count.
+    /// The text is the canonical form, so the same facts always give the same bytes. The resource of an authorization
+    /// request therefore equals the one that the catalogue expects later. White space at either end of a fact is
+    /// ignored.
     ///
     /// - Parameters:
     ///   - channel: The channel or network; not empty.
-    ///   - itemTitle: The title of the asset; nil or empty where there is none.
-    ///   - guid: The identifier of the asset; nil or empty where there is none.
-    ///   - ratings: The ratings of the asset in any order; those with an empty value do not count.
-    /// - Throws: ``ResourceError`` with code ``ResourceError/Code/empty`` without a channel,
+    ///   - itemTitle: The title of the asset; `nil` or empty if there is none.
+    ///   - guid: The identifier of the asset; `nil` or empty if there is none.
+    ///   - ratings: The ratings of the asset in any order; those with an empty value are ignored.
+    /// - Throws: ``ResourceError`` with code ``ResourceError/Code/empty`` if the channel is empty,
     ///   ``ResourceError/Code/invalidCharacter``, ``ResourceError/Code/tooLarge`` or
     ///   ``ResourceError/Code/tooManyElements``.
     public init(
@@ -44,7 +45,7 @@ extension MediaResource {
 }
 
 extension String {
-    /// This text without XML white space at either end.
+    /// The text without XML white space at either end.
     package var trimmed: String { String(Substring(utf8.trimmingXMLSpace())) }
 
     fileprivate var nonEmpty: String? { isEmpty ? nil : self }

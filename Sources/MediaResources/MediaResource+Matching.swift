@@ -4,54 +4,54 @@
 internal import Encodings
 
 extension MediaResource {
-    /// What may differ between the resource of a token and the one that is wanted.
+    /// The allowed differences between the resource of a token and the wanted one.
     ///
-    /// Every option but ``videoNamespaceAlias`` is off by default, and then matching is equality: reflexive,
-    /// symmetric and transitive.
+    /// Every option but ``videoNamespaceAlias`` is off by default. Matching is then equality: reflexive, symmetric and
+    /// transitive.
     public struct MatchOptions: Hashable, Sendable {
-        /// Compare the texts byte for byte and nothing else, as integrators of the vendor's library did.
+        /// Compares the texts byte for byte only, as integrators of the vendor's library did.
         public var exactOnly = false
-        /// Let a token for a channel play every asset of that channel, where both say nothing unknown of the channel.
+        /// Lets a token for a channel play every asset of that channel, if neither has unknown content outside the item.
         ///
-        /// Off by default: whoever asks for the channel should ask for the channel's resource.
+        /// Off by default: programmers that authorize whole channels should use the resource of the channel.
         public var channelCoversAssets = false
-        /// Let ratings differ.
+        /// Ignores ratings.
         ///
-        /// Off by default: the provider's parental control decided about the rating that it was shown.
+        /// Off by default: the provider's parental controls decided on the rating in the request.
         public var ignoreRating = false
-        /// Take the rating schemes `urn:v-chip` and `urn:vchip` for one.
+        /// Treats the rating schemes `urn:v-chip` and `urn:vchip` as equal.
         public var schemeAliases = false
-        /// Take ASCII letters of either case for the same, in channel, title and guid.
+        /// Ignores the case of ASCII letters in channel, title and guid.
         public var ignoreCase = false
-        /// Take any run of white space for one space, in channel, title and guid.
+        /// Treats any run of white space as one space in channel, title and guid.
         public var collapseWhitespace = false
-        /// Take `http://video.search.yahoo.com/mrss/` for the namespace of Media RSS too. On by default: both are in use.
+        /// Accepts `http://video.search.yahoo.com/mrss/` as a Media RSS namespace too. On by default: both are in use.
         public var videoNamespaceAlias = true
 
-        /// Makes options with the default of each.
+        /// Creates options with their defaults.
         public init() {}
 
-        /// Whether equality decides.
+        /// True if all options have their defaults. Equality then decides.
         var isDefault: Bool { self == Self() }
     }
 
-    /// Whether a token for this resource is good for `wanted`.
+    /// Returns true if a token for this resource permits playback of `wanted`.
     ///
     /// Without options this is equality. It cannot fail, allocates nothing and takes no lock.
     ///
     /// - Parameters:
-    ///   - wanted: The resource that is to be played.
-    ///   - options: What may differ.
+    ///   - wanted: The resource to play.
+    ///   - options: The allowed differences.
     public func covers(_ wanted: MediaResource, options: MatchOptions = MatchOptions()) -> Bool {
         if options.isDefault { return self == wanted || text.hasSameBytes(as: wanted.text) }
         return mismatch(with: wanted, options: options) == nil
     }
 
-    /// Why a token for this resource is not good for `wanted`, or nil where it is.
+    /// Returns the reason why a token for this resource does not cover `wanted`, or `nil` if it does.
     ///
     /// - Parameters:
-    ///   - wanted: The resource that is to be played.
-    ///   - options: What may differ.
+    ///   - wanted: The resource to play.
+    ///   - options: The allowed differences.
     public func mismatch(with wanted: MediaResource, options: MatchOptions = MatchOptions()) -> ResourceMismatch? {
         if text.hasSameBytes(as: wanted.text) { return nil }
         if options.exactOnly { return .notExact }
@@ -60,14 +60,15 @@ extension MediaResource {
         return facts.mismatch(with: wanted.facts, options: options)
     }
 
-    /// Why a token that says `granted`, an untrusted text, is not good for this resource, or nil where it is.
+    /// Returns the reason why a token with the untrusted resource text `granted` does not cover this resource, or `nil`
+    /// if it does.
     ///
-    /// Equal bytes match whatever they say, as the signer vouched for them. Other text is read first, and text that is
-    /// not a resource matches nothing.
+    /// Equal bytes always match, because the signer vouched for them. Other text is parsed first. Text that is not a
+    /// resource matches nothing.
     ///
     /// - Parameters:
-    ///   - granted: The resource as a token spells it.
-    ///   - options: What may differ.
+    ///   - granted: The resource text of the token.
+    ///   - options: The allowed differences.
     public func mismatch(withGranted granted: String, options: MatchOptions = MatchOptions()) -> ResourceMismatch? {
         if granted.hasSameBytes(as: text) { return nil }
         if options.exactOnly { return .notExact }
@@ -76,7 +77,7 @@ extension MediaResource {
     }
 }
 
-/// Why one resource does not cover another; the first difference that was found.
+/// A reason why one resource does not cover another: the first difference found.
 @nonexhaustive
 public enum ResourceMismatch: String, Sendable, CaseIterable {
     /// The channels differ.
@@ -87,17 +88,17 @@ public enum ResourceMismatch: String, Sendable, CaseIterable {
     case guid = "guid_differs"
     /// The ratings differ.
     case rating = "rating_differs"
-    /// Something beside channel, title, guid and ratings differs.
+    /// Content other than channel, title, guid and ratings differs.
     case other = "other_content_differs"
-    /// A channel is granted and an asset of it wanted (see `channelCoversAssets`).
+    /// A channel is granted and an asset of it is wanted (see `channelCoversAssets`).
     case channelForAsset = "channel_granted_asset_wanted"
-    /// An asset is granted and its channel wanted, which is more.
+    /// An asset is granted and its channel is wanted, which is more.
     case assetForChannel = "asset_granted_channel_wanted"
-    /// One of the two is not a fragment or identifier, and their bytes differ.
+    /// One of the two is opaque text, and their bytes differ.
     case opaque = "opaque_text_differs"
-    /// The bytes differ, and nothing but bytes was to be compared.
+    /// The bytes differ, and the option `exactOnly` allows no other comparison.
     case notExact = "not_exact"
-    /// One of the two uses another namespace for Media RSS.
+    /// One of the two uses another Media RSS namespace.
     case namespace = "namespace_differs"
     /// The granted text is not a resource.
     case malformedGrant = "granted_malformed"
@@ -111,7 +112,7 @@ extension ResourceFacts {
         options: MediaResource.MatchOptions
     ) -> ResourceMismatch? {
         guard same(channel, wanted.channel, options) else { return .channel }
-        // First, and whatever stands beside them: the options about items are not to make a channel of one.
+        // Checked first, whatever the extras are: the options about items must not turn an asset into its channel.
         if hasItem, !wanted.hasItem { return .assetForChannel }
         if !hasItem, wanted.hasItem {
             guard options.channelCoversAssets else { return .channelForAsset }
@@ -132,7 +133,7 @@ extension ResourceFacts {
         return FoldedText(left, options).elementsEqual(FoldedText(right, options))
     }
 
-    /// Whether both sets of ratings are the same; with `aliases`, each is in the other under either name of its scheme.
+    /// True if both sets of ratings are equal. With `aliases`, a rating may have either name of its scheme.
     private func sameRatings(as wanted: ResourceFacts, aliases: Bool) -> Bool {
         guard aliases else { return ratings == wanted.ratings }
         return ratings.allSatisfy { wanted.ratings.containsAlias(of: $0) }
@@ -154,7 +155,7 @@ extension String {
     private var isVChip: Bool { self == "urn:v-chip" || self == "urn:vchip" }
 }
 
-/// The bytes of a text with letters and white space folded as the options say.
+/// The bytes of a text, with case and white space folded by the options.
 private struct FoldedText: Sequence, IteratorProtocol {
     private var bytes: String.UTF8View.Iterator
     private let options: MediaResource.MatchOptions

@@ -4,7 +4,7 @@
 internal import Encodings
 internal import XML
 
-/// What a viewer wants to play and a media token is good for: a channel, or an asset of a channel.
+/// The resource that a viewer wants to play and a media token authorizes: a channel, or an asset of a channel.
 ///
 /// Written as a plain identifier (`TNT`) or as a Media RSS fragment:
 ///
@@ -14,33 +14,33 @@ internal import XML
 /// </rss>
 /// ```
 ///
-/// The plain identifier is the channel of the fragment that has nothing but a channel. A resource is read once; from
-/// then on comparing it costs no more than comparing bytes, and cannot fail. Two resources are equal (and have one
-/// hash) when they are the same resource in whatever spelling. To compare with options, see ``covers(_:options:)``.
+/// A plain identifier is equal to a fragment with only that channel. A resource is parsed once. Comparisons then cost
+/// no more than a comparison of bytes, and cannot fail. Two resources are equal (and have the same hash) if they are
+/// the same resource in any spelling. To compare with options, use ``covers(_:options:)``.
 public struct MediaResource: Sendable {
-    /// How a resource is written.
+    /// The form in which a resource is written.
     @nonexhaustive
     public enum Kind: String, Sendable {
         /// A plain identifier.
         case identifier
-        /// A Media RSS fragment, whose spelling does not matter.
+        /// A Media RSS fragment. Its spelling does not matter.
         case fragment
-        /// Any other text, which is compared by its bytes alone.
+        /// Any other text. It is compared by its bytes only.
         case opaque
     }
 
     private let storage: Storage
 
-    /// The resource as it was written, byte for byte.
+    /// The resource as written, byte for byte.
     public var text: String { storage.text }
 
     /// The bytes of ``text``.
     package var bytes: [UInt8] { storage.bytes }
 
-    /// How the resource is written.
+    /// The form in which the resource is written.
     public var kind: Kind { storage.kind }
 
-    /// The one text that all spellings of this resource have in common.
+    /// The text that all spellings of this resource have in common.
     ///
     /// A Media RSS fragment; for an opaque resource, its text.
     public var canonicalForm: String { String(decoding: storage.canonical, as: UTF8.self) }
@@ -48,41 +48,41 @@ public struct MediaResource: Sendable {
     /// The channel or network; for an opaque resource, its text.
     public var channel: String { storage.facts.channel }
 
-    /// The title of the asset, or nil where the resource is a channel or has no title.
+    /// The title of the asset, or `nil` if the resource is a channel or has no title.
     public var itemTitle: String? { storage.facts.itemTitle }
 
-    /// The identifier of the asset, or nil where the resource is a channel or has none.
+    /// The identifier of the asset, or `nil` if the resource is a channel or has none.
     public var guid: String? { storage.facts.guid }
 
-    /// The ratings of the asset in canonical order, each once.
+    /// The ratings of the asset in canonical order, without duplicates.
     public var ratings: [Rating] { storage.facts.ratings }
 
-    /// Whether this is a channel and nothing else.
+    /// True if the resource is a channel and nothing else.
     public var isChannel: Bool { kind != .opaque && facts.isChannel }
 
-    /// Whether the asset has ratings on the scale of `limit` and all of these are at most `limit`.
+    /// Returns true if the asset has ratings on the scale of `limit` and all of them are at most `limit`.
     ///
-    /// An asset without a rating on that scale is not at most anything.
+    /// Returns false if the asset has no rating on that scale.
     public func isRatedAtMost(_ limit: Rating) -> Bool {
         let comparable = ratings.filter { $0.sharesScale(with: limit) }
         return !comparable.isEmpty && comparable.allSatisfy { $0.isAtMost(limit) }
     }
 
-    /// The most bytes that a resource may have.
+    /// The largest size of a resource, in bytes: 8 KiB.
     public static let maximumSize = 8 * 1024
 
-    /// Reads a resource from untrusted text.
+    /// Parses a resource from untrusted text.
     ///
-    /// Text whose first character is `<` and whose root element is `rss` is a fragment; any other root makes it
-    /// opaque; all other text is an identifier.
+    /// Text that begins with `<`, after any white space, and has the root element `rss` is a fragment. Text with any
+    /// other root is opaque. All other text is an identifier.
     ///
     /// - Parameter text: At most ``maximumSize`` bytes.
-    /// - Throws: ``ResourceError``, with every code that it has.
+    /// - Throws: ``ResourceError`` with any of its codes.
     public init(_ text: String) throws(ResourceError) {
         guard text.utf8.count <= Self.maximumSize else { throw .tooLarge }
         let trimmed = text.utf8.trimmingXMLSpace()
         guard let first = trimmed.first else { throw ResourceError(.empty, "the resource is empty") }
-        // A file may begin with a byte order mark, and libxml2 knows it.
+        // A file may begin with a byte order mark, which libxml2 accepts.
         let isMarked = trimmed.starts(with: "\u{FEFF}<".utf8)
         if first == UInt8(ascii: "<") || isMarked {
             self.storage = try FragmentReader.read(text)
@@ -95,10 +95,10 @@ public struct MediaResource: Sendable {
         }
     }
 
-    /// Reads a resource from untrusted bytes.
+    /// Parses a resource from untrusted bytes.
     ///
     /// - Parameter bytes: UTF-8, at most ``maximumSize``.
-    /// - Throws: ``ResourceError``, with every code that it has.
+    /// - Throws: ``ResourceError`` with any of its codes.
     public init(utf8 bytes: [UInt8]) throws(ResourceError) {
         guard bytes.count <= Self.maximumSize else { throw .tooLarge }
         guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -107,7 +107,7 @@ public struct MediaResource: Sendable {
         try self.init(text)
     }
 
-    /// Takes a text as it is, to be compared by its bytes alone, even where it is a malformed fragment.
+    /// Creates an opaque resource, which is compared by its bytes only, even if the text is a malformed fragment.
     ///
     /// - Parameter text: At most ``maximumSize`` bytes.
     /// - Throws: ``ResourceError`` with code ``ResourceError/Code/empty`` or ``ResourceError/Code/tooLarge``.
@@ -123,10 +123,10 @@ public struct MediaResource: Sendable {
 
     var facts: ResourceFacts { storage.facts }
 
-    /// What a resource consists of. Immutable, shared by the copies of the resource.
+    /// The parts of a resource. Immutable, and shared by the copies of the resource.
     final class Storage: Sendable {
         let text: String
-        /// The text again, for comparisons that are quicker than with a string.
+        /// The bytes of the text, which compare faster than a string.
         let bytes: [UInt8]
         let kind: Kind
         let facts: ResourceFacts
@@ -159,7 +159,7 @@ public struct MediaResource: Sendable {
 }
 
 extension MediaResource: Hashable {
-    /// Whether both are the same resource, in whatever spelling.
+    /// True if both are the same resource in any spelling.
     public static func == (left: MediaResource, right: MediaResource) -> Bool {
         left.storage === right.storage
             || ((left.kind == .opaque) == (right.kind == .opaque)
@@ -170,6 +170,7 @@ extension MediaResource: Hashable {
 }
 
 extension MediaResource: CustomStringConvertible {
+    /// The resource as written, as ``text``.
     public var description: String { text }
 }
 

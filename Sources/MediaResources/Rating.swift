@@ -7,28 +7,28 @@ internal import Encodings
 ///
 /// Source: Media RSS 1.5.1, `<media:rating>`.
 public struct Rating: Sendable {
-    /// The scheme, a URI; `urn:simple` where a fragment names none.
+    /// The scheme, a URI; `urn:simple` if a fragment names none.
     public let scheme: String
-    /// The value, as written in the fragment without white space at either end.
+    /// The value as written in the fragment, without white space at either end.
     public let value: String
 
-    /// The scheme that Media RSS gives to a rating without one.
+    /// The scheme of a rating without one, by Media RSS.
     public static let defaultScheme = "urn:simple"
 
-    /// Makes a rating.
+    /// Creates a rating.
     ///
     /// - Parameters:
-    ///   - scheme: A URI; empty means ``defaultScheme``.
+    ///   - scheme: A URI; if empty, ``defaultScheme`` is used.
     ///   - value: The value in that scheme.
     public init(scheme: String, value: String) {
         self.scheme = scheme.isEmpty ? Self.defaultScheme : scheme
         self.value = value
     }
 
-    /// Whether this rating is as mild as `limit` or milder.
+    /// Returns true if this rating is as mild as `limit` or milder.
     ///
-    /// Holds only where both are known values of one known scale: V-chip (`urn:v-chip`, `urn:vchip`) or MPAA
-    /// (`urn:mpaa`). An unknown scheme or value is never at most anything, and nothing is at most it.
+    /// Both must be known values of one known scale: V-chip (`urn:v-chip`, `urn:vchip`) or MPAA (`urn:mpaa`). Returns
+    /// false for an unknown scheme or value on either side.
     public func isAtMost(_ limit: Rating) -> Bool {
         guard let scale = RatingScale(scheme: scheme), scale == RatingScale(scheme: limit.scheme),
             let level = scale.level(of: value), let most = scale.level(of: limit.value)
@@ -36,7 +36,7 @@ public struct Rating: Sendable {
         return level <= most
     }
 
-    /// Whether both ratings are on one known scale, whatever their values.
+    /// Returns true if both ratings are on one known scale, whatever their values.
     package func sharesScale(with other: Rating) -> Bool {
         guard let scale = RatingScale(scheme: scheme) else { return false }
         return scale == RatingScale(scheme: other.scheme)
@@ -44,7 +44,7 @@ public struct Rating: Sendable {
 }
 
 extension Rating: Hashable {
-    /// Byte equality of scheme and value.
+    /// Compares the bytes of scheme and value.
     public static func == (left: Rating, right: Rating) -> Bool {
         left.scheme.hasSameBytes(as: right.scheme) && left.value.hasSameBytes(as: right.value)
     }
@@ -57,7 +57,7 @@ extension Rating: Hashable {
 }
 
 extension Rating: Comparable {
-    /// The order of ratings in a canonical form: by the bytes of the scheme, then of the value. Says nothing of mildness.
+    /// Orders ratings for a canonical form: by the bytes of the scheme, then of the value. Not an order of mildness.
     public static func < (left: Rating, right: Rating) -> Bool {
         if left.scheme.hasSameBytes(as: right.scheme) {
             return left.value.utf8.lexicographicallyPrecedes(right.value.utf8)
@@ -66,7 +66,7 @@ extension Rating: Comparable {
     }
 }
 
-/// A scheme whose values have an order, mildest first.
+/// A scale of ratings with an order, mildest first.
 private enum RatingScale {
     case vchip
     case mpaa
@@ -79,7 +79,7 @@ private enum RatingScale {
         }
     }
 
-    /// The place of `value` on the scale. Letters of either case, with or without the hyphens (`TV-PG`, `tvpg`).
+    /// Returns the position of `value` on the scale. Ignores the case of letters, and hyphens (`TV-PG`, `tvpg`).
     func level(of value: String) -> Int? {
         let letters = value.utf8.filter { $0 != UInt8(ascii: "-") }
         switch (self, String(decoding: letters, as: UTF8.self).uppercased()) {

@@ -1,47 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The reason why a text is not a resource.
+/// An error in the text of a resource.
 ///
-/// Two errors are equal when their codes are.
+/// Two errors are equal if their codes are equal.
 public struct ResourceError: Error, Sendable {
-    /// What is wrong; stable, for programs.
+    /// The kind of error; stable, for programs.
     public let code: Code
-    /// What is wrong, in words, for people. May quote the text in one printable line.
+    /// The explanation in words, for people. May quote the text in one printable line.
     public let reason: String
-    /// The line in the fragment, from 1, or nil where none applies.
+    /// The line in the fragment, from 1, or `nil` if none applies.
     public let line: Int?
-    /// The column in the line, from 1, or nil where none applies.
+    /// The column in the line, from 1, or `nil` if none applies.
     public let column: Int?
 
-    /// What is wrong with the text of a resource.
+    /// The kind of an error in the text of a resource.
     @nonexhaustive
     public enum Code: String, Sendable, CaseIterable {
-        /// Nothing, or white space only.
+        /// The text is empty or only white space.
         case empty = "resource_empty"
-        /// More than 8 KiB.
+        /// The text is larger than 8 KiB.
         case tooLarge = "resource_too_large"
-        /// Not UTF-8.
+        /// The text is not UTF-8.
         case invalidUTF8 = "resource_invalid_utf8"
-        /// A fragment that declares another encoding than UTF-8.
+        /// The fragment declares an encoding other than UTF-8.
         case unsupportedEncoding = "resource_unsupported_encoding"
-        /// A control character, or another that XML does not know.
+        /// The text has a control character, or another character that XML does not allow.
         case invalidCharacter = "resource_invalid_character"
-        /// A document type declaration.
+        /// The fragment has a document type declaration.
         case doctype = "resource_doctype"
-        /// Not well-formed XML, an undefined entity or an undeclared prefix.
+        /// The fragment is not well-formed XML, or has an undefined entity or an undeclared prefix.
         case malformedXML = "resource_malformed_xml"
-        /// Elements nested more than 8 deep.
+        /// Elements are nested more than 8 deep.
         case tooDeep = "resource_too_deep"
-        /// More than 64 elements.
+        /// There are more than 64 elements.
         case tooManyElements = "resource_too_many_elements"
-        /// No channel, or one without a title.
+        /// There is no channel, or the channel has no title.
         case missingChannel = "resource_missing_channel"
-        /// A second channel, item, title or guid.
+        /// There is a second channel, item, title or guid.
         case repeatedElement = "resource_repeated_element"
-        /// Text beside elements, elements in a title, guid or rating, or a comment or processing instruction within text.
+        /// Text occurs beside elements, an element in a title, guid or rating, or a comment or processing instruction
+        /// within text.
         case mixedContent = "resource_mixed_content"
-        /// An internal failure: libxml2 could not get memory.
+        /// The parser failed internally: libxml2 could not allocate memory.
         case internalFailure = "resource_internal_failure"
     }
 
@@ -54,11 +55,12 @@ public struct ResourceError: Error, Sendable {
 }
 
 extension ResourceError: Equatable {
-    /// Equality of codes.
+    /// True if both errors have the same code.
     public static func == (left: ResourceError, right: ResourceError) -> Bool { left.code == right.code }
 }
 
 extension ResourceError: CustomStringConvertible {
+    /// The position if known, the reason, and the code in brackets.
     public var description: String {
         guard let line, line > 0 else { return "\(reason) [\(code.rawValue)]" }
         guard let column, column > 0 else { return "line \(line): \(reason) [\(code.rawValue)]" }

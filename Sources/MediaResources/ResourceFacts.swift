@@ -3,19 +3,19 @@
 
 internal import XML
 
-/// What a resource says, and the canonical form that says just this.
+/// The facts of a resource. The canonical form contains these and nothing else.
 struct ResourceFacts: Sendable {
     var channel: String
     var itemTitle: String?
     var guid: String?
-    /// In canonical order, each once.
+    /// The ratings in canonical order, without duplicates.
     var ratings: [Rating] = []
-    /// Elements and attributes that have no field here, in canonical XML and in the order of the document.
+    /// The elements and attributes that have no property here, in canonical XML and document order.
     var extras = Extras()
-    /// Whether the fragment used the other spelling of the Media RSS namespace, `http://video.search.yahoo.com/mrss/`.
+    /// True if the fragment uses the other Media RSS namespace, `http://video.search.yahoo.com/mrss/`.
     var usesVideoNamespace = false
 
-    /// What a fragment has beside the known facts, by the element that it stands in or on.
+    /// The content of a fragment beside the known facts, by the element that contains it.
     struct Extras: Hashable, Sendable {
         var rssAttributes: [UInt8] = []
         var channelAttributes: [UInt8] = []
@@ -45,13 +45,13 @@ struct ResourceFacts: Sendable {
 
     var isChannel: Bool { !hasItem && extras.isEmpty }
 
-    /// How many elements the canonical form has, without those among the extras.
+    /// The number of elements in the canonical form, without those among the extras.
     var elementCount: Int {
         let inItem = (itemTitle == nil ? 0 : 1) + (guid == nil ? 0 : 1) + ratings.count
         return 3 + (hasItem ? 1 + inItem : 0)  // rss, channel and its title
     }
 
-    /// The canonical fragment: one line, fixed order, fixed prefix, everything escaped, nothing that does not count.
+    /// Returns the canonical fragment: one line, fixed order, fixed prefix, escaped text, no insignificant content.
     func canonicalForm() -> [UInt8] {
         var xml: [UInt8] = []
         xml.reserveCapacity(160 + channel.utf8.count + (itemTitle?.utf8.count ?? 0) + (guid?.utf8.count ?? 0))

@@ -3,15 +3,15 @@
 
 internal import Encodings
 
-// Elements of other names than a token's fields: read strictly, and skipped.
+// Skips elements that are not fields of a token. Their syntax is checked strictly.
 
 extension BodyScanner {
-    /// How deep elements may stand in an element that is skipped, itself included.
+    /// The largest depth within a skipped element, itself included.
     private static let maximumDepth = 16
-    /// How many attributes one start tag may have.
+    /// The largest number of attributes of a start tag.
     private static let maximumAttributes = 16
 
-    /// Skips an element, whose start tag was read up to the end of its name, and all in it.
+    /// Skips an element and its content. The position is after the name in the start tag.
     @_lifetime(self: copy self)
     mutating func skipElement(_ name: Range<Int>) throws(RefusalReason) {
         var open = [16 of Range<Int>](repeating: 0..<0)
@@ -23,7 +23,7 @@ extension BodyScanner {
                 open[depth] = name
                 depth += 1
             }
-            // Up to the next start tag, closing what ends before it.
+            // Read up to the next start tag, and close the elements that end before it.
             while depth > 0 {
                 try skipText()
                 guard bytes.starts(with: "</", at: position) else { break }
@@ -36,7 +36,7 @@ extension BodyScanner {
         }
     }
 
-    /// Reads the attributes and the end of a start tag; true where the element ends with it.
+    /// Reads the attributes and the end of a start tag. Returns true if it is an empty-element tag (`/>`).
     @_lifetime(self: copy self)
     private mutating func restOfStartTag() throws(RefusalReason) -> Bool {
         var names = [16 of Range<Int>](repeating: 0..<0)
@@ -86,7 +86,7 @@ extension BodyScanner {
         throw .malformedBody
     }
 
-    /// Skips text, references and CDATA sections up to a tag.
+    /// Skips text, references and CDATA sections up to the next tag.
     @_lifetime(self: copy self)
     private mutating func skipText() throws(RefusalReason) {
         let kept = scratch.count

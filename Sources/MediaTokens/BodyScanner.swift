@@ -5,33 +5,33 @@ internal import Encodings
 internal import MediaResources
 internal import XML
 
-/// A strict scanner of what stands between the start tag and the end tag of a token's element.
+/// A strict scanner for the content of a token's element, between the start tag and the end tag.
 ///
-/// A small part of XML, read as libxml2 reads it and with everything else refused: elements that hold text (written as
-/// it is, with predefined and numeric references, or in CDATA sections), white space between them, and any elements of
-/// other names, which are skipped. No comments, processing instructions or declarations; no attributes on fields. It
-/// works in one pass over bytes that are already known to be signed, without recursion.
+/// Accepts a subset of XML and reads it as libxml2 does: elements that hold text (literal, with predefined and numeric
+/// references, or in CDATA sections), white space between them, and elements of other names, which are skipped. Refuses
+/// everything else, such as comments, processing instructions, declarations, and attributes on fields. Works in one
+/// pass without recursion. The verifier runs it only after the signature check.
 struct BodyScanner: ~Copyable, ~Escapable {
     let bytes: Span<UInt8>
     var position = 0
     var scratch: [UInt8] = []
-    /// Whether all text stands for itself: printable ASCII without `&` and `]`, as in nearly every token.
+    /// True if all text is literal: ASCII without control characters, `&` and `]`, as in nearly every token.
     private var isPlain = false
 
-    /// The text of an element: a range of the body, or of the scratch bytes where it had to be put together.
+    /// The text of an element: a range of the body, or of the scratch bytes if it was assembled from pieces.
     struct Text {
         private let start: Int32
         private let end: Int32
         private let isInScratch: Bool
 
-        /// No element of that name.
+        /// The value for an absent element.
         static let missing = Text(start: -1, end: -1, isInScratch: false)
 
         var isMissing: Bool { start < 0 }
 
         var count: Int { Int(end - start) }
 
-        /// The range; a token is much smaller than the numbers allow.
+        /// Creates a text from a range. The offsets fit in 32 bits: a token has at most 16 KiB.
         init(_ range: Range<Int>, isInScratch: Bool) {
             self.init(
                 start: Int32(truncatingIfNeeded: range.lowerBound),
@@ -57,10 +57,10 @@ struct BodyScanner: ~Copyable, ~Escapable {
     @_lifetime(copy bytes)
     init(_ bytes: Span<UInt8>) { self.bytes = bytes }
 
-    /// The bytes that ``Text`` ranges with `isInScratch` point to.
+    /// Returns the bytes to which ``Text`` ranges with `isInScratch` refer.
     consuming func takeScratch() -> [UInt8] { scratch }
 
-    /// Reads all elements and returns the text of each field that is there, by ``TokenFields/Name``.
+    /// Reads all elements and returns the text of each field, indexed by ``TokenFields/Name``.
     @_lifetime(self: copy self)
     mutating func scan() throws(RefusalReason) -> Texts {
         try checkCharacters()
@@ -86,8 +86,8 @@ struct BodyScanner: ~Copyable, ~Escapable {
         }
     }
 
-    /// Reads the field `expected` if it stands here just as in real tokens, where there is nothing to put together:
-    /// the same answer as the long way, in three comparisons.
+    /// Reads the field `expected` if it follows in its usual form, literal text between exact tags. Otherwise returns
+    /// `nil` without moving. A fast path of three comparisons, with the same result as the general path.
     @_lifetime(self: copy self)
     private mutating func plainField(_ expected: TokenFields.Name) -> Text? {
         guard isPlain, bytes.starts(with: expected.startTag, at: position) else { return nil }
@@ -100,14 +100,14 @@ struct BodyScanner: ~Copyable, ~Escapable {
     }
 
     private func field(_ name: Range<Int>) -> TokenFields.Name? {
-        // The length of the name and the start tag but for its bracket, which need not follow at once.
+        // Compare the length of the name, then the start tag without its `>`, which white space may precede.
         TokenFields.Name.allCases.first { field in
             name.count == field.startTag.utf8CodeUnitCount - 2
                 && bytes.starts(with: field.startTag, length: name.count + 1, at: name.lowerBound - 1)
         }
     }
 
-    /// Refuses what no XML document may hold: bytes that are not UTF-8, control characters, U+FFFE and U+FFFF.
+    /// Refuses bytes that XML does not allow: invalid UTF-8, control characters, U+FFFE and U+FFFF (XML 1.0 §2.2).
     @_lifetime(self: copy self)
     private mutating func checkCharacters() throws(RefusalReason) {
         let kinds = bytes.kinds
@@ -124,7 +124,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
 
     // MARK: Tags
 
-    /// The range of the name of a start tag that stands at the position, which moves behind the name.
+    /// Reads the `<` and the name of a start tag, and returns the range of the name.
     @_lifetime(self: copy self)
     mutating func startTagName() throws(RefusalReason) -> Range<Int> {
         guard take(UInt8(ascii: "<")) else { throw .malformedBody }
@@ -139,7 +139,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
         return start..<position
     }
 
-    /// Reads an end tag of `name` whose `</` was read.
+    /// Reads the rest of the end tag of `name`, after its `</`.
     @_lifetime(self: copy self)
     mutating func endTag(_ name: Range<Int>) throws(RefusalReason) {
         guard bytes.repeats(name, at: position) else { throw .malformedBody }
@@ -151,7 +151,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
 
     // MARK: Fields
 
-    /// The text of the field whose start tag was read up to the end of its name.
+    /// Reads the text and the end tag of a field. The position is after the name in the start tag.
     @_lifetime(self: copy self)
     private mutating func fieldText(_ name: Range<Int>) throws(RefusalReason) -> Text {
         skipSpace()
@@ -174,7 +174,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
         return Text(range, isInScratch: true)
     }
 
-    /// Text that stands for itself up to an end tag, whose `</` is read too; otherwise nil and nothing is read.
+    /// Reads literal text and the `</` after it. Returns `nil` without moving if the text needs more than a copy.
     @_lifetime(self: copy self)
     private mutating func plainText() throws(RefusalReason) -> Range<Int>? {
         var index = position
@@ -194,8 +194,8 @@ struct BodyScanner: ~Copyable, ~Escapable {
         throw .malformedBody
     }
 
-    /// The content of one CDATA section and nothing else up to an end tag, whose `</` is read too; otherwise nil and
-    /// nothing is read.
+    /// Reads a single CDATA section and the `</` after it. Returns `nil` without moving for any other text, and for a
+    /// section with a carriage return.
     @_lifetime(self: copy self)
     private mutating func singleSection() throws(RefusalReason) -> Range<Int>? {
         guard bytes.starts(with: Self.sectionStart, at: position) else { return nil }
@@ -207,7 +207,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
         return start..<end
     }
 
-    /// Appends to the scratch bytes what text, references and CDATA sections up to an end tag mean, and reads its `</`.
+    /// Appends the value of text, references and CDATA sections to the scratch bytes, and reads the `</` after them.
     @_lifetime(self: copy self)
     private mutating func mixedText() throws(RefusalReason) {
         var textStart = position
@@ -238,7 +238,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
 
     static let sectionStart: StaticString = "<![CDATA["
 
-    /// The place of the `]]>` that ends a CDATA section.
+    /// Returns the position of the `]]>` that ends a CDATA section.
     func sectionEnd(from start: Int) throws(RefusalReason) -> Int {
         var index = start
         while index + 2 < bytes.count {
@@ -248,14 +248,14 @@ struct BodyScanner: ~Copyable, ~Escapable {
         throw .malformedBody
     }
 
-    /// Refuses a `]]>` in text, which may not stand there (XML 1.0 §2.4).
+    /// Refuses the `>` at `index` if it completes a `]]>`, which is not allowed in text (XML 1.0 §2.4).
     func refuseSectionEnd(at index: Int, textStart: Int) throws(RefusalReason) {
         if index - 2 >= textStart, bytes[index - 1] == UInt8(ascii: "]"), bytes[index - 2] == UInt8(ascii: "]") {
             throw .malformedBody
         }
     }
 
-    /// Appends the byte at the position with line ends as line feeds (XML 1.0 §2.11).
+    /// Appends the byte at the position, with line ends as line feeds (XML 1.0 §2.11).
     @_lifetime(self: copy self)
     private mutating func appendNormalised() {
         let byte = bytes[position]
@@ -265,7 +265,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
         if position < bytes.count, bytes[position] == 0xA { position += 1 }
     }
 
-    /// Reads a predefined or numeric reference and appends the character that it stands for.
+    /// Reads a predefined or numeric reference and appends its character.
     @_lifetime(self: copy self)
     mutating func reference() throws(RefusalReason) {
         for index in Self.predefined.indices where bytes.starts(with: Self.predefined[index].0, at: position) {
@@ -313,7 +313,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
 }
 
 extension UInt8 {
-    /// Whether an ASCII name may begin with this byte. Names of other scripts are not read.
+    /// True if an ASCII name may begin with this byte. Names in other scripts are refused.
     fileprivate var isNameStart: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true

@@ -4,13 +4,13 @@
 internal import Encodings
 
 extension Span<UInt8> {
-    /// Whether there is nothing but white space of XML.
+    /// True if all bytes are XML white space, or if there are none.
     var isXMLSpace: Bool {
         for index in indices where !self[index].isXMLSpace { return false }
         return true
     }
 
-    /// Which kinds of bytes there are, found sixteen at a time.
+    /// The kinds of bytes in the span, found 16 at a time.
     var kinds: ByteKinds {
         unsafe withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return ByteKinds() }
@@ -21,7 +21,7 @@ extension Span<UInt8> {
                 position &+= 16
             }
             if bytes.count >= 16 {
-                // The last sixteen, some of them once more: quicker than one by one.
+                // The last 16 bytes, some of them again: faster than one by one.
                 kinds.add(unsafe (base + (bytes.count - 16)).loadUnaligned(as: SIMD2<UInt64>.self))
             } else {
                 var few = SIMD16<UInt8>(repeating: 0x20)
@@ -36,22 +36,23 @@ extension Span<UInt8> {
     }
 }
 
-/// The kinds of bytes in a text that make reading it as XML more than looking for the next tag.
+/// The kinds of bytes that rule out the fast path of ``BodyScanner``.
 struct ByteKinds {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
 
     private var union = SIMD2<UInt64>()
-    /// The highest bit of a byte is set where a byte below 0x20 was.
+    /// The highest bit of a byte is set if a byte below 0x20 occurred.
     private var low = SIMD2<UInt64>()
-    /// Whether there is an `&` or a `]`.
+    /// True if there is an `&` or a `]`.
     fileprivate(set) var hasSpecials = false
 
-    /// Whether there is a byte that is not ASCII.
+    /// True if there is a byte that is not ASCII.
     var hasNonASCII: Bool { Self.hasHighBit(union) }
-    /// Whether there is a control character, white space among them.
+    /// True if there is a control character, including white space.
     var hasControls: Bool { Self.hasHighBit(low) }
 
-    /// Subtracting 0x20 sets the highest bit of a byte just where the byte is smaller, or where its neighbour is.
+    /// Adds 16 bytes. Subtracting 0x20 sets the highest bit of every byte below 0x20. A borrow may mark the next byte
+    /// too, which does not change the overall result.
     @inline(__always)
     fileprivate mutating func add(_ bytes: SIMD2<UInt64>) {
         union |= bytes

@@ -10,8 +10,8 @@ internal import MediaResources
 /// <signatureInfo>SIGNATURE<signatureInfo><authToken>…</authToken>
 /// ```
 ///
-/// The second marker is an opening tag on the wire, so a token is not an XML document; a closing tag is taken too.
-/// The signature covers the element's bytes as they are, from the `<` of its start tag to the `>` of its end tag.
+/// The second marker is an opening tag on the wire, so a token is not an XML document. A closing tag is accepted too.
+/// The signature covers the element's bytes as transmitted, from the `<` of its start tag to the `>` of its end tag.
 struct Envelope {
     /// The Base64 text of the signature.
     let signature: Range<Int>
@@ -19,8 +19,8 @@ struct Envelope {
     let signed: Range<Int>
     let root: Root
 
-    /// The elements that are media tokens. The long-lived tokens of the same issuer carry a valid signature of the same
-    /// key, so this list keeps them out of the gate.
+    /// The elements that are media tokens. Long-lived tokens of the same issuer carry a valid signature by the same
+    /// key, so this allow-list keeps them out of the gate.
     enum Root: String, CaseIterable {
         case authToken
         case shortAuthorizationToken
@@ -40,10 +40,10 @@ struct Envelope {
         }
     }
 
-    /// Whether `bytes` begin like a raw token, and so are not Base64.
+    /// True if `bytes`, which must not be empty, begin like a raw token and therefore are not Base64.
     static func isRaw(_ bytes: Span<UInt8>) -> Bool { bytes[0] == UInt8(ascii: "<") }
 
-    /// Splits a raw token. The signature's text is not looked at.
+    /// Splits a raw token. Does not decode the signature.
     static func split(_ raw: Span<UInt8>) -> Result<Envelope, RefusalReason> {
         guard let frame = Frame(raw) else { return .failure(.invalidEnvelope) }
         let (start, end) = (frame.signed.lowerBound, frame.signed.upperBound)
@@ -58,11 +58,11 @@ struct Envelope {
         return .success(Envelope(signature: frame.signature, signed: frame.signed, root: root))
     }
 
-    /// What all signed elements of an issuer have around them, whatever the element is.
+    /// The envelope that every signed element of an issuer has.
     struct Frame {
         /// The Base64 text of the signature.
         let signature: Range<Int>
-        /// The signed bytes; the first is a `<`.
+        /// The signed bytes. The first byte is a `<`.
         let signed: Range<Int>
 
         @inline(__always)
@@ -89,7 +89,7 @@ struct Envelope {
         }
     }
 
-    /// The range of the signed bytes between the start tag and the end tag.
+    /// The range between the start tag and the end tag of the element.
     var content: Range<Int> {
         signed.lowerBound + root.startTag.utf8CodeUnitCount..<signed.upperBound - root.endTag.utf8CodeUnitCount
     }

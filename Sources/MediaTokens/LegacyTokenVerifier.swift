@@ -4,13 +4,13 @@
 internal import MediaResources
 internal import Platform
 
-/// The contract of the vendor's verifier library, as a help for moving to Playgate.
+/// The interface of the vendor's verifier library, for migrations to Playgate.
 ///
-/// Requestor, token and trust go in; ``isValid(resourceID:)`` gives one of the six statuses; the accessors say what the
-/// token says. Two things differ, on purpose: the accessors are nil until a trusted signature was found, and there is no
-/// `isValid(null)`: checking authenticity alone has its own name, so that no missing parameter can turn a check for
-/// playback into one. New code is better off with ``Verifier``, which says why and does not have to be made anew for
-/// every token.
+/// It takes a requestor, a token and the trust. ``isValid(resourceID:)`` returns one of the six statuses, and the
+/// accessors return the content of the token. Two things differ on purpose. The accessors are `nil` until a trusted
+/// signature was verified. A check of authenticity alone has its own name, ``isAuthentic()``, instead of
+/// `isValid(null)`, so that a missing parameter cannot weaken a check for playback. Prefer ``Verifier`` in new code: it
+/// reports the reason, and one verifier serves all tokens.
 ///
 /// | vendor's library | here |
 /// | --- | --- |
@@ -20,7 +20,7 @@ internal import Platform
 /// | `getResourceID()`, `getTimeIssued()`, `getTimeToLive()` | ``resourceID``, ``timeIssued``, ``timeToLive`` |
 /// | `getUserSessionGUID()`, `getMvpdId()`, `getProxyMvpdId()` | ``userSessionGUID``, ``mvpdID``, ``proxyMVPDID`` |
 public struct LegacyTokenVerifier: Sendable {
-    /// The last answer; ``VerificationStatus/errorUnknown`` before the first.
+    /// The last status; ``VerificationStatus/errorUnknown`` before the first check.
     public private(set) var status = VerificationStatus.errorUnknown
 
     private let token: String
@@ -28,14 +28,14 @@ public struct LegacyTokenVerifier: Sendable {
     private let clock: @Sendable () -> Timestamp
     private var content: MediaToken?
 
-    /// Makes a verifier for one token.
+    /// Creates a verifier for one token.
     ///
     /// - Parameters:
-    ///   - requestorID: The requestor that the token must be for. With an empty one every answer is
+    ///   - requestorID: The requestor that the token must be for. If it is empty, every status is
     ///     ``VerificationStatus/invalidResourceID``.
     ///   - token: The whole token, raw or in Base64.
     ///   - trust: The trusted keys. Load them once and use them for every token.
-    ///   - clock: What tells the time; the system's clock by default.
+    ///   - clock: Returns the current time; the system clock by default.
     public init(
         requestorID: String,
         token: String,
@@ -47,35 +47,35 @@ public struct LegacyTokenVerifier: Sendable {
         verifier = (try? VerificationPolicy(requestor: requestorID)).map { Verifier(trust: trust, policy: $0) }
     }
 
-    /// Judges the token for the playback of a resource.
+    /// Verifies the token for the playback of a resource.
     ///
-    /// - Parameter resourceID: What is to be played: an identifier or a fragment. An empty one matches no token.
+    /// - Parameter resourceID: The resource to play: an identifier or a fragment. An empty one matches no token.
     public mutating func isValid(resourceID: String) -> VerificationStatus {
-        // What is no resource can still be the same bytes, which is all that the vendor's library compares.
+        // Text that is not a valid resource can still match by its bytes, the only comparison of the vendor's library.
         if let resource = (try? MediaResource(resourceID)) ?? (try? MediaResource(opaque: resourceID)) {
             return settle { $0.verify($1, for: resource, at: $2) }
         }
-        // Nothing matches this; what is wrong with the token otherwise comes first all the same.
+        // An empty or too large text matches no token. Other faults of the token are reported first.
         if isAuthentic() == .validToken { status = .invalidResourceID }
         return status
     }
 
-    /// Judges whether the token is authentic and within its time. Never a reason to play.
+    /// Verifies that the token is authentic and within its time. Never permits playback.
     public mutating func isAuthentic() -> VerificationStatus {
         settle { $0.authenticate($1, at: $2) }
     }
 
-    /// The resource that the token is good for, or nil before a trusted signature was found.
+    /// The resource for which the token was issued, or `nil` before a trusted signature was verified.
     public var resourceID: String? { content?.resourceID }
-    /// When the token was issued, or nil before a trusted signature was found.
+    /// The time of issue, or `nil` before a trusted signature was verified.
     public var timeIssued: Timestamp? { content?.timeIssued }
-    /// For how long the token may start a playback, or nil before a trusted signature was found.
+    /// The period in which the token may start a playback, or `nil` before a trusted signature was verified.
     public var timeToLive: Duration? { content?.timeToLive }
-    /// The viewer's session, or nil before a trusted signature was found.
+    /// The viewer's session, or `nil` before a trusted signature was verified.
     public var userSessionGUID: String? { content?.userSessionGUID }
-    /// The TV provider, or nil before a trusted signature was found.
+    /// The TV provider, or `nil` before a trusted signature was verified.
     public var mvpdID: String? { content?.mvpdID }
-    /// The provider behind a proxy provider, or nil where there is none or no trusted signature was found.
+    /// The provider behind a proxy provider, or `nil` if there is none or no trusted signature was verified.
     public var proxyMVPDID: String? { content?.proxyMVPDID }
 
     private mutating func settle(

@@ -4,11 +4,11 @@
 internal import Cryptography
 internal import Encodings
 
-/// The programmer's private key, for the metadata of viewers that the service encrypts for it.
+/// The programmer's private key, which decrypts metadata of viewers from the entitlement service.
 ///
-/// It never prints: neither its description nor reflection shows anything of it.
+/// Neither its description nor its reflection shows any part of the key.
 public struct MetadataKey: Sendable {
-    /// How a value was padded before it was encrypted.
+    /// The padding of a value before encryption.
     public enum Padding: String, Sendable, CaseIterable {
         /// RSAES-PKCS1-v1_5 (RFC 8017 §7.2).
         case pkcs1
@@ -23,16 +23,21 @@ public struct MetadataKey: Sendable {
 
     /// Reads an unencrypted private key from PEM text (PKCS #8 or PKCS #1).
     ///
+    /// - Parameters:
+    ///   - text: PEM with a private key.
+    ///   - padding: The padding of the encrypted values.
+    ///   - name: The name of the text in errors.
     /// - Throws: ``TrustError``, as ``SigningKey/init(pem:name:)``.
     public init(pem text: String, padding: Padding = .pkcs1, name: String = "key") throws(TrustError) {
         key = try SigningKey(pem: text, name: name)
         self.padding = padding
     }
 
-    /// What a value says.
+    /// Decrypts a value.
     ///
-    /// - Parameter value: Base64 of RSA ciphertext: one block of the key's size, or several one after another.
-    /// - Returns: Nil where it is no Base64, was encrypted for another key, or is no UTF-8 text. Nothing tells these apart.
+    /// - Parameter value: The Base64 of RSA ciphertext: 1 to 64 blocks of the key's size.
+    /// - Returns: The text, or `nil` if the value is not Base64, was encrypted for another key, or is not UTF-8. The
+    ///   result does not distinguish these cases.
     public func decrypt(_ value: String) -> String? {
         guard let bytes = Base64.decode([UInt8](value.utf8)), let text = key.key.decrypt(bytes, padding.ofRSA) else {
             return nil
@@ -42,18 +47,20 @@ public struct MetadataKey: Sendable {
 }
 
 extension MetadataKey: CustomStringConvertible, CustomReflectable {
+    /// A placeholder that shows no part of the key.
     public var description: String { "<private key>" }
+    /// A mirror without children, so that reflection shows no part of the key.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The programmer's certificate, for stand-in services that encrypt metadata for it.
+/// The programmer's certificate, with which test entitlement services encrypt metadata for the programmer.
 package struct MetadataCertificate: Sendable {
     private let der: [UInt8]
     private let padding: MetadataKey.Padding
 
-    /// Reads a certificate from PEM text.
+    /// Reads the first certificate in PEM text.
     ///
-    /// - Returns: Nil where there is none with an RSA key in it.
+    /// - Returns: `nil` if there is no certificate, or the first one has no RSA key of at least 1024 bits.
     package init?(pem text: String, padding: MetadataKey.Padding = .pkcs1) {
         guard let blocks = try? PEM.blocks([UInt8](text.utf8)), let block = blocks.first(where: \.isCertificate),
             let key = try? Certificate(der: block.der)?.publicKey(minimumBits: 1024)
@@ -62,7 +69,7 @@ package struct MetadataCertificate: Sendable {
         self.padding = padding
     }
 
-    /// A value as only the holder of the private key can read it: Base64, in as many blocks as it needs.
+    /// Encrypts a value for the holder of the private key. Returns Base64, in as many blocks as the value needs.
     package func encrypt(_ value: String) -> String? {
         guard let key = try? PublicKeyReader.key(subjectPublicKeyInfo: der, minimumBits: 1024),
             let bytes = key.encrypt([UInt8](value.utf8), padding.ofRSA)

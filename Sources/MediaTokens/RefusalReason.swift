@@ -1,47 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// Why a media token was refused: the first check, in the fixed order of verification, that did not pass.
+/// The reason for the refusal of a media token: the first failed check, in the fixed order of verification.
 ///
-/// A closed list with stable raw values, which serve as codes in JSON, metric labels and log fields alike.
+/// The raw values are stable. They serve as codes in JSON, metric labels and log fields.
 @nonexhaustive
 public enum RefusalReason: String, Sendable, CaseIterable {
     // MARK: Format
 
-    /// There is no token.
+    /// The token is empty.
     case tokenEmpty = "token_empty"
     /// The encoded token is larger than 16 KiB.
     case tokenTooLarge = "token_too_large"
     /// The token is neither raw nor one layer of Base64 without white space.
     case invalidBase64 = "invalid_base64"
-    /// Something other than `<signatureInfo>`, a signature, `<signatureInfo>` and one element.
+    /// The token does not consist of `<signatureInfo>`, a signature, `<signatureInfo>` and one element.
     case invalidEnvelope = "invalid_envelope"
     /// The signature is not Base64, or is empty.
     case invalidSignatureEncoding = "invalid_signature_encoding"
-    /// The element is neither `authToken` nor `shortAuthorizationToken`, such as a long-lived token.
+    /// The element is neither `authToken` nor `shortAuthorizationToken`, for example that of a long-lived token.
     case unsupportedRoot = "unsupported_root"
-    /// The element is not well-formed, or has anything in it but elements that hold text.
+    /// The element is not well-formed, or has content other than elements with text, such as comments.
     case malformedBody = "malformed_body"
-    /// A mandatory field is not there.
+    /// A mandatory field is missing.
     case missingField = "missing_field"
-    /// A field is there twice.
+    /// A field occurs more than once.
     case repeatedField = "repeated_field"
-    /// A mandatory field has no text.
+    /// A mandatory field is empty or only white space.
     case emptyField = "empty_field"
-    /// The `ttl` is not a whole number of milliseconds.
+    /// The `ttl` is not a whole number of milliseconds of at most 18 digits.
     case invalidTTL = "invalid_ttl"
-    /// The `issueTime` has none of the known forms.
+    /// The `issueTime` has none of the known formats.
     case invalidIssueTime = "invalid_issue_time"
 
     // MARK: Signature
 
-    /// No key is trusted for this requestor at this time and with this policy.
+    /// No trusted key is usable for the policy's requestors at this time and with this policy.
     case noUsableKey = "no_usable_key"
-    /// The signature has the length of none of the usable keys.
+    /// The signature's length matches no usable key.
     case signatureLength = "signature_length"
-    /// No usable key made the signature over these bytes.
+    /// No usable key verifies the signature over the element's bytes.
     case untrustedSignature = "untrusted_signature"
-    /// A trusted key made the signature, but that key may not speak for the token's requestor.
+    /// A trusted key made the signature, but its scope does not include the token's requestor.
     case keyOutOfScope = "key_out_of_scope"
 
     // MARK: Requestor
@@ -51,26 +51,26 @@ public enum RefusalReason: String, Sendable, CaseIterable {
 
     // MARK: Time
 
-    /// The token's life is zero or negative.
+    /// The time to live is zero or negative.
     case ttlNotPositive = "ttl_not_positive"
-    /// The token's life is longer than the policy allows.
+    /// The time to live is longer than the policy allows.
     case ttlTooLong = "ttl_too_long"
-    /// The token was issued later than now, beyond the leeway.
+    /// The issue time is in the future, beyond the policy's early leeway.
     case issuedInFuture = "issued_in_future"
-    /// The token's life is over.
+    /// The time to live is over, including the policy's late leeway.
     case expired = "expired"
 
     // MARK: Resource
 
-    /// The token is good for another resource.
+    /// The token was issued for another resource.
     case resourceMismatch = "resource_mismatch"
 
     // MARK: Failure
 
-    /// The verification could not be carried out, for want of memory in OpenSSL for example.
+    /// The verification could not be completed, for example because OpenSSL could not allocate memory.
     case internalFailure = "internal_failure"
 
-    /// The status that says this most closely in the six names that integrators know.
+    /// The closest of the six statuses of the vendor's verifier library.
     public var status: VerificationStatus {
         switch step {
         case .envelope, .fields: .invalidTokenFormat
@@ -81,7 +81,7 @@ public enum RefusalReason: String, Sendable, CaseIterable {
         }
     }
 
-    /// The step of the verification that did not pass, or nil where verification could not be carried out.
+    /// The step that failed, or `nil` if the verification could not be completed.
     public var step: VerificationStep? {
         switch self {
         case .tokenEmpty, .tokenTooLarge, .invalidBase64, .invalidEnvelope, .invalidSignatureEncoding, .unsupportedRoot:
@@ -96,17 +96,17 @@ public enum RefusalReason: String, Sendable, CaseIterable {
     }
 }
 
-/// A step of verification, in the order in which they are taken.
+/// A step of the verification. The cases are in the order of the steps.
 public enum VerificationStep: String, Sendable, CaseIterable {
-    /// Size, Base64, the parts of the envelope, the name of the element.
+    /// The size, the Base64, the parts of the envelope and the name of the element.
     case envelope
     /// The signature over the element's exact bytes, by a trusted key.
     case signature
-    /// The element's fields.
+    /// The fields of the element.
     case fields
-    /// The requestor.
+    /// The requestor's id.
     case requestor
-    /// The time of issue and the life.
+    /// The issue time and the time to live.
     case time
     /// The resource.
     case resource

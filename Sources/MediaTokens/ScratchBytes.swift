@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The owner of a buffer that is written and read again and again, by one thread at a time.
+/// The owner of a reusable buffer, for one thread at a time.
 ///
-/// An array would do, but for the counts of references and the checks for exclusive access that a property of a shared
-/// object costs on every use.
+/// An array in a property of a shared object would cost reference counting and exclusivity checks on every use.
 @safe
 struct ScratchBytes: ~Copyable, @unchecked Sendable {
     private let bytes: UnsafeMutableBufferPointer<UInt8>
 
-    /// Takes memory for `count` bytes, which are zero.
+    /// Allocates `count` bytes, which are zero.
     init(count: Int) {
         unsafe bytes = .allocate(capacity: count)
         unsafe bytes.initialize(repeating: 0)
@@ -17,8 +16,8 @@ struct ScratchBytes: ~Copyable, @unchecked Sendable {
 
     deinit { unsafe bytes.deallocate() }
 
-    /// Fills the buffer with what `write` writes, and runs `body` with the first bytes, as many as `write` says; nil
-    /// where it says nil.
+    /// Calls `write` to fill the buffer, then `body` with the first bytes, as many as `write` returns. Returns `nil` if
+    /// `write` returns `nil`.
     func fill<Result: ~Copyable>(
         _ write: (inout MutableSpan<UInt8>) -> Int?,
         then body: (Span<UInt8>) -> Result

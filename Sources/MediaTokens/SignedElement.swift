@@ -5,19 +5,20 @@ internal import Cryptography
 internal import Encodings
 internal import Platform
 
-/// An element that a trusted key has signed, whatever it is and says: for services that get their own long-lived tokens
-/// back. **It is no media token and opens nothing**; only ``Verifier`` judges those, and it takes none of these.
+/// An element of any kind that a trusted key signed, for services that receive their own long-lived tokens back. **It
+/// is not a media token and never permits playback.** Only ``Verifier`` verifies media tokens, and it refuses other
+/// elements.
 package struct SignedElement: Sendable {
     /// The signed bytes: the element.
     package let bytes: [UInt8]
 
-    /// Reads an element in its envelope, and verifies its signature.
+    /// Reads an element in its envelope and verifies its signature.
     ///
     /// - Parameters:
     ///   - raw: The element as it was signed, not in Base64; at most ``Verifier/maximumEncodedSize`` bytes.
-    ///   - trust: The keys, those with a scope left out: what an element says of its requestor is not looked at here.
-    ///   - now: When it is looked at; keys that are not valid then are not used.
-    /// - Returns: Nil where the envelope is malformed, or no trusted key has signed.
+    ///   - trust: The trusted keys. Keys with a requestor scope are not used, because no requestor is checked.
+    ///   - now: The time of verification. Keys that are not valid at this time are not used.
+    /// - Returns: `nil` if the envelope is malformed, or no trusted key made the signature.
     package init?(raw: String, trustedBy trust: TrustStore, at now: Timestamp) {
         let bytes = [UInt8](raw.utf8)
         guard !bytes.isEmpty, bytes.count <= Verifier.maximumEncodedSize, let frame = Envelope.Frame(bytes.span),

@@ -4,19 +4,19 @@
 internal import Encodings
 internal import Platform
 
-/// What the element of a token says, before anyone judges it.
+/// The fields of a token's element, parsed but not yet checked.
 ///
-/// The texts stand one behind the other in one array: a verification makes one allocation for all of them, and a
-/// comparison with what is expected none. Strings are made when somebody asks for them.
+/// The texts are concatenated in one array. A verification makes one allocation for all of them, and a comparison with
+/// an expected value makes none. Strings are created on demand.
 struct TokenFields: Sendable {
     let timeIssued: Timestamp
     let timeToLiveMilliseconds: Int64
-    /// UTF-8, checked.
+    /// The concatenated texts in valid UTF-8.
     private let texts: [UInt8]
-    /// Where each text of ``TextField`` ends; a token is much smaller than the number allows.
+    /// The end offset of each ``TextField``. Offsets fit in 16 bits: a token has at most 16 KiB.
     private let ends: [5 of UInt16]
 
-    /// The fields that are texts, in the order of ``texts``.
+    /// The text fields, in the order of ``texts``.
     enum TextField: Int {
         case requestorID
         case resourceID
@@ -25,10 +25,10 @@ struct TokenFields: Sendable {
         case proxyMVPDID
     }
 
-    /// Whether a text is not there; only that of the proxied provider can be.
+    /// True if the text is absent. Only the proxied provider can be absent.
     func isMissing(_ field: TextField) -> Bool { range(field).isEmpty }
 
-    /// Whether a text is, byte for byte, `expected`.
+    /// True if the text equals `expected` byte for byte.
     func equals(_ field: TextField, _ expected: [UInt8]) -> Bool {
         texts.span.extracting(range(field)).hasSameBytes(as: expected.span)
     }
@@ -47,8 +47,8 @@ struct TokenFields: Sendable {
 }
 
 extension TokenFields {
-    /// The elements that a token has, each once, in the order of real tokens. All are mandatory but the proxied provider,
-    /// which real tokens leave out where there is none.
+    /// The elements of a token in the order of real tokens. Each occurs once. All are mandatory except the proxied
+    /// provider, which real tokens omit if there is none.
     enum Name: Int, CaseIterable {
         case sessionGUID
         case requestorID
@@ -82,17 +82,17 @@ extension TokenFields {
             }
         }
 
-        /// The field that follows in real tokens.
+        /// The field that follows in real tokens; after the last field, the first.
         var next: Name { Name(rawValue: rawValue + 1) ?? .sessionGUID }
     }
 
-    /// Reads the fields from `content`, the bytes of `raw` between the element's start tag and its end tag.
+    /// Parses the fields from `content`, the range of `raw` between the element's start tag and its end tag.
     static func read(_ raw: Span<UInt8>, content: Range<Int>) throws(RefusalReason) -> TokenFields {
         var scanner = BodyScanner(raw.extracting(content))
         let texts = try scanner.scan()
         let scratch = scanner.takeScratch()
         let bytes = raw.extracting(content)
-        // Missing fields first, then empty ones, in the order of real tokens.
+        // Report missing fields before empty ones, each in the order of real tokens.
         for place in 0..<Name.proxyMVPDID.rawValue where texts[place].isMissing { throw .missingField }
         for place in 0..<Name.proxyMVPDID.rawValue where texts[place].span(bytes, scratch.span).isXMLSpace {
             throw .emptyField
@@ -102,7 +102,7 @@ extension TokenFields {
             throw .invalidIssueTime
         }
         let order: [5 of Name] = [.requestorID, .resourceID, .sessionGUID, .mvpdID, .proxyMVPDID]
-        // A proxied provider that is there but empty is none.
+        // An empty proxied provider counts as absent.
         let hasProxy =
             !texts[Name.proxyMVPDID.rawValue].isMissing
             && !texts[Name.proxyMVPDID.rawValue].span(bytes, scratch.span).isXMLSpace
@@ -121,7 +121,7 @@ extension TokenFields {
         return TokenFields(timeIssued: time, timeToLiveMilliseconds: ttl, texts: stored, ends: ends)
     }
 
-    /// A whole number of milliseconds of at most 18 digits, with an optional minus sign (judged later, with the time).
+    /// Parses milliseconds of 1 to 18 digits with an optional minus sign. The time check refuses values below 1.
     private static func parseTTL(_ text: Span<UInt8>) -> Int64? {
         let isNegative = !text.isEmpty && text[0] == UInt8(ascii: "-")
         let start = isNegative ? 1 : 0

@@ -4,20 +4,20 @@
 internal import Cryptography
 internal import Encodings
 
-/// What a text that looks like a token says, **whoever wrote it**. For looking at tokens, and never for deciding.
+/// The content of a token **whose signature was not checked**. For inspection only, never for a decision.
 package struct UnverifiedToken: Sendable {
-    /// The name of the element.
+    /// The name of the root element.
     package let root: String
-    /// The raw token's signed bytes.
+    /// The signed bytes of the raw token: its element.
     package let signedBytes: [UInt8]
-    /// The signature as it stands in the token.
+    /// The signature, decoded from Base64.
     package let signature: [UInt8]
-    /// What the element says; the fingerprint is that of the signed bytes.
+    /// The content of the element. The fingerprint is that of the signed bytes.
     package let content: MediaToken
 
-    /// Reads a token without looking at its signature.
+    /// Parses a token without a check of its signature.
     ///
-    /// - Throws: The reason why it cannot be read, as verification would find it.
+    /// - Throws: The ``RefusalReason`` with which verification refuses an unreadable token.
     package init(reading text: String) throws(RefusalReason) {
         let token = [UInt8](text.utf8)
         guard !token.isEmpty else { throw .tokenEmpty }

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The answer of a verification. A refusal is an answer, not an error.
+/// The result of a verification. A refusal is a result, not an error.
 public enum Verification: Hashable, Sendable {
-    /// Every check passed. `key` is the name of the trusted key that made the signature.
+    /// The token passed every check. `key` is the name of the trusted key that made the signature.
     case valid(MediaToken, key: String)
-    /// A check did not pass.
+    /// The token failed a check.
     case refused(Refusal)
 
-    /// A refusal: why, and of what token, as far as that is known for certain.
+    /// A refusal of a token: the first failed check, with the token's verified content and key if they are known.
     public struct Refusal: Hashable, Sendable {
-        /// The first check that did not pass.
+        /// The first check that failed.
         public let reason: RefusalReason
-        /// What the token says, where a trusted key signed it and it could be read; otherwise nil.
+        /// The content of the token, or `nil`. Set only if a trusted key signed the token and its fields could be read.
         public let token: MediaToken?
-        /// The name of the trusted key that signed it, where one did; otherwise nil.
+        /// The name of the trusted key that signed the token, or `nil`. Set only if such a key was found.
         public let key: String?
 
-        /// The status that says the reason most closely in the six names that integrators know.
+        /// The closest of the six statuses of the vendor's verifier library.
         public var status: VerificationStatus { reason.status }
     }
 
-    /// Whether every check passed.
+    /// True if every check passed.
     public var isValid: Bool {
         if case .valid = self { true } else { false }
     }
 
-    /// The answer in the six names that integrators know.
+    /// The result as one of the six statuses of the vendor's verifier library.
     public var status: VerificationStatus {
         switch self {
         case .valid: .validToken
@@ -34,7 +34,7 @@ public enum Verification: Hashable, Sendable {
         }
     }
 
-    /// The first check that did not pass, or nil.
+    /// The first check that failed, or `nil` if the token is valid.
     public var reason: RefusalReason? {
         switch self {
         case .valid: nil
@@ -42,7 +42,8 @@ public enum Verification: Hashable, Sendable {
         }
     }
 
-    /// What the token says, where a trusted key signed it; otherwise nil. Not a yes: see ``isValid``.
+    /// The content of the token if a trusted key signed it, otherwise `nil`. Refusals can have it too: check
+    /// ``isValid``.
     public var token: MediaToken? {
         switch self {
         case .valid(let token, key: _): token
@@ -50,7 +51,7 @@ public enum Verification: Hashable, Sendable {
         }
     }
 
-    /// The name of the trusted key that signed the token, where one did; otherwise nil.
+    /// The name of the trusted key that signed the token, or `nil`. Refusals can have it too: check ``isValid``.
     public var key: String? {
         switch self {
         case .valid(_, let key): key

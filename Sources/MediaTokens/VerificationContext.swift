@@ -4,26 +4,26 @@
 internal import Cryptography
 internal import Encodings
 
-/// What one thread needs for a verification and keeps for the next: buffers and prepared OpenSSL contexts.
-final class VerificationContext: @unchecked Sendable {  // Used by who holds its slot.
-    /// The raw token, decoded.
+/// The buffers and prepared OpenSSL contexts for one verification at a time, kept for the next one.
+final class VerificationContext: @unchecked Sendable {  // Used only by the holder of its slot.
+    /// The decoded raw token.
     let raw = ScratchBytes(count: Base64.decodedCapacity(Verifier.maximumEncodedSize))
-    /// The signature, decoded.
+    /// The decoded signature.
     let signature = ScratchBytes(count: Base64.decodedCapacity(maximumSignatureCharacters))
     let sha256 = SHA256Context()
-    /// The place of the key that made the last good signature: tried first.
+    /// The index of the candidate that made the last valid signature. It is tried first.
     var lastKey = 0
     private var keys: [RSAVerificationContext?]
 
-    /// More characters than the signature of the largest key has.
+    /// The length of the padded Base64 text of the largest key's signature.
     static let maximumSignatureCharacters = (RSAPublicKey.maximumBits / 8 + 2) / 3 * 4
 
     init(keyCount: Int) { keys = Array(repeating: nil, count: keyCount) }
 
-    /// The context of the key at `index` of `groups`, made when it is needed for the first time; nil when OpenSSL cannot.
+    /// Returns the context of the key at `index` of `groups`, created on first use, or `nil` if OpenSSL fails.
     func key(_ index: Int, of groups: [KeyGroup]) -> RSAVerificationContext? {
         if let context = keys[index] { return context }
-        // Assigned as a whole: so nothing runs during an access, and none has to be checked as it runs.
+        // Assigned as a whole, so that no code runs during an access and no access is checked for exclusivity meanwhile.
         let context = try? groups[index].key.makeVerificationContext()
         var keys = keys
         keys[index] = context

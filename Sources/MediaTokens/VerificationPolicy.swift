@@ -3,24 +3,24 @@
 
 public import MediaResources
 
-/// What a verifier demands of a token beside a trusted signature.
+/// The requirements for a token beside a trusted signature.
 public struct VerificationPolicy: Hashable, Sendable {
-    /// The requestors whose tokens are taken, by the bytes of their ids. Never empty.
+    /// The requestors whose tokens are accepted, compared by the bytes of their ids. Never empty.
     public let requestors: [String]
-    /// By how much a token may come from the future, for clocks that are slow; 60 s by default, at most 120 s.
+    /// The tolerance for issue times in the future, for slow clocks; 60 s by default, at most 120 s.
     public let earlyLeeway: Duration
-    /// By how much a token may outlive its life; 0 s by default, as its life already allows for clocks, and at most 120 s.
+    /// The tolerance after expiry; 0 s by default, because the time to live already allows for clock skew; at most 120 s.
     public let lateLeeway: Duration
-    /// The longest life that is taken; 15 min by default, at most 24 h.
+    /// The longest time to live that is accepted; 15 min by default, at most 24 h.
     public let maximumTimeToLive: Duration
-    /// The smallest RSA key that is used, even if the trust store has smaller ones.
+    /// The smallest RSA key that is accepted, even if the trust store has smaller ones.
     public let minimumKeySize: MinimumRSAKeySize
-    /// What may differ between the resource of a token and the one that is wanted; nothing by default.
+    /// The allowed differences between the resource of a token and the wanted one; see the defaults of the options.
     public let matchOptions: MediaResource.MatchOptions
 
-    /// The largest leeway, early or late, that a policy may have: 120 s.
+    /// The largest leeway, early or late, of a policy: 120 s.
     public static let leewayLimit = Duration.milliseconds(leewayLimitMilliseconds)
-    /// The longest life that a policy may take: 24 h.
+    /// The longest time to live that a policy may accept: 24 h.
     public static let timeToLiveLimit = Duration.seconds(24 * 3600)
 
     package static let leewayLimitMilliseconds: Int64 = 120_000
@@ -29,15 +29,15 @@ public struct VerificationPolicy: Hashable, Sendable {
     let lateLeewayMilliseconds: Int64
     let maximumTimeToLiveMilliseconds: Int64
 
-    /// Makes a policy.
+    /// Creates a policy.
     ///
     /// - Parameters:
-    ///   - requestors: The requestors whose tokens are taken: at least one, none empty.
-    ///   - earlyLeeway: From 0 to ``leewayLimit``.
-    ///   - lateLeeway: From 0 to ``leewayLimit``.
-    ///   - maximumTimeToLive: From 1 ms to ``timeToLiveLimit``.
-    ///   - minimumKeySize: The smallest RSA key that is used.
-    ///   - matchOptions: What may differ between resources.
+    ///   - requestors: The requestors whose tokens are accepted: at least one, none empty.
+    ///   - earlyLeeway: The tolerance for issue times in the future, from 0 to ``leewayLimit``.
+    ///   - lateLeeway: The tolerance after expiry, from 0 to ``leewayLimit``.
+    ///   - maximumTimeToLive: The longest time to live that is accepted, from 1 ms to ``timeToLiveLimit``.
+    ///   - minimumKeySize: The smallest RSA key that is accepted.
+    ///   - matchOptions: The allowed differences between resources.
     /// - Throws: ``PolicyError`` for a value outside its range.
     public init(
         requestors: [String],
@@ -62,27 +62,28 @@ public struct VerificationPolicy: Hashable, Sendable {
         maximumTimeToLiveMilliseconds = maximumTimeToLive.wholeMilliseconds
     }
 
-    /// Makes the default policy for one requestor.
+    /// Creates the default policy for one requestor.
     ///
-    /// - Parameter requestor: The requestor whose tokens are taken; not empty.
+    /// - Parameter requestor: The requestor whose tokens are accepted; not empty.
     /// - Throws: ``PolicyError/noRequestor``.
     public init(requestor: String) throws(PolicyError) { try self.init(requestors: [requestor]) }
 }
 
-/// A value of a policy that is outside its range.
+/// An error for a policy value outside its range.
 @nonexhaustive
 public enum PolicyError: String, Error, Sendable, CaseIterable {
-    /// No requestor, or an empty one.
+    /// There is no requestor, or an empty one.
     case noRequestor = "policy_no_requestor"
-    /// Not from 0 to 120 s.
+    /// The early leeway is not from 0 to 120 s.
     case earlyLeewayOutOfRange = "policy_early_leeway_out_of_range"
-    /// Not from 0 to 120 s.
+    /// The late leeway is not from 0 to 120 s.
     case lateLeewayOutOfRange = "policy_late_leeway_out_of_range"
-    /// Not from 1 ms to 24 h.
+    /// The longest time to live is not from 1 ms to 24 h.
     case maximumTimeToLiveOutOfRange = "policy_maximum_ttl_out_of_range"
 }
 
 extension PolicyError: CustomStringConvertible {
+    /// The explanation, and the code in brackets.
     public var description: String {
         switch self {
         case .noRequestor: "a requestor is needed, and none may be empty [\(rawValue)]"

@@ -7,11 +7,11 @@ public import MediaResources
 internal import Platform
 internal import Synchronization
 
-/// The judge of media tokens: signature, fields, requestor, time and resource, in this order.
+/// A verifier of media tokens. Checks the signature, the fields, the requestor, the time and the resource, in this order.
 ///
-/// A pure function of token, trust, policy and clock; the first check that does not pass is the answer. Whether the
-/// token was used before is not its business: see the gate. Make one and share it: any number of threads may verify at
-/// once, and they share no lock. When trust changes, make a new one.
+/// The result is a pure function of token, trust, policy and clock. The first failed check decides it. A verifier does
+/// not detect that a token was consumed before; the gate does. Create one verifier and share it: any number of threads
+/// may verify at once, and without a cache they share no lock. Create a new one when the trust changes.
 ///
 /// ```swift
 /// let trust = try TrustStore(files: ["signer.pem"], at: .now())
@@ -20,17 +20,17 @@ internal import Synchronization
 /// guard answer.isValid else { return refuse(answer.reason) }
 /// ```
 public struct Verifier: Sendable {
-    /// The keys whose signatures are believed.
+    /// The trusted keys.
     public let trust: TrustStore
-    /// What is demanded beside a trusted signature.
+    /// The requirements beside a trusted signature.
     public let policy: VerificationPolicy
-    /// What remembers signatures that were checked, if anything.
+    /// The cache of verified signatures, or `nil`.
     public let cache: AuthenticatedTokenCache?
 
-    /// The keys that this policy lets speak for one of its requestors.
+    /// The keys that may sign for at least one requestor of this policy.
     private let candidates: [Candidate]
 
-    /// A key by its place in the trust store, with what is believed of it for requestors of the policy.
+    /// A key by its index in the trust store, with its grants for requestors of the policy.
     private struct Candidate {
         let index: Int
         let signatureSize: Int
@@ -41,12 +41,13 @@ public struct Verifier: Sendable {
             return false
         }
 
-        /// The name of the key by a belief that holds at `now`, for some requestor or for that of `token`.
+        /// Returns the name of the key in the first grant that is valid at `now`.
         func name(at now: Timestamp) -> String? {
             for place in grants.indices where grants[place].isValid(at: now) { return grants[place].name }
             return nil
         }
 
+        /// Returns the name of the key in the first grant that is valid at `now` and covers the requestor of `token`.
         func name(at now: Timestamp, signing token: MediaToken) -> String? {
             for place in grants.indices where grants[place].isValid(at: now) {
                 if grants[place].maySign(token) { return grants[place].name }
@@ -55,24 +56,24 @@ public struct Verifier: Sendable {
         }
     }
 
-    /// The bytes of the policy's requestors.
+    /// The ids of the policy's requestors in UTF-8.
     private let requestors: [[UInt8]]
 
-    /// A number that no other verifier of this process has but the copies of this one: what a cache remembers was found
-    /// out with this trust and this policy.
+    /// A number that only this verifier and its copies have in this process. Cache entries carry it, because they hold
+    /// for this trust and this policy only.
     private let generation: UInt64
 
     private static let generations = Atomic<UInt64>(0)
 
-    /// The most bytes that a token may have as it is transmitted.
+    /// The largest size of a token as transmitted: 16 KiB.
     public static let maximumEncodedSize = 16 * 1024
 
-    /// Makes a verifier.
+    /// Creates a verifier.
     ///
     /// - Parameters:
-    ///   - trust: The keys whose signatures are believed.
-    ///   - policy: What is demanded beside a trusted signature.
-    ///   - cache: Remembers signatures that were checked. Worth it where one token is shown again and again.
+    ///   - trust: The trusted keys.
+    ///   - policy: The requirements beside a trusted signature.
+    ///   - cache: A cache of verified signatures. Useful if clients present the same token repeatedly.
     public init(trust: TrustStore, policy: VerificationPolicy, cache: AuthenticatedTokenCache? = nil) {
         self.trust = trust
         self.policy = policy
@@ -92,14 +93,14 @@ public struct Verifier: Sendable {
 
     // MARK: Verifying
 
-    /// Judges a token that is shown for playing `resource`.
+    /// Verifies a token for the playback of `resource`.
     ///
     /// - Parameters:
     ///   - token: The token as transmitted: raw, or in one layer of Base64. At most ``maximumEncodedSize`` bytes.
-    ///   - resource: What is to be played, by the programmer's own catalogue and never by the caller's word.
-    ///   - requestor: The one requestor of the policy that the token must be for; any of them by default.
+    ///   - resource: The resource to play, from the programmer's own catalogue and never from the client.
+    ///   - requestor: The one requestor of the policy that the token must be for; by default, any of them.
     ///   - now: The time of receipt.
-    /// - Returns: Valid, or refused with the first reason.
+    /// - Returns: Valid, or refused with the first failed check.
     public func verify(
         _ token: String,
         for resource: MediaResource,
@@ -110,7 +111,7 @@ public struct Verifier: Sendable {
         return token.withUTF8Span { judge($0, Demand(resource: resource, requestor: requestor), now) }
     }
 
-    /// Judges a token that is shown for playing `resource`; the bytes of the token as transmitted.
+    /// Verifies a token for the playback of `resource`, from the bytes of the token as transmitted.
     ///
     /// See ``verify(_:for:requestor:at:)-(String,_,_,_)``.
     public func verify(
@@ -122,9 +123,9 @@ public struct Verifier: Sendable {
         judge(token, Demand(resource: resource, requestor: requestor), now)
     }
 
-    /// Judges whether a token is authentic and within its time, for whatever resource. **Never a reason to play.**
+    /// Verifies that a token is authentic and within its time, for any resource. **Never permits playback.**
     ///
-    /// For diagnosis alone: a playback that is released after this may be of another resource than the viewer's.
+    /// For diagnostics only: the token may have been issued for another resource than the one to play.
     ///
     /// - Parameters:
     ///   - token: The token as transmitted: raw, or in one layer of Base64. At most ``maximumEncodedSize`` bytes.
@@ -134,7 +135,7 @@ public struct Verifier: Sendable {
         return token.withUTF8Span { judge($0, Demand(resource: nil, requestor: nil), now) }
     }
 
-    /// What one call demands. Without a resource only ``authenticate(_:at:)`` makes it.
+    /// The requirements of one call. The resource is `nil` only for ``authenticate(_:at:)``.
     private struct Demand: ~Copyable {
         let resource: MediaResource?
         let requestor: String?
@@ -165,13 +166,13 @@ public struct Verifier: Sendable {
         }
     }
 
-    /// What steps 1 to 4 find. Keys are given by their place among the candidates.
+    /// The result of the steps before the requestor. Keys are given by their index among the candidates.
     private enum Outcome: ~Copyable {
         case authentic(MediaToken, key: Int)
         case refused(RefusalReason, key: Int?)
     }
 
-    /// Steps 1 to 4: the envelope, the signature and the fields.
+    /// Checks the envelope, the signature and the fields.
     private func authenticate(_ token: Span<UInt8>, _ now: Timestamp) -> Outcome {
         let slot = trust.slots.take()
         defer { trust.slots.release(slot) }
@@ -222,8 +223,8 @@ public struct Verifier: Sendable {
         }
     }
 
-    /// The candidate that made `signature` over `digest`: the one of the last good signature is tried first, then the
-    /// others in order.
+    /// Returns the candidate that made `signature` over `digest`. Tries the signer of the last valid signature first,
+    /// then the others in order.
     private func signer(
         _ signature: Span<UInt8>,
         _ digest: TokenFingerprint,
@@ -252,7 +253,7 @@ public struct Verifier: Sendable {
         return .failure(refusal)
     }
 
-    /// Steps 5 to 7, and whether the key may speak for the requestor: all that is judged anew on every call.
+    /// Checks everything that is checked again on every call: the key's validity and scope, requestor, time and resource.
     private func judge(
         _ token: consuming MediaToken,
         signedBy key: Int,
@@ -276,7 +277,7 @@ public struct Verifier: Sendable {
         return .valid(token, key: name)
     }
 
-    /// A token is valid up to and including the last millisecond of its life.
+    /// Checks the time. A token is valid up to and including the last millisecond of its life and leeway.
     private func refusalByTime(_ token: MediaToken, _ now: Timestamp) -> RefusalReason? {
         guard token.timeToLiveMilliseconds > 0 else { return .ttlNotPositive }
         guard token.timeToLiveMilliseconds <= policy.maximumTimeToLiveMilliseconds else { return .ttlTooLong }
@@ -289,7 +290,7 @@ public struct Verifier: Sendable {
 }
 
 extension String {
-    /// Runs `body` over the bytes of this string, which is made contiguous where it is not.
+    /// Calls `body` with the bytes of this string, which is made contiguous if necessary.
     fileprivate mutating func withUTF8Span<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
         makeContiguousUTF8()
         return body(utf8.span)

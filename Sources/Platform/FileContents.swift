@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// Why a file cannot be read.
+/// The reason why a file cannot be read.
 package struct FileFault: Error, Hashable {
+    /// The description of the problem, without the path.
     package let reason: String
 
     package init(reason: String) { self.reason = reason }
 }
 
 extension String {
-    /// The text of the file at this path.
+    /// Returns the text of the file at this path.
     ///
-    /// - Parameter limit: The most bytes that it may have.
+    /// - Parameter limit: The maximum size, in bytes.
+    /// - Throws: ``FileFault`` if the file cannot be read, is too large or is not UTF-8.
     package func contentsOfFile(limit: Int) throws(FileFault) -> String {
         guard let text = String(validating: try bytesOfFile(limit: limit), as: UTF8.self) else {
             throw FileFault(reason: "is not UTF-8 text")
@@ -31,7 +33,7 @@ extension String {
         return bytes
     }
 
-    /// Hands out the bytes of the file at this path, piece by piece.
+    /// Passes the bytes of the file at this path to `body`, in chunks of up to 64 KiB.
     package func readFile(_ body: ([UInt8]) throws(FileFault) -> Void) throws(FileFault) {
         let file = unsafe open(self, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw FileFault(reason: "cannot be opened: \(errorText)") }
@@ -48,7 +50,7 @@ extension String {
         }
     }
 
-    /// This text without line ends behind it, as editors and shells put there.
+    /// This text without the trailing line ends that editors and shells append.
     package var trimmingTrailingLineEnds: Substring {
         var rest = self[...]
         while let last = rest.unicodeScalars.last, last == "\n" || last == "\r" { rest.unicodeScalars.removeLast() }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// What a file looked like at a glance: not the link to it, for that stays as it is where another file takes its place.
+/// The device, inode, size and times of a file, to detect changes. Symbolic links are followed, because a link stays
+/// unchanged if another file replaces its target.
 package struct FileStamp: Equatable, Sendable {
     private let device: UInt64
     private let number: UInt64
     private let size: Int64
     private let times: [UInt8]
 
-    /// Looks at a file; nil where it cannot be looked at.
+    /// Reads the stamp of a file; `nil` if that fails.
     package init?(_ path: String) {
         var facts = stat()
         guard unsafe stat(path, &facts) == 0 else { return nil }
@@ -20,7 +21,7 @@ package struct FileStamp: Equatable, Sendable {
         #else
             let (modified, changed) = (facts.st_mtim, facts.st_ctim)
         #endif
-        // Of its content, and of who may read it.
+        // The times of the last change to the content, and to the permissions.
         times =
             unsafe withUnsafeBytes(of: modified) { unsafe Array($0) }
             + withUnsafeBytes(of: changed) { unsafe Array($0) }

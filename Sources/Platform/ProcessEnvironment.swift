@@ -3,6 +3,6 @@
 
 /// The environment of this process.
 package enum ProcessEnvironment {
-    /// The value of a variable; nil where there is none.
+    /// Returns the value of a variable; `nil` if it is not set.
     package static func value(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
 }

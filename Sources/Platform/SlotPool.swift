@@ -3,22 +3,22 @@
 
 internal import Synchronization
 
-/// Hands out the numbers of a set of slots, each to one holder at a time.
+/// A pool of slot numbers, each held by one holder at a time.
 ///
-/// The objects of OpenSSL and libxml2 that are worth reusing are not thread-safe. Whoever has such objects, one for each
-/// slot, uses the one whose number it holds. A thread gets the slot that its identity hashes to, or the next free one, so
-/// an object stays warm in the cache of the core that used it last. Nobody waits, and no lock is shared.
+/// The OpenSSL and libxml2 objects that are worth reusing are not thread-safe. Their owner keeps one object for each
+/// slot, and uses the one whose slot it holds. A thread gets the slot of the hash of its identity, or the next free
+/// one, so an object stays in the cache of the core that used it last. Callers never wait, and share no lock.
 ///
-/// It does not hold the objects itself: it would be generic then, and a generic class that is used across modules costs
-/// a look-up of metadata on every call, which is a third of a cache hit.
+/// The pool does not hold the objects itself. It would have to be generic, and a generic class that is used across
+/// modules costs a metadata look-up on every call, which is a third of a cache hit.
 package final class SlotPool: Sendable {
     private let slots: [Slot]
     private let shift: UInt64
 
-    /// Makes a pool.
+    /// Creates a pool.
     ///
-    /// - Parameter count: How many slots there are; rounded up to a power of two. Twice the cores by default, so that two
-    ///   threads seldom want the same one.
+    /// - Parameter count: The number of slots, rounded up to a power of two, at least 2. By default twice the number of
+    ///   cores, so that two threads rarely need the same one.
     package init(count: Int = 2 * onlineCores()) {
         let bits = max(count, 2).nextPowerOfTwoExponent
         slots = (0..<(1 << bits)).map { _ in Slot() }
@@ -28,7 +28,7 @@ package final class SlotPool: Sendable {
     /// The number of slots.
     package var count: Int { slots.count }
 
-    /// Takes a slot that nobody else holds; nil where all are taken.
+    /// Takes a free slot. Returns `nil` if all are taken.
     package func take() -> Int? {
         let home = homeSlot()
         for step in 0..<slots.count {
@@ -38,7 +38,7 @@ package final class SlotPool: Sendable {
         return nil
     }
 
-    /// Gives a slot back that ``take()`` returned.
+    /// Returns a slot of ``take()`` to the pool. Ignores `nil`.
     package func release(_ slot: Int?) {
         if let slot { slots[slot].release() }
     }
@@ -49,11 +49,11 @@ package final class SlotPool: Sendable {
         #else
             let thread = UInt64(pthread_self())
         #endif
-        // Thread identities are addresses that differ in a few middle bits: spread them (Knuth's multiplicative hash).
+        // Thread identities are addresses that differ in a few middle bits. Knuth's multiplicative hash spreads them.
         return Int(truncatingIfNeeded: (thread &* 0x9E37_79B9_7F4A_7C15) >> shift)
     }
 
-    /// Whether somebody holds a slot, alone on its cache lines so that neighbours do not slow each other down.
+    /// A flag that is set while the slot is held, alone on its cache lines so that neighbours do not slow each other down.
     private final class Slot: Sendable {
         private let before = Padding()
         private let isTaken = Atomic<Bool>(false)
@@ -68,12 +68,12 @@ package final class SlotPool: Sendable {
     }
 }
 
-/// 128 bytes: two cache lines, as processors fetch them in pairs.
+/// Padding of 128 bytes: two cache lines, as processors fetch them in pairs.
 private struct Padding: Sendable {
     let bytes: [16 of UInt64] = .init(repeating: 0)
 }
 
 extension Int {
-    /// The exponent of the smallest power of two that is not below this positive number.
+    /// The exponent of the smallest power of two that is at least this positive number.
     fileprivate var nextPowerOfTwoExponent: Int { Int.bitWidth - (self - 1).leadingZeroBitCount }
 }

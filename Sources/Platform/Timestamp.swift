@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// A point in time by the wall clock, in UTC, to the millisecond.
+/// A point in time of the wall clock, in UTC, with a resolution of one millisecond.
 @frozen
 public struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since 1970-01-01T00:00:00Z.
     public let millisecondsSince1970: Int64
 
-    /// Makes a timestamp from milliseconds since 1970-01-01T00:00:00Z.
+    /// Creates a timestamp from milliseconds since 1970-01-01T00:00:00Z.
     @inlinable
     public init(millisecondsSince1970: Int64) { self.millisecondsSince1970 = millisecondsSince1970 }
 
-    /// Makes a timestamp from seconds since 1970-01-01T00:00:00Z; the furthest one there is, where that is too far.
+    /// Creates a timestamp from seconds since 1970-01-01T00:00:00Z, clamped to the range of timestamps.
     public init(secondsSince1970: Int64) {
         let (milliseconds, overflow) = secondsSince1970.multipliedReportingOverflow(by: 1000)
         self.init(millisecondsSince1970: overflow ? (secondsSince1970 < 0 ? .min : .max) : milliseconds)
     }
 
-    /// The time that the system's clock shows.
+    /// Returns the time of the system clock.
     public static func now() -> Timestamp {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)
@@ -29,7 +29,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         left.millisecondsSince1970 < right.millisecondsSince1970
     }
 
-    /// The time `milliseconds` later; the furthest one there is, where that is too far.
+    /// Returns the time `milliseconds` later, clamped to the range of timestamps.
     @inlinable
     package func advanced(byMilliseconds milliseconds: Int64) -> Timestamp {
         let (sum, overflow) = millisecondsSince1970.addingReportingOverflow(milliseconds)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// How many cores this process may use: fewer than the machine has where it is in a container or pinned (`taskset`).
+/// Returns the number of cores that this process may use. In a container, or if pinned (`taskset`), these are fewer than
+/// the machine has.
 package func usableCores() -> Int {
     guard let status = try? "/proc/self/status".contentsOfFile(limit: 64 * 1024),
         let line = status.split(separator: "\n").first(where: { $0.hasPrefix("Cpus_allowed_list:") })
     else { return onlineCores() }
-    // Such as `0-3,6`.
+    // An example is `0-3,6`.
     let ranges = line.dropFirst("Cpus_allowed_list:".count).split(separator: ",")
     let allowed = ranges.reduce(0) { count, range in
         let ends = range.split(separator: "-").compactMap { Int($0.filter(\.isNumber)) }
@@ -16,5 +17,5 @@ package func usableCores() -> Int {
     return allowed > 0 ? min(allowed, onlineCores()) : onlineCores()
 }
 
-/// The number of processors that are online, at least one.
+/// Returns the number of online processors, at least 1.
 package func onlineCores() -> Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }

@@ -5,19 +5,19 @@ public import MediaResources
 public import MediaTokens
 public import Platform
 
-/// The gate's answer. A refusal is an answer, not an error.
+/// The decision of the gate. A refusal is a decision, not an error.
 public enum Decision: Hashable, Sendable {
-    /// Play.
+    /// The request is allowed.
     case allow(Allowance)
-    /// Do not play.
+    /// The request is refused.
     case refuse(Refusal)
 
-    /// Whether the media may be played.
+    /// True if the media may be played.
     public var isAllowed: Bool {
         if case .allow = self { true } else { false }
     }
 
-    /// Why it was refused; in shadow mode, why it would have been.
+    /// The code of the refusal; in shadow mode, of the refusal that did not take effect. Otherwise `nil`.
     public var code: DenyCode? {
         switch self {
         case .allow(let allowance):
@@ -26,7 +26,7 @@ public enum Decision: Hashable, Sendable {
         }
     }
 
-    /// What was asked for and shown, as far as it is known.
+    /// The requested entry and the presented token, as far as they are known.
     public var subject: Subject {
         switch self {
         case .allow(let allowance): allowance.subject
@@ -34,51 +34,51 @@ public enum Decision: Hashable, Sendable {
         }
     }
 
-    /// What was asked for and shown.
+    /// The requested entry and the presented token.
     public struct Subject: Hashable, Sendable {
-        /// The entry of the catalogue, where there is one.
+        /// The entry of the catalogue, if there is one.
         public let entry: Catalogue.Entry?
-        /// The token, once its signature is known to be authentic.
+        /// The token, if its signature is authentic.
         public let token: MediaToken?
 
-        /// Nothing is known.
+        /// A subject without entry and token.
         package static let nothing = Subject(entry: nil, token: nil)
 
-        /// What a token must be good for; nil for unprotected and unknown media.
+        /// The resource that a token must be good for; `nil` for unprotected, unknown and ambiguous media.
         public var resource: MediaResource? { entry?.protection.resource }
 
-        /// Whose tokens are asked for; nil for unprotected and unknown media.
+        /// The requestor whose tokens are required; `nil` for unprotected, unknown and ambiguous media.
         public var requestor: String? { entry?.protection.requestor }
     }
 
-    /// A yes.
+    /// A decision to allow the request.
     public struct Allowance: Hashable, Sendable {
-        /// Why the media may be played.
+        /// The reason why the media may be played.
         public let reason: Reason
-        /// What was asked for and shown.
+        /// The requested entry and the presented token.
         public let subject: Subject
 
-        /// The last moment at which this token starts a playback; nil where no token was asked for.
+        /// The last moment at which the token starts a playback; `nil` if no authentic token was presented.
         public var expires: Timestamp? { subject.token?.expires }
 
-        /// Why a media may be played.
+        /// The reason why media may be played.
         public enum Reason: Hashable, Sendable {
-            /// The catalogue says that it needs no token.
+            /// The catalogue requires no token.
             case unprotected
-            /// The token is good, and was used up by this.
+            /// The token is valid, and this playback consumed it.
             case verified
-            /// The token is good, and this playback was allowed before: a retry.
+            /// The token is valid, and this playback was allowed before: a retry.
             case repeated
-            /// The token is good, and may be shown until it expires: nothing was used up.
+            /// The token is valid until it expires. It was not consumed.
             case withinTTL
-            /// The token is good; the request has a method that starts no playback, and nothing was used up.
+            /// The token is valid. The request method starts no playback, so the token was not consumed.
             case probe
-            /// The token is good; whether it was used before is not known, and the configuration lets that pass.
+            /// The token is valid. The replay store did not answer, and the configuration allows the playback.
             case useUnknown
-            /// It would have been refused; shadow mode let it pass.
+            /// The request would have been refused. Shadow mode allowed it.
             case shadow(DenyCode)
 
-            /// A stable name for logs, metrics and answers.
+            /// The stable name for logs, metrics and answers.
             public var name: String {
                 switch self {
                 case .unprotected: "unprotected"
@@ -93,11 +93,11 @@ public enum Decision: Hashable, Sendable {
         }
     }
 
-    /// A no.
+    /// A decision to refuse the request.
     public struct Refusal: Hashable, Sendable {
-        /// Why.
+        /// The reason of the refusal.
         public let code: DenyCode
-        /// What was asked for and shown.
+        /// The requested entry and the presented token.
         public let subject: Subject
 
         package init(code: DenyCode, subject: Subject) {
@@ -105,9 +105,9 @@ public enum Decision: Hashable, Sendable {
             self.subject = subject
         }
 
-        /// What the client should do.
+        /// The action that the client should take.
         public var action: ClientAction { code.action }
-        /// The verifier's status, where verification was what did not pass.
+        /// The status of the verifier, if verification failed.
         public var verifierStatus: VerificationStatus? { code.verifierStatus }
     }
 }

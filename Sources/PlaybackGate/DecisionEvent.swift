@@ -3,33 +3,34 @@
 
 public import Platform
 
-/// A decision that was taken: what logs and metrics are made of.
+/// A decision and the facts about it that logs and metrics use.
 ///
-/// It holds no encoded token. The authentic token in `decision` has the viewer's session GUID: do not write it in clear.
+/// The event holds no encoded token. The authentic token in `decision` contains the viewer's session GUID: do not log it in
+/// clear.
 public struct DecisionEvent: Sendable {
-    /// What was asked for.
+    /// The requested media.
     public let target: PlaybackRequest.Target
-    /// Who asked.
+    /// The caller of the request.
     public let client: PlaybackRequest.Client
-    /// The answer.
+    /// The decision.
     public let decision: Decision
     /// The time of receipt.
     public let time: Timestamp
-    /// How long the decision took in all.
+    /// The duration of the whole decision.
     public let latency: Duration
-    /// How long the use store took, where it was asked.
+    /// The time that the replay store took; `nil` if it was not asked or answers without input and output.
     public let storeLatency: Duration?
 }
 
-/// Somebody who is told of every decision, on the thread that took it: be quick.
+/// An observer of every decision. It is called on the thread that made the decision, so it must return quickly.
 public protocol DecisionObserver: Sendable {
-    /// Takes note of a decision.
+    /// Records a decision.
     func observe(_ event: DecisionEvent)
 }
 
-/// An observer who takes note of nothing.
+/// An observer that ignores every decision.
 public struct NoObserver: DecisionObserver {
-    /// Makes one.
+    /// Creates an observer.
     public init() {}
 
     public func observe(_: DecisionEvent) {}

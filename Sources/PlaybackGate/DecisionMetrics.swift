@@ -23,11 +23,11 @@ public struct DecisionMetrics: DecisionObserver {
         .withinTTL, .verified, .unprotected, .repeated, .useUnknown, .probe,
     ]
 
-    /// Makes an observer.
+    /// Creates an observer.
     ///
     /// - Parameters:
-    ///   - factory: Where metrics are reported to; what the process is set up for by default.
-    ///   - store: The name of the use store.
+    ///   - factory: The metrics backend; that of the process by default.
+    ///   - store: The name of the replay store.
     public init(factory: any MetricsFactory = MetricsSystem.factory, store: String) {
         let counter = { (decision: String, code: String) in
             Counter(
@@ -62,15 +62,15 @@ public struct DecisionMetrics: DecisionObserver {
         if let latency = event.storeLatency { storeDuration.recordNanoseconds(latency.nanoseconds) }
     }
 
-    /// Counts a request that was refused before there was a decision, for want of room.
+    /// Counts a request that was refused for overload before a decision was made.
     public func countOverload() { refused[.overloaded]?.increment() }
 }
 
-/// Several observers in a row.
+/// An observer that forwards every decision to several observers in order.
 public struct DecisionObservers: DecisionObserver {
     private let observers: [any DecisionObserver]
 
-    /// Makes one of many.
+    /// Creates an observer from several.
     public init(_ observers: [any DecisionObserver]) { self.observers = observers }
 
     public func observe(_ event: DecisionEvent) {

@@ -3,34 +3,34 @@
 
 public import MediaTokens
 
-/// Why a playback was refused: the first check, in the fixed order of the gate, that did not pass.
+/// The reason of a refusal: the first check, in the fixed order of the gate, that failed.
 ///
-/// A closed list. The raw values are stable and the same in JSON, headers, metric labels and logs; those of a token that
-/// did not pass verification are the raw values of `RefusalReason`.
+/// A closed list. The raw values are stable, and the same in JSON, header fields, metric labels and logs. The raw value of a
+/// failed verification is that of its `RefusalReason`.
 public enum DenyCode: Hashable, Sendable {
-    /// The catalogue does not know the media id or path. Unknown media is protected, and nobody has a token for it.
+    /// The media id or path is not in the catalogue. Unknown media is protected, and no token opens it.
     case unknownMedia
-    /// The path cannot be told apart from others: see `MediaPath`.
+    /// The path is ambiguous or malformed: see `MediaPath`.
     case invalidPath
-    /// Somebody asks as an edge who is none of the configuration's.
+    /// A request from an untrusted peer on an edge endpoint.
     case peerNotTrusted
-    /// An edge does not say what its client asked for, or says what cannot be understood in one way only.
+    /// The edge does not state its client's request, or states it ambiguously.
     case edgeRequestInvalid
-    /// Entries of the catalogue name hosts, and the request does not say which one was asked for.
+    /// Entries of the catalogue name hosts, and the request names none.
     case hostMissing
-    /// The entry does not permit requests of this method.
+    /// The entry does not permit the request method.
     case methodNotPermitted
-    /// A part of a media whose token starts one playback: the token would be consumed by it, or open all parts.
+    /// A request for a part of media whose token starts one playback. It would consume the token, or open all parts.
     case rangeNotPermitted
-    /// Two different tokens are shown at once.
+    /// The request contains two different tokens.
     case tokenConflict
-    /// A protected media was asked for without a token.
+    /// The media is protected, and the request has no token.
     case tokenMissing
-    /// The token did not pass verification.
+    /// The token failed verification.
     case token(RefusalReason)
-    /// A policy does not let viewers of this MVPD in.
+    /// A policy excludes viewers of this MVPD.
     case mvpdNotAllowed
-    /// The resource is rated above the maximum, or is not rated where a rating is asked for.
+    /// The resource is rated above the maximum, or has no comparable rating although one is required.
     case ratingNotAllowed
     /// The token was revoked.
     case tokenRevoked
@@ -38,13 +38,13 @@ public enum DenyCode: Hashable, Sendable {
     case sessionRevoked
     /// The MVPD was revoked.
     case mvpdRevoked
-    /// The token was used before, as often as it may be.
+    /// The token was consumed before, as often as it may be.
     case tokenAlreadyUsed
-    /// The use store has no room for one more live token.
+    /// The replay store has no room for another live token.
     case replayStoreFull
-    /// The use store is down, or did not answer within its deadline.
+    /// The replay store is down, or did not answer within its deadline.
     case replayStoreUnavailable
-    /// The gate has as many requests in hand as it may have.
+    /// The gate has the maximum number of requests in flight.
     case overloaded
 }
 
@@ -80,7 +80,7 @@ extension DenyCode: RawRepresentable {
 }
 
 extension DenyCode: CaseIterable {
-    /// Every code, in the order of the checks.
+    /// All codes, in the order of the checks.
     public static let allCases: [DenyCode] =
         [
             .peerNotTrusted, .edgeRequestInvalid, .invalidPath, .hostMissing, .unknownMedia, .methodNotPermitted,
@@ -92,21 +92,21 @@ extension DenyCode: CaseIterable {
         ]
 }
 
-/// What the client that was refused should do, in the words of the entitlement services' enhanced errors.
+/// The action that a refused client should take, in the terms of the entitlement services' enhanced errors.
 @nonexhaustive
 public enum ClientAction: String, Sendable, CaseIterable {
-    /// Nothing: asking again changes nothing.
+    /// No action: a retry changes nothing.
     case none
-    /// Have somebody mend the configuration of the gate.
+    /// An operator must correct the configuration of the gate.
     case configuration
-    /// Authorize again, and come back with a new media token. No new login.
+    /// Authorize again, and retry with a new media token. No new login is needed.
     case authorization
-    /// Ask again a little later, a few times at most.
+    /// Retry after a short delay, a few times at most.
     case retry
 }
 
 extension DenyCode {
-    /// What the client should do.
+    /// The action that the client should take.
     public var action: ClientAction {
         switch self {
         case .unknownMedia, .invalidPath, .methodNotPermitted, .rangeNotPermitted, .mvpdNotAllowed, .ratingNotAllowed,
@@ -118,12 +118,12 @@ extension DenyCode {
         }
     }
 
-    /// The verifier's status, where verification was what did not pass.
+    /// The status of the verifier, if verification failed.
     public var verifierStatus: VerificationStatus? {
         if case .token(let reason) = self { reason.status } else { nil }
     }
 
-    /// What happened, in a sentence for the person who reads the client's log.
+    /// A sentence on the refusal for the reader of the client's log.
     public var message: String {
         switch self {
         case .unknownMedia: "This media is not in the catalogue."
@@ -148,7 +148,7 @@ extension DenyCode {
         }
     }
 
-    /// What an operator should look at who sees this more often than usual.
+    /// The first thing for an operator to check if this code is more frequent than usual.
     public var operatorHint: String {
         switch self {
         case .unknownMedia: "Is the catalogue complete and recent? A feed may have items that were refused."

@@ -5,10 +5,10 @@ internal import MediaResources
 public import MediaTokens
 public import Platform
 
-/// The judge of playbacks: catalogue, verification, policies and use, in this order.
+/// Decides about playbacks: catalogue, verification, policies and consumption of the token, in this order.
 ///
-/// Make one from what it should go by, share it among any number of threads, and make another when something changes. All
-/// gates of a service share the store.
+/// A gate is immutable. Share it among any number of threads, and create a new one for a new configuration. All gates of a
+/// service share the replay store.
 ///
 /// ```swift
 /// let gate = Gate(catalogue: catalogue, verifier: verifier, store: MemoryReplayStore())
@@ -18,33 +18,34 @@ public import Platform
 /// }
 /// ```
 public final class Gate: Sendable {
-    /// What is protected.
+    /// The catalogue of protected and unprotected media.
     public let catalogue: Catalogue
-    /// What judges tokens.
+    /// The verifier of tokens.
     public let verifier: Verifier
-    /// What is demanded beside a valid token.
+    /// The requirements beyond a valid token.
     public let policies: [PlaybackPolicy]
-    /// What records uses.
+    /// The replay store.
     public let store: any ReplayStore
-    /// How uses are taken, and what happens to refusals.
+    /// The rules for consumption and refusals.
     public let rules: Rules
 
     private let observer: any DecisionObserver
     private let localStore: (any LocalReplayStore)?
 
-    /// How uses are taken, and what happens to refusals.
+    /// The rules for consumption and refusals.
     public struct Rules: Hashable, Sendable {
-        /// How often a token may be used, from 1 to 16. More than once only for issuers that give two viewers one token
-        /// within a second.
+        /// The number of times that a token may be consumed, from 1 to 16. Values above 1 are only for issuers that give two
+        /// viewers one token within a second.
         public var maximumUses: Int
-        /// How long the use store may take.
+        /// The time limit of a replay store operation.
         public var storeDeadline: Duration
-        /// Whether a playback may start when the use store does not answer. Then tokens can be used again.
+        /// True if a playback may start when the replay store does not answer. Tokens can then be consumed again.
         public var allowsUnknownUse: Bool
-        /// Whether everything is allowed, and refusals are counted and logged only.
+        /// True if refusals are only counted and logged, and the requests are allowed. Unclear requests and those from
+        /// untrusted peers are refused nevertheless.
         public var isShadow: Bool
 
-        /// Makes rules; the strict ones by default.
+        /// Creates rules; strict by default.
         public init(
             maximumUses: Int = 1,
             storeDeadline: Duration = .milliseconds(250),
@@ -58,7 +59,7 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Makes a gate.
+    /// Creates a gate.
     public init(
         catalogue: Catalogue,
         verifier: Verifier,
@@ -78,10 +79,10 @@ public final class Gate: Sendable {
 
     // MARK: Deciding
 
-    /// Decides whether a playback may start, and uses the token up if it may.
+    /// Decides whether a playback may start, and consumes the token if it may.
     ///
     /// - Parameters:
-    ///   - request: What is to be played, with which token.
+    ///   - request: The media to play, and the token.
     ///   - now: The time of receipt.
     public func decide(_ request: PlaybackRequest, at now: Timestamp) async -> Decision {
         switch begin(request, at: now) {
@@ -120,12 +121,12 @@ public final class Gate: Sendable {
         fileprivate let start: ContinuousClock.Instant
     }
 
-    /// A request, and what was found out about it before.
+    /// A request, and the facts that were found about it before.
     package struct Question: Sendable {
         package let request: PlaybackRequest
-        /// What the catalogue says of its target.
+        /// The result of the catalogue lookup.
         let finding: Catalogue.Finding
-        /// What is wrong with what the client shows, where that is known.
+        /// The fault of the presented credentials, if one is known.
         let fault: DenyCode?
 
         package init(_ request: PlaybackRequest, _ finding: Catalogue.Finding, fault: DenyCode? = nil) {
@@ -173,7 +174,7 @@ public final class Gate: Sendable {
         return finish(decision, pending.request, now, pending.start, asked: asked)
     }
 
-    /// Refuses a request that cannot be decided: who asks is not trusted, or does not say what for.
+    /// Refuses a request that cannot be decided: the peer is untrusted, or the request is unclear.
     package func refuse(_ code: DenyCode, _ request: PlaybackRequest, at now: Timestamp) -> Decision {
         let refusal = Decision.refuse(Decision.Refusal(code: code, subject: .nothing))
         return finish(refusal, request, now, ContinuousClock.now)
@@ -186,7 +187,7 @@ public final class Gate: Sendable {
         case use(TokenUse, Catalogue.Entry)
     }
 
-    /// All steps but the last: nothing is recorded.
+    /// Runs all steps except the replay store. Records nothing.
     private func examine(_ question: borrowing Question, at now: Timestamp) -> Examination {
         let request = question.request
         let entry: Catalogue.Entry
@@ -206,7 +207,7 @@ public final class Gate: Sendable {
         guard case .resource(let resource, let requestor) = entry.protection else {
             return .decided(refusal(.token(.resourceMismatch), subject))
         }
-        // A probe must not cost the playback its token, and parts of the media must not be had without it.
+        // A partial request must not consume the token of the playback, and must not fetch the media without consuming it.
         if request.isPartial, entry.use == .once, !request.method.isProbe {
             return .decided(refusal(.rangeNotPermitted, subject))
         }
@@ -228,7 +229,7 @@ public final class Gate: Sendable {
         }
     }
 
-    /// What the store's answer means; nil is none.
+    /// Maps the outcome of the store to a decision; `nil` means that the store did not answer.
     private func decision(_ outcome: UseOutcome?, _ subject: Decision.Subject) -> Decision {
         switch outcome {
         case .recorded: .allow(Decision.Allowance(reason: .verified, subject: subject))
@@ -277,9 +278,7 @@ public final class Gate: Sendable {
 }
 
 extension Gate {
-    /// Records a revocation, within the deadline of the store.
-    ///
-    /// - Throws: ``ReplayStoreError``.
+    /// Records a revocation within the deadline of the store.
     public func record(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
         let answer = await withDeadline(rules.storeDeadline) { [store] () -> Result<Void, ReplayStoreError> in
             do throws(ReplayStoreError) {
@@ -291,9 +290,7 @@ extension Gate {
         try answer.get()
     }
 
-    /// Finds out whether the store can record uses, within its deadline.
-    ///
-    /// - Throws: ``ReplayStoreError``.
+    /// Checks within the deadline of the store that it can record uses.
     public func checkStore() async throws(ReplayStoreError) {
         let answer = await withDeadline(rules.storeDeadline) { [store] () -> Result<Void, ReplayStoreError> in
             do throws(ReplayStoreError) {

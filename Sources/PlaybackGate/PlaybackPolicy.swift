@@ -5,22 +5,22 @@ internal import Encodings
 public import MediaResources
 internal import MediaTokens
 
-/// A rule beside the token: whose viewers may play, and up to which rating.
+/// A requirement beyond a valid token: permitted MVPDs and maximum ratings.
 ///
-/// Of several policies, all that apply must let a playback pass.
+/// If several policies apply, all of them must allow the playback.
 public struct PlaybackPolicy: Hashable, Sendable {
-    /// The requestors whose entries this applies to; all where it is nil.
+    /// The requestors whose tokens the policy applies to; `nil` for all.
     public var requestors: [String]?
-    /// The only MVPDs that may play; all where it is nil.
+    /// The only MVPDs whose viewers may play; `nil` for all.
     public var allowedMVPDs: [String]?
-    /// The MVPDs that may not play, also as proxy of another.
+    /// The MVPDs whose viewers may not play, also if the MVPD is the proxy of another.
     public var deniedMVPDs: [String]
-    /// The highest ratings, at most one a scale (V-chip, MPAA). Nothing is limited where there is none.
+    /// The maximum ratings, at most one for each scale (V-chip, MPAA). Empty for no limit.
     public var maximumRatings: [Rating]
-    /// Whether a resource without any rating may be played where ``maximumRatings`` has one.
+    /// True if a resource without any rating may be played although ``maximumRatings`` is not empty.
     public var allowsUnrated: Bool
 
-    /// Makes a policy; one that says nothing lets everything pass.
+    /// Creates a policy. Without arguments, it allows every playback.
     public init(
         requestors: [String]? = nil,
         allowedMVPDs: [String]? = nil,
@@ -35,7 +35,7 @@ public struct PlaybackPolicy: Hashable, Sendable {
         self.allowsUnrated = allowsUnrated
     }
 
-    /// Why `token` may not play `resource`, if it may not.
+    /// Returns the code of the refusal if `token` may not play `resource`.
     func refusal(_ token: MediaToken, _ resource: MediaResource) -> DenyCode? {
         if let requestors, !requestors.contains(where: { $0.hasSameBytes(as: token.requestorID) }) { return nil }
         if let allowedMVPDs, !allowedMVPDs.contains(where: { $0.hasSameBytes(as: token.mvpdID) }) {
@@ -48,7 +48,8 @@ public struct PlaybackPolicy: Hashable, Sendable {
         return allowsRating(of: resource) ? nil : .ratingNotAllowed
     }
 
-    /// Ratings on a scale that no limit speaks of do not count as ratings: what cannot be compared is not allowed.
+    /// True if the ratings are within the limits. Ratings on a scale without a limit do not count, because they cannot be
+    /// compared: a resource with only such ratings is refused.
     private func allowsRating(of resource: MediaResource) -> Bool {
         guard !maximumRatings.isEmpty else { return true }
         if resource.ratings.isEmpty { return allowsUnrated }

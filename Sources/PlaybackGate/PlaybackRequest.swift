@@ -1,46 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// What somebody asks the gate: may this be played, with this token?
+/// A request to play media with a token.
 public struct PlaybackRequest: Hashable, Sendable {
-    /// What is to be played.
+    /// The media to play.
     public enum Target: Hashable, Sendable {
-        /// A media id of the catalogue, byte for byte.
+        /// A media id of the catalogue, compared byte for byte.
         case media(String)
-        /// The path of a stream as it was requested: percent-encoded, a query may follow.
+        /// The path of a stream as it was requested: percent-encoded, with or without a query.
         case path(Substring)
 
-        /// The path of a stream as it was requested.
+        /// Creates a target from the path of a stream as it was requested.
         public static func path(_ text: String) -> Target { .path(text[...]) }
     }
 
-    /// What is to be played.
+    /// The media to play.
     public var target: Target
-    /// The host that the client asked for, in the form of ``HostName``; nil if it is not known. Entries that name hosts
-    /// are found with it.
+    /// The requested host, in the form of ``HostName``; `nil` if it is not known. It selects among entries that name hosts.
     public var host: Substring?
-    /// The method of the client's request; a playback that a backend starts counts as a GET.
+    /// The method of the client's request; GET for a playback that a backend starts.
     public var method: Method = .get
-    /// Whether the client asks for a part of the media: a `Range` that is not the whole.
+    /// True if the client asks for a part of the media: a `Range` that does not cover all of it.
     public var isPartial = false
-    /// The media token as transmitted, if there is one. A part of a larger text costs no copy.
+    /// The media token as transmitted, if there is one. A slice of a larger text is not copied.
     public var token: Substring?
-    /// What names this start of a playback, so that a second request for it gets the answer of the first.
+    /// The identifier of this playback start. A second request with the same identifier gets the answer of the first.
     public var playbackID: String?
-    /// Who asks, as far as is known. Never decides anything.
+    /// The caller, as far as it is known. It never affects the decision.
     public var client: Client
 
-    /// A method of HTTP, as far as entries of the catalogue can permit it.
-    ///
-    /// Source: RFC 9110 §9.
+    /// An HTTP method that an entry of the catalogue may permit.
     public enum Method: String, Hashable, Sendable, CaseIterable {
         /// Fetches the media.
         case get = "GET"
-        /// Fetches what is known of the media without the media: never consumes a token.
+        /// Fetches the header fields without the media; never consumes a token.
         case head = "HEAD"
-        /// Asks what may be asked, such as a CORS preflight: never consumes a token.
+        /// Asks for the permitted requests, such as a CORS preflight; never consumes a token.
         case options = "OPTIONS"
-        /// Sends something, such as a request for a licence.
+        /// Submits data, such as a licence request.
         case post = "POST"
         /// Replaces the media.
         case put = "PUT"
@@ -51,20 +48,20 @@ public struct PlaybackRequest: Hashable, Sendable {
         /// Any other method, such as PURGE. No entry permits it.
         case other = ""
 
-        /// Whether a request of this method carries no media to the client, and so starts no playback.
+        /// True if a request of this method delivers no media, and so starts no playback.
         var isProbe: Bool { self == .head || self == .options }
     }
 
-    /// Facts about who asks, for the log.
+    /// The facts about the caller, for the log.
     public struct Client: Hashable, Sendable {
-        /// The trace of the request, as in the answer.
+        /// The trace id of the request, as in its response.
         public var trace: TraceID
-        /// The caller by its own credentials, such as the name of an API key.
+        /// The authenticated caller, such as the name of an API key.
         public var caller: String?
-        /// The kind of edge that asks for a client of its own; nil where a player backend asks.
+        /// The kind of edge that asks for a client of its own; `nil` if a player backend asks.
         public var edge: String?
 
-        /// Makes facts about a client.
+        /// Creates facts about a caller.
         public init(trace: TraceID = .none, caller: String? = nil, edge: String? = nil) {
             self.trace = trace
             self.caller = caller
@@ -72,7 +69,7 @@ public struct PlaybackRequest: Hashable, Sendable {
         }
     }
 
-    /// Makes a request.
+    /// Creates a request.
     public init(
         _ target: Target,
         host: String? = nil,

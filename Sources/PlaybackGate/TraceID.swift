@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// What connects a request with its answer and its log line: 128 bits, written as 32 hexadecimal digits.
+/// An identifier that connects a request with its response and its log line: 128 bits, written as 32 hexadecimal digits.
 ///
 /// Source: W3C Trace Context, §3.2.2.3.
 public struct TraceID: Hashable, Sendable {
@@ -10,13 +10,13 @@ public struct TraceID: Hashable, Sendable {
     /// The last 64 bits.
     public let low: UInt64
 
-    /// Makes an id from its halves.
+    /// Creates an id from its halves.
     public init(_ high: UInt64, _ low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// The id of a request that nobody traces: all zeros.
+    /// The id of an untraced request: all zeros.
     public static let none = TraceID(0, 0)
 }
 
@@ -28,9 +28,9 @@ extension TraceID: CustomStringConvertible {
         return String(decoding: digits, as: UTF8.self)
     }
 
-    /// One of its 32 hexadecimal digits, in ASCII.
+    /// Returns one of the 32 hexadecimal digits, in ASCII.
     ///
-    /// - Parameter place: From 0, the highest, to 31.
+    /// - Parameter place: The index of the digit, from 0 (the highest) to 31.
     package func digit(_ place: Int) -> UInt8 {
         let half = place < 16 ? high : low
         let digit = UInt8(truncatingIfNeeded: half >> UInt64(60 - 4 * (place % 16))) & 0xF

@@ -3,7 +3,7 @@
 
 internal import Platform
 
-/// What all endpoints have in common.
+/// The state that all endpoints share.
 struct SandboxCore: Sendable {
     let configuration: SandboxConfiguration
     let keys: SandboxKeys

@@ -4,18 +4,18 @@
 internal import MediaTokens
 package import Platform
 
-/// The key that the stand-in signs with, and its certificate.
+/// The signing key of the sandbox and its certificate.
 package struct SandboxKeys: Sendable {
-    /// The certificate, in PEM: what a gate trusts.
+    /// The certificate in PEM, for a gate to trust.
     package let certificate: String
     let signer: SigningKey
-    /// That certificate, for the tokens that come back.
+    /// A trust store with that certificate, for verifying the long-lived tokens that clients return.
     let trust: TrustStore
 
-    /// Reads a certificate and its key from PEM.
+    /// Creates keys from a certificate and its private key in PEM.
     ///
-    /// - Parameter now: When the certificate must be valid.
-    /// - Throws: ``SandboxError`` where they are unusable, or do not belong to each other.
+    /// - Parameter now: The time at which the certificate must be valid.
+    /// - Throws: ``SandboxError`` if they are unusable or do not match.
     package init(certificate: String, key: String, at now: Timestamp) throws(SandboxError) {
         do throws(TrustError) {
             signer = try SigningKey(pem: key, name: "signer.key")
@@ -29,9 +29,9 @@ package struct SandboxKeys: Sendable {
         }
     }
 
-    /// Reads `signer.pem` and `signer.key`, as `playgate keys new` makes them.
+    /// Reads the files `signer.pem` and `signer.key`, which `playgate keys new` creates.
     ///
-    /// - Throws: ``SandboxError`` where they are missing, unusable, or do not belong to each other.
+    /// - Throws: ``SandboxError`` if a file is missing or unusable, or if they do not match.
     package init(folder: String, at now: Timestamp) throws(SandboxError) {
         var texts: [String] = []
         for name in ["signer.pem", "signer.key"] {
@@ -43,23 +43,24 @@ package struct SandboxKeys: Sendable {
         try self.init(certificate: texts[0], key: texts[1], at: now)
     }
 
-    /// Makes keys that nobody has seen before. Takes a good part of a second.
+    /// Creates a new key and certificate. Takes a large part of a second.
     ///
-    /// - Throws: ``SandboxError`` where OpenSSL cannot.
+    /// - Throws: ``SandboxError`` if OpenSSL fails.
     package static func development(at now: Timestamp) throws(SandboxError) -> SandboxKeys {
         let keys: DevelopmentKeys
         do throws(TrustError) { keys = try DevelopmentKeys(at: now) } catch { throw SandboxError("\(error)") }
         return try SandboxKeys(certificate: keys.signerCertificate, key: keys.signerKey, at: now)
     }
 
-    /// A key that nobody trusts.
+    /// Creates a key that no gate trusts.
     static func stranger(at now: Timestamp) throws(SandboxError) -> SigningKey {
         try development(at: now).signer
     }
 }
 
-/// Why the stand-in cannot run; says what to do.
+/// An error that keeps the sandbox from running.
 package struct SandboxError: Error, CustomStringConvertible {
+    /// The cause, and advice if there is any.
     package let description: String
 
     init(_ description: String) { self.description = description }

@@ -9,28 +9,28 @@ package import Platform
 internal import ServiceLifecycle
 internal import UnixSignals
 
-/// The stand-in for an entitlement service.
+/// A test entitlement service over HTTP, with test keys and deliberate failures.
 package struct SandboxServer: Sendable {
     private let core: SandboxCore
     private let logger: Logger
 
-    /// Where the state is.
+    /// The location of the state.
     package enum State: Sendable {
-        /// In memory: it ends with the service.
+        /// Memory: the state is lost when the service ends.
         case memory
-        /// In a file, which only its owner can read.
+        /// A file that only its owner can read.
         case file(String)
     }
 
-    /// Opens the state.
+    /// Creates a server and opens its state.
     ///
     /// - Parameters:
-    ///   - configuration: What is played.
-    ///   - keys: What is signed with.
-    ///   - state: Where the state is.
-    ///   - isVerbose: Whether each request is a line on standard error.
-    ///   - clock: Tells the time.
-    /// - Throws: ``SandboxError`` where the state cannot be opened.
+    ///   - configuration: The requestors, providers and households that it serves.
+    ///   - keys: The keys that it signs tokens with.
+    ///   - state: The location of the state.
+    ///   - isVerbose: True to log each request as a line on standard error.
+    ///   - clock: Returns the current time.
+    /// - Throws: ``SandboxError`` if the state cannot be opened.
     package init(
         _ configuration: SandboxConfiguration,
         keys: SandboxKeys,
@@ -55,19 +55,19 @@ package struct SandboxServer: Sendable {
         self.logger = logger
     }
 
-    /// For how long requests in hand may take to finish when the service ends: somebody may have sent half of one.
+    /// The time that requests in flight may take to finish at shutdown. A client may have sent only half of a request.
     package static let patience = Duration.seconds(10)
 
-    /// When a connection is closed on which nothing comes, not even the rest of a request.
+    /// The time after which an idle connection is closed, even in the middle of a request.
     private static let idleTimeout = TimeAmount.seconds(60)
 
-    /// Serves until the process is told to end (SIGTERM, SIGINT); requests in hand are finished, if they do not take long.
+    /// Serves until the process receives SIGTERM or SIGINT. Requests in flight then have ``patience`` to finish.
     ///
     /// - Parameters:
     ///   - host: The address to listen on.
-    ///   - port: The port; 0 for any that is free.
-    ///   - onListening: Gets the port once there is one.
-    /// - Throws: ``SandboxError`` where nobody can listen there.
+    ///   - port: The port, or 0 for any free port.
+    ///   - onListening: Called with the port once the server listens.
+    /// - Throws: ``SandboxError`` if the server cannot listen at that address.
     package func run(
         host: String,
         port: Int,
@@ -76,13 +76,13 @@ package struct SandboxServer: Sendable {
         let application = application(host: host, port: port, onListening: onListening)
         let group = group(application, patience: Self.patience, hearsSignals: true)
         do { try await group.run() } catch is CancellationError {
-            // Its patience was at an end.
+            // Requests were still in flight after `patience`.
         } catch { throw SandboxError("\(host):\(port): cannot serve there: \(error)") }
     }
 
-    /// Serves on a free port of this machine while `body` runs, which gets the service's address.
+    /// Serves on a free loopback port while `body` runs, and passes the base URL to it.
     ///
-    /// - Parameter patience: For how long requests in hand may take to finish then.
+    /// - Parameter patience: The time that requests in flight may take to finish after `body` returns.
     package func withServer<Value: Sendable>(
         patience: Duration = patience,
         _ body: @Sendable (_ url: String) async throws -> Value
@@ -132,7 +132,7 @@ package struct SandboxServer: Sendable {
                 try await dispatcher.respond(request, context, endpoint)
             }
         }
-        // The router answers HEAD as it answers GET, which may change things: a link that is only looked at must not.
+        // The router answers HEAD with the GET handler, which may change state. HEAD must be safe, so it gets 405 here.
         let open = Set(PublicEndpoints(core: core).all.map(\.path))
         for endpoint in endpoints where endpoint.method == .get && !open.contains(endpoint.path) {
             router.on(RouterPath(endpoint.path), method: .head) { _, _ in

@@ -3,17 +3,19 @@
 
 internal import Encodings
 
-/// An element with all that is in it, attributes aside: for small documents that are read as a whole, where speed does not
-/// matter.
+/// An element with its content but without its attributes, for small documents that are read as a whole and without
+/// need for speed.
 package struct XMLElement: Hashable, Sendable {
-    /// The URI of its namespace; empty where it has none.
+    /// The URI of the namespace; empty if there is none.
     package var namespace: String
-    /// Its name without a prefix.
+    /// The name without a prefix.
     package var name: String
+    /// The child elements in document order.
     package var children: [XMLElement]
-    /// The text directly in it, from all pieces.
+    /// The text directly in the element, joined from all pieces.
     package var text: String
 
+    /// Creates an element.
     package init(
         _ name: String,
         namespace: String = "",
@@ -26,19 +28,22 @@ package struct XMLElement: Hashable, Sendable {
         self.children = children
     }
 
-    /// The first element of that name directly in this one, whatever its namespace.
+    /// Returns the first child element of that name, in any namespace.
     package func first(_ name: String) -> XMLElement? { children.first { $0.name == name } }
 
-    /// Why a document cannot be read.
+    /// An error in reading or writing a document.
     package struct Fault: Error, Hashable {
+        /// The explanation in words, for people.
         package let reason: String
     }
 
-    /// Reads a document of at most 16 levels, 50,000 elements and 1 KiB a tag. No document type, no entity but the predefined and
-    /// numeric ones, no network. Text in several pieces, with elements, comments or processing instructions between them, is
-    /// a fault: other readers may take one of them for the whole.
+    /// Parses a document of at most 16 levels, 50,000 elements and 1 KiB for each tag.
+    ///
+    /// Refuses a document type and all entities but the predefined and numeric ones. Uses no network. Refuses text in
+    /// several pieces, with elements, comments or processing instructions between them, because other readers may take
+    /// one piece for the whole.
     package init(reading document: Span<UInt8>) throws(Fault) {
-        // libxml2 compares each attribute of a tag with all before it.
+        // libxml2 compares each attribute of a tag with all attributes before it.
         guard document.tagsHaveAtMost(1024) else { throw Fault(reason: "a tag is too long") }
         let limits = XMLLimits(depth: 16, elements: 50_000, root: nil, utf8Only: true)
         guard var parser = XMLEventParser(limits: limits) else { throw Fault(reason: "no memory") }
@@ -51,7 +56,7 @@ package struct XMLElement: Hashable, Sendable {
         default: throw Fault(reason: "not XML in UTF-8")
         }
         let events = parser.events
-        // The elements that are open, from the root on; the first holds what is done.
+        // The open elements from the root on. The first entry is a container for the finished root.
         var open = [XMLElement("")]
         for index in events.indices {
             let event = events[index]
@@ -75,10 +80,10 @@ package struct XMLElement: Hashable, Sendable {
         self = open[0].children[0]
     }
 
-    /// This element as a document, in one line and without a declaration. A namespace is declared where it begins, with
-    /// `prefix` on the element itself; what is in it has none.
+    /// Returns this element as a document, in one line and without a declaration. Every element with a namespace
+    /// declares it: this one with `prefix`, those in it without a prefix.
     ///
-    /// - Throws: Where a text has a character that XML does not allow.
+    /// - Throws: ``Fault`` if a text has a character that XML does not allow.
     package func document(prefix: String = "") throws(Fault) -> String {
         var bytes: [UInt8] = []
         write(to: &bytes, prefix: namespace.isEmpty ? "" : prefix)
@@ -103,7 +108,7 @@ package struct XMLElement: Hashable, Sendable {
 }
 
 extension Span<UInt8> {
-    /// Whether what stands between a `<` and the next `>` is never longer than `limit`.
+    /// Returns true if no tag is longer than `limit` bytes, from a `<` to the next `>`.
     fileprivate func tagsHaveAtMost(_ limit: Int) -> Bool {
         var start: Int?
         for place in indices {

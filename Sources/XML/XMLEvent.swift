@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// One thing that a parser saw, with its names and text as ranges of the list that it stands in.
+/// An event of a parser. Its names and text are ranges of the bytes of its list.
 package struct XMLEvent {
     package enum Kind: UInt8 {
-        /// A start tag. Its attributes follow as events of their own.
+        /// A start tag. Its attributes follow as separate events.
         case start
         /// An attribute of the start tag before it. Namespace declarations are not attributes.
         case attribute
-        /// Character data, from text, CDATA or character references. Neighbouring pieces may come as several events.
+        /// Character data from text, CDATA sections or character references. Adjacent pieces may come as several events.
         case text
-        /// A comment or processing instruction between two pieces of text of one element, ahead of the second.
+        /// A comment or processing instruction between two pieces of text of one element. Comes before the second piece.
         ///
-        /// Readers disagree about such a text: some join the pieces, some take the first alone. No identifier may depend
-        /// on the reader, so who takes text refuses it. Pieces of white space do not count.
+        /// Readers disagree about such text: some join the pieces, some take only the first. An identifier must not
+        /// depend on the reader, so consumers of text refuse it. Pieces of white space do not count.
         case interruption
         /// An end tag, or the end of an empty element.
         case end
     }
 
     package var kind: Kind
-    /// As libxml2 hands it out; ``XMLEventList/namespace(_:)`` has its name.
+    /// The namespace as libxml2 reports it. ``XMLEventList/namespace(_:)`` returns its name.
     package var namespace: Range<Int>
     package var name: Range<Int>
     package var value: Range<Int>
-    /// The line of the document that a tag begins on and any other event ends on, from 1.
+    /// The line, from 1, on which a start tag begins (also for its attributes) or any other event ends.
     package var line: Int
 }
 
-/// The events of a document, or of the part of it that was read since the list was last emptied.
+/// The events of a document, or of the part that was read since the list was last emptied.
 ///
-/// Flat lists that keep their storage: reading one small document after another allocates nothing.
+/// Flat lists that keep their storage, so reading one small document after another allocates nothing.
 package struct XMLEventList {
     @usableFromInline
     package private(set) var events: [XMLEvent] = []
@@ -46,8 +46,8 @@ package struct XMLEventList {
     @inlinable
     package func text(_ range: Range<Int>) -> ArraySlice<UInt8> { bytes[range] }
 
-    /// The name of a namespace. As the value of an attribute that it was, libxml2 hands it out with every `&` as `&#38;`; few
-    /// have one and fewer are asked for their name, so they are stored as they come.
+    /// Returns the name of a namespace. libxml2 reports it as the value of an attribute, with every `&` as `&#38;`. It
+    /// is stored in that form, because few events have a namespace and fewer are asked for its name.
     package func namespace(_ range: Range<Int>) -> [UInt8] {
         var name: [UInt8] = []
         var rest = bytes[range]
@@ -61,7 +61,7 @@ package struct XMLEventList {
     @inlinable
     package func string(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
-    /// Whether the bytes of `range` are `literal`.
+    /// Returns true if the bytes of `range` are `literal`.
     @inlinable
     package func equals(_ range: Range<Int>, _ literal: StaticString) -> Bool {
         guard range.count == literal.utf8CodeUnitCount else { return false }
@@ -80,17 +80,17 @@ package struct XMLEventList {
 
     mutating func append(_ event: XMLEvent) { events.append(event) }
 
-    /// Copies `source` into the list's bytes and returns where it stands.
+    /// Copies `source` into the list's bytes and returns its range.
     mutating func store(_ source: UnsafeBufferPointer<UInt8>) -> Range<Int> {
         let start = bytes.count
         unsafe bytes.append(contentsOf: source)
         return start..<bytes.count
     }
 
-    /// Copies a piece of a CDATA section, with line feeds for its line ends (XML 1.0 §2.11): libxml2 sees to these when it
-    /// pulls, and not when it is pushed.
+    /// Copies a piece of a CDATA section, with its line ends as line feeds (XML 1.0 §2.11). libxml2 converts them in
+    /// pull mode, but not in push mode.
     ///
-    /// - Parameter next: The byte behind the piece, as a line end of two bytes may stand in two pieces.
+    /// - Parameter next: The byte after the piece, because a line end of two bytes may be in two pieces.
     mutating func storeSection(_ source: UnsafeBufferPointer<UInt8>, next: UInt8) -> Range<Int> {
         let start = bytes.count
         var rest = unsafe source[...]
@@ -103,7 +103,7 @@ package struct XMLEventList {
         return start..<bytes.count
     }
 
-    /// Copies the value of an attribute. libxml2 hands out every `&` in it as `&#38;`, for a tree that would read it again.
+    /// Copies the value of an attribute. libxml2 reports every `&` in it as `&#38;`, for a tree that would parse it again.
     mutating func storeAttributeValue(_ source: UnsafeBufferPointer<UInt8>) -> Range<Int> {
         let start = bytes.count
         var rest = unsafe source[...]

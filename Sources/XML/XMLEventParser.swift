@@ -6,17 +6,18 @@ internal import Encodings
 
 /// The owner of a libxml2 push parser, which turns the bytes of a document into a list of events.
 ///
-/// SAX2 and no tree: what is not needed is never built, and a document of any size takes the memory of one chunk.
-/// No document type, no entity but the predefined and numeric ones, no network, no file: the handlers that libxml2
-/// would need for these are absent, and a document type declaration stops the parser before its content is read.
+/// Uses SAX2 without a tree: nothing is built that is not needed, and a document of any size takes the memory of one
+/// chunk. Refuses document types and all entities but the predefined and numeric ones, and uses no network and no
+/// files. The handlers that libxml2 would need for these are absent, and a document type declaration stops the parser
+/// before its content is read.
 ///
-/// Not thread-safe, and sendable all the same: it has one owner at a time, with a context and a sink that only it uses.
+/// Not thread-safe. Sendable because it has one owner at a time, and no other code uses its context and its sink.
 @safe
 package struct XMLEventParser: ~Copyable, @unchecked Sendable {
     private let context: xmlParserCtxtPtr
     private let sink: XMLEventSink
 
-    /// Makes a parser; nil when libxml2 cannot get memory.
+    /// Creates a parser. Returns `nil` if libxml2 cannot allocate memory.
     package init?(limits: XMLLimits) {
         _ = libxml2IsInitialised
         let sink = XMLEventSink(limits: limits)
@@ -31,23 +32,23 @@ package struct XMLEventParser: ~Copyable, @unchecked Sendable {
 
     deinit { unsafe xmlFreeParserCtxt(context) }
 
-    /// What was read since `removeEvents()`.
+    /// The events since the last call of `removeEvents()`.
     package var events: XMLEventList { _read { yield sink.events } }
 
-    /// Why reading stopped, or nil.
+    /// The reason why parsing stopped, or `nil`.
     package var failure: XMLFailure? { sink.failure }
 
     package mutating func removeEvents() { sink.events.removeAll() }
 
-    /// Forgets the last document.
+    /// Discards the last document.
     package mutating func reset() {
         unsafe xmlCtxtResetPush(context, nil, 0, nil, nil)
-        // As in a new parser: otherwise it does not look for a byte order mark.
+        // As in a new parser. Otherwise libxml2 does not look for a byte order mark.
         unsafe context.pointee.charset = XML_CHAR_ENCODING_NONE.rawValue
         sink.reset()
     }
 
-    /// Reads the next bytes of the document; the last ones with `isLast`.
+    /// Parses the next bytes of the document. `isLast` marks the last ones.
     package mutating func read(_ chunk: Span<UInt8>, isLast: Bool) {
         guard sink.failure == nil else { return }
         _ = unsafe chunk.withUnsafeBytes { bytes in
@@ -63,13 +64,13 @@ package struct XMLEventParser: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Whether the dictionary of names is so large that the parser should be thrown away.
+    /// True if the dictionary of names has more than 64 KiB, so that the parser should be replaced.
     ///
-    /// libxml2 keeps every name that it ever saw, and fails for good at 10 MB: names are the sender's choice.
+    /// libxml2 keeps every name that it parsed, and fails permanently at 10 MB. The sender chooses the names.
     package var hasOutgrown: Bool { unsafe xmlDictGetUsage(context.pointee.dict) > 64 * 1024 }
 }
 
-/// libxml2's global state, set up once before its first use, as its threads demand.
+/// Initialises libxml2's global state once before its first use, as required for threads.
 private let libxml2IsInitialised: Bool = {
     xmlInitParser()
     return true
@@ -84,9 +85,9 @@ private final class XMLEventSink {
     private let limits: XMLLimits
     private var depth = 0
     private var elements = 0
-    /// The line of the last event: where a tag is on the same one, it need not be looked for.
+    /// The line of the last event. The search for the start of a tag is unnecessary if the tag ends on the same line.
     private var lastLine = 1
-    /// What stood in the open element since its last tag.
+    /// The kind of text in the open element since its last tag.
     private var run = TextRun.blank
 
     private enum TextRun { case blank, text, interrupted }
@@ -113,10 +114,10 @@ private final class XMLEventSink {
         return lastLine
     }
 
-    /// The line on which the tag begins that was just read.
+    /// The line on which the last parsed tag begins.
     ///
-    /// libxml2 tells the line of its end. The tag is in the buffer still, as the values of its attributes point there, and
-    /// has no other `<` in it.
+    /// libxml2 reports the line of its end. The tag is still in the buffer, because the values of its attributes point
+    /// there, and contains no other `<`.
     private var lineOfTag: Int {
         let known = lastLine
         let end = line
@@ -237,12 +238,12 @@ private final class XMLEventSink {
         let line = line
         let bytes = unsafe UnsafeBufferPointer(start: text, count: Int(count))
         unsafe noticeText(bytes, line)
-        // libxml2 has looked at what follows before it hands out a piece: more of the section, or its `]]>`.
+        // libxml2 has read the byte after a piece before it reports the piece: more of the section, or its `]]>`.
         let value = unsafe events.storeSection(bytes, next: text[Int(count)])
         events.append(XMLEvent(kind: .text, namespace: 0..<0, name: 0..<0, value: value, line: line))
     }
 
-    /// Tells of text that a comment or processing instruction has come within.
+    /// Reports an interruption if a comment or processing instruction separates this text from text before it.
     private func noticeText(_ bytes: UnsafeBufferPointer<UInt8>, _ line: Int) {
         guard run != .text, unsafe !bytes.allSatisfy(\.isXMLSpace) else { return }
         if run == .interrupted {
@@ -251,7 +252,7 @@ private final class XMLEventSink {
         run = .text
     }
 
-    /// A comment or processing instruction was read.
+    /// Records a comment or processing instruction.
     private func interrupt() {
         if run == .text { run = .interrupted }
     }
@@ -260,7 +261,7 @@ private final class XMLEventSink {
         guard failure == nil, let error = unsafe error?.pointee else { return }
         guard unsafe error.level == XML_ERR_ERROR || error.level == XML_ERR_FATAL else { return }
         guard unsafe error.code != Int32(XML_ERR_NO_MEMORY.rawValue) else { return stop(.outOfMemory) }
-        // A namespace is a name: which text is a URI differs between versions of libxml2, and no name is looked up.
+        // A namespace is only a name: versions of libxml2 differ about which text is a URI, and no name is looked up.
         guard unsafe error.code != Int32(XML_WAR_NS_URI.rawValue) else { return }
         let message = unsafe error.message.map { unsafe String(cString: $0) } ?? "not well-formed"
         stop(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// Why a parser stopped before the end of its document.
+/// A reason why a parser stopped before the end of its document.
 package enum XMLFailure: Error, Hashable {
     /// The document has a document type declaration, which could declare entities.
     case doctype
@@ -9,25 +9,25 @@ package enum XMLFailure: Error, Hashable {
     case tooDeep
     /// The document has more elements than the limit.
     case tooManyElements
-    /// The document declares an encoding that it may not have.
+    /// The document declares an encoding that is not allowed.
     case unsupportedEncoding(String)
-    /// The root element is not the one that the reader wants.
+    /// The root element is not the required one.
     case otherRoot
-    /// The document is not well-formed, or uses a prefix that it does not declare.
+    /// The document is not well-formed, or uses an undeclared prefix.
     case syntax(message: String, line: Int, column: Int)
-    /// libxml2 could not get memory.
+    /// libxml2 could not allocate memory.
     case outOfMemory
 }
 
-/// What a parser accepts.
+/// The limits of a parser.
 package struct XMLLimits: Sendable {
-    /// The deepest level at which an element may stand; the root stands at 1.
+    /// The largest depth of an element; the root has depth 1.
     package var depth: Int
-    /// How many elements the document may have.
+    /// The largest number of elements in a document.
     package var elements: Int
-    /// The local name that the root must have, or nil for any. The parser stops at another root at once.
+    /// The local name that the root must have, or `nil` for any. The parser stops at once at another root.
     package var root: StaticString?
-    /// Whether a declared encoding must be UTF-8 (or its subset US-ASCII).
+    /// True if a declared encoding must be UTF-8 (or its subset US-ASCII).
     package var utf8Only: Bool
 
     package init(depth: Int, elements: Int, root: StaticString?, utf8Only: Bool) {

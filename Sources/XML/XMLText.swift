@@ -6,7 +6,7 @@ internal import Encodings
 // Text of XML: legal characters, white space, escaping.
 
 extension String {
-    /// Whether every character may stand in an XML 1.0 document (<https://www.w3.org/TR/xml/#charsets>).
+    /// True if every character is allowed in an XML 1.0 document (<https://www.w3.org/TR/xml/#charsets>).
     package var isLegalXML: Bool {
         unicodeScalars.allSatisfy { scalar in
             switch scalar.value {
@@ -18,7 +18,7 @@ extension String {
 }
 
 extension BidirectionalCollection where Element == UInt8 {
-    /// These bytes without white space at either end.
+    /// Returns the bytes without XML white space at either end.
     package func trimmingXMLSpace() -> SubSequence {
         let tail = drop(while: \.isXMLSpace)
         guard let last = tail.lastIndex(where: { !$0.isXMLSpace }) else { return self[startIndex..<startIndex] }
@@ -27,7 +27,8 @@ extension BidirectionalCollection where Element == UInt8 {
 }
 
 extension [UInt8] {
-    /// Appends `text` as character data. A carriage return is written as a reference, or it would be read as a line feed.
+    /// Appends `text` as character data. Writes a carriage return as a reference, because a parser reads a literal one
+    /// as a line feed.
     package mutating func appendXMLText(_ text: some Sequence<UInt8>) {
         for byte in text {
             switch byte {

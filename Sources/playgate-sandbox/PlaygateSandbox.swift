@@ -4,7 +4,7 @@
 internal import ArgumentParser
 internal import CommandLineSupport
 
-/// The command line of the stand-in service.
+/// The command line of the sandbox.
 @main
 struct PlaygateSandbox: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -79,12 +79,12 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-/// Where to listen.
+/// The address of the listener.
 struct ListenAddress: Sendable {
     let host: String
     let port: Int
 
-    /// Reads `HOST:PORT` or `[HOST]:PORT`.
+    /// Parses `HOST:PORT` or `[HOST]:PORT`; `nil` if it is neither.
     init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
             return nil
@@ -100,7 +100,7 @@ struct ListenAddress: Sendable {
         self.port = Int(port)
     }
 
-    /// Whether only this machine can come in there.
+    /// True if only this machine can connect to the address.
     var isLoopback: Bool {
         if host == "localhost" || host == "::1" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)

@@ -5,7 +5,7 @@ import ArgumentParser
 import CommandLineSupport
 import GateService
 
-/// The command line.
+/// The command line of Playgate.
 @main
 struct Playgate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,6 +29,6 @@ struct Playgate: AsyncParsableCommand {
 }
 
 extension ExitCode {
-    /// The answer is no.
+    /// The exit code of a refusal.
     static let refused = ExitCode(1)
 }

@@ -5,11 +5,11 @@ import AccessEnabler
 import Entitlements
 import Synchronization
 
-/// An application that writes down what it is called with, in the order in which it is, and does what a test tells it to.
+/// An application that records its callbacks in order, and reacts as a test configures it.
 final class Application: EntitlementDelegate {
-    /// What it does where a provider is to be chosen.
+    /// The reaction to a request for a provider.
     let choice: Choice
-    /// With whom it logs in, where a browser is to be opened; nil leaves the browser closed.
+    /// The user who logs in when a browser is to be opened; `nil` leaves the browser closed.
     let user: String?
     let password: String
     private let state = Mutex(State())
@@ -18,7 +18,7 @@ final class Application: EntitlementDelegate {
         case provider(String)
         /// Leaves the picker.
         case nobody
-        /// Does nothing: the test does.
+        /// Does nothing: the test reacts itself.
         case waits
     }
 
@@ -39,11 +39,11 @@ final class Application: EntitlementDelegate {
 
     func use(_ enabler: AccessEnabler) { state.withLock { $0.enabler = enabler } }
 
-    /// What it was called with.
+    /// The recorded callbacks.
     var events: [String] { state.withLock { $0.events } }
-    /// What of these begins like that.
+    /// Returns the recorded callbacks with a prefix.
     func events(_ name: String) -> [String] { events.filter { $0.hasPrefix(name) } }
-    /// Where browsers were sent.
+    /// The URLs to open in browsers.
     var urls: [String] { state.withLock { $0.urls } }
     /// The media tokens.
     var tokens: [String] { state.withLock { $0.tokens } }
@@ -52,7 +52,7 @@ final class Application: EntitlementDelegate {
 
     func forget() { state.withLock { $0.events = [] } }
 
-    /// Waits until it is called with something that begins like that, or was.
+    /// Waits for a callback with a prefix, or returns at once if there was one.
     func hears(_ name: String) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in

@@ -41,7 +41,7 @@ import Testing
     func check() async throws {
         try await SandboxFixture.with { sandbox in
             let (enabler, application) = try await sandbox.viewer("alice")
-            // Nothing of the service would answer now.
+            // The service would answer no request now.
             try await sandbox.control(#"{"faults":[{"on":"any","status":500}]}"#)
             let status = await enabler.checkAuthentication()
             #expect(status.viewer?.isCached == true)
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    /// URLs that are no end of a login, with the redirect URL `adobepass://ios.app`.
+    /// URLs that must not end a login with the redirect URL `adobepass://ios.app`.
     private static let foreign = [
         "", "adobepass://ios.application", "https://ios.app", "adobepass://", "adobepass:/ios.app/",
     ]
@@ -135,7 +135,7 @@ import Testing
             await application.hears("displayProviderDialog")
             await enabler.setSelectedProvider("SandboxMVPD")
             for url in Self.foreign { #expect(await enabler.handleExternalURL(url) == false, "\(url)") }
-            // The end of a login that nobody has made.
+            // The redirect URL without a login at the service.
             #expect(await enabler.handleExternalURL("adobepass://ios.app?x=1"))
             #expect(await status.errorCode == .genericAuthentication)
             await enabler.finishCallbacks()
@@ -181,7 +181,7 @@ import Testing
             async let status = enabler.getAuthentication()
             await application.hears("status REGCODE success")
             let code = try #require(application.codes.first)
-            // The other screen goes to the service with the code.
+            // The other screen opens the service's page with the code.
             let path =
                 interface == .v2
                 ? "/api/v2/authenticate/REF30/\(code)"
@@ -226,7 +226,7 @@ import Testing
             let storage = MemoryTokenStorage()
             let first = await sandbox.client(Application(.provider("SandboxMVPD"), user: "alice"), storage: storage)
             _ = await first.getAuthentication()
-            // Another client with the same device: what the first one knew, but for the login.
+            // Another client on the same device: the records of the first one, without the login.
             var records = await storage.load()
             let known = try #require(records.requestors["REF30"])
             records.requestors = [:]

@@ -65,7 +65,7 @@ import Testing
             #expect(application.events("displayProviderDialog").count == 1)
             #expect(application.events("setAuthenticationStatus") == ["setAuthenticationStatus 1 "])
             #expect(application.events("setToken") == ["setToken TNT"])
-            // With a viewer, nothing but the token.
+            // An authenticated viewer only needs the token.
             application.forget()
             #expect(await enabler.getAuthorization("TBS").token != nil)
             await enabler.finishCallbacks()
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// A viewer, a resource, the code and the status that tells of it.
+    /// A viewer, a resource, the code, and the advanced status that reports it.
     private static let denials: [(user: String, resource: String, code: StatusCode, v1: StatusCode, status: String)] = [
         ("bob", "CNN", .authorizationDeniedByMVPD, .authorizationDeniedByMVPD, "Z100"),
         (
@@ -119,7 +119,7 @@ import Testing
             await enabler.finishCallbacks()
             #expect(application.events("status") == ["status \(status) error"])
             #expect(application.events("tokenRequestFailed").count == 1)
-            // The viewer still is one.
+            // The viewer is still authenticated.
             #expect(await enabler.checkAuthentication().viewer != nil)
         }
     }
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    /// A rule of degradation, and what becomes of a viewer whose provider would say no.
+    /// A degradation rule, and its effect on a viewer whom the provider would deny.
     private static let rules: [(rule: String, code: StatusCode?, status: String)] = [
         ("authZAll", nil, "Z010 warning"), ("authZNone", .authorizationDeniedByDegradationRule, "Z169 error"),
     ]
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    /// What the service does instead of handing out a token, and what becomes of it.
+    /// A fault of the service in place of a token, and the resulting code.
     private static let faults: [(name: String, control: String, code: StatusCode)] = [
         ("garbage", #"{"faults":[{"on":"authorize","body":"{"}]}"#, .serverResponseFormatUnknown),
         (
@@ -223,7 +223,7 @@ import Testing
             try await sandbox.control(fault.control)
             let answer = await enabler.checkAuthorization("TNT")
             if fault.control.contains("malformedTokens"), let token = answer.token {
-                // It may look like one: then the verifier says no.
+                // A malformed token may decode; then the verifier refuses it.
                 let verdict = try sandbox.verifier().authenticate(token.token, at: sandbox.clock.now)
                 #expect(verdict.reason != nil)
                 return

@@ -7,7 +7,7 @@ import Testing
 @testable import AccessEnabler
 
 @Suite struct `Codes of the service` {
-    /// Each documented code as one interface says it.
+    /// Each documented code with an interface that uses it.
     private static let codes: [(code: StatusCode, interface: ServiceProvider.Interface)] = StatusCode.allCases.flatMap {
         code in
         [(StatusCode.Origin.v1, ServiceProvider.Interface.v1), (.v2, .v2)].compactMap { origin, interface in
@@ -34,7 +34,7 @@ import Testing
             #expect(status.knownCode == code)
             #expect(status.action == documentation.action)
             #expect(documentation.statuses.contains(status.status))
-            // A preauthorization may have ended the login.
+            // The preauthorization may have ended the login.
             if await enabler.checkAuthentication().viewer == nil {
                 #expect(documentation.action == .authentication)
                 return
@@ -67,7 +67,7 @@ import Testing
         #expect(!failure.needsAuthentication)
     }
 
-    /// What the service says to a registration, and the status that tells of it.
+    /// An error of a registration, and the advanced status that reports it.
     private static let registrationErrors: [(on: String, word: String, status: String)] = [
         ("register", "invalid_request", "R400"), ("register", "invalid_redirect_uri", "R400"),
         ("register", "invalid_software_statement", "R400"), ("register", "unapproved_software_statement", "R400"),

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// What the service does, and the status that tells of it.
+    /// A fault of the service, and the advanced status that reports it.
     static let faults: [(name: String, control: String, status: String)] = [
         ("an unknown requestor", #"{}"#, "CFG400"),
         ("no service", #"{"faults":[{"on":"configuration","close":true}]}"#, "CFG404"),
@@ -47,7 +47,7 @@ import Testing
             let enabler = await sandbox.client(application, requestor: index == 0 ? "NOBODY" : "REF30")
             await enabler.finishCallbacks()
             #expect(application.events == ["status \(fault.status) error", "setRequestorComplete 0"], "\(fault.name)")
-            // What waits for a configuration that will not come is answered.
+            // Calls that wait for the failed configuration return.
             #expect(await enabler.checkAuthentication().errorCode == .genericAuthentication)
             #expect(await enabler.checkAuthorization("TNT").failure?.errorCode == .genericAuthorization)
         }
@@ -185,7 +185,7 @@ import Testing
             #expect(await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider()]).status == .error)
             #expect(await enabler.checkAuthentication().viewer != nil)
             #expect(await enabler.checkAuthorization("TNT").token != nil)
-            // Another requestor has nothing of it.
+            // Another requestor has no access to the authentication.
             #expect(await enabler.setRequestor("QUIET", serviceProviders: [sandbox.provider()]).status == .error)
             #expect(await enabler.checkAuthentication().viewer == nil)
             await enabler.finishCallbacks()
@@ -250,12 +250,12 @@ import Testing
 }
 
 extension AccessEnabler {
-    /// How many calls wait for a configuration.
+    /// The number of calls that wait for a configuration.
     var waiting: Int { configurationWaiters.count }
 }
 
 extension Task where Failure == Never {
-    /// What it says when it is cancelled at once.
+    /// The value of the task after an immediate cancellation.
     var cancelledValue: Success {
         get async {
             cancel()

@@ -10,11 +10,11 @@ import Testing
 
 @testable import AccessEnabler
 
-/// What happens while a service is asked.
+/// Calls and callbacks while a request is in flight.
 @Suite struct `In the middle of a call` {
     private static let interfaces = ServiceProvider.Interface.allCases
 
-    /// A client whose viewer is logged in, and which waits before each question with that name in its path.
+    /// Creates a client with an authenticated viewer that holds each request with that name in its path.
     private static func held(
         _ name: String,
         _ sandbox: SandboxFixture,
@@ -44,7 +44,7 @@ import Testing
             async let answer = enabler.checkAuthorization("TNT")
             await turnstile.hasSomebody()
             #expect(await enabler.logout() == .complete)
-            // And somebody else comes.
+            // Another viewer logs in.
             await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider(interface)])
             let next = await enabler.getAuthentication()
             #expect(next.viewer != nil)
@@ -200,13 +200,13 @@ import Testing
             #expect(await enabler.checkAuthorization("TNT").failure?.status?.knownCode == .networkConnectionTimeout)
             #expect(asked.withLock { $0 } == 3)
             #expect(delays.all.count == 2)
-            // And it is no denial: the viewer may ask again at once.
+            // A fault is no denial: the viewer may retry at once.
             try await sandbox.control(#"{"faults":[]}"#)
             #expect(await enabler.checkAuthorization("TNT").token != nil)
         }
     }
 
-    /// An error of REST v1 in its old form, where it is said, and what it means.
+    /// An error of REST v1 in its old form, the request that it answers, and its meaning.
     private static let oldErrors: [(name: String, status: Int, code: StatusCode, error: EntitlementErrorCode)] = [
         ("authorize", 403, .authorizationDeniedByMVPD, .userNotAuthorized),
         ("authorize", 412, .authenticationSessionMissing, .userNotAuthenticated),

@@ -4,9 +4,9 @@
 import Foundation
 import Testing
 
-/// The numbers of documented calls and callbacks in the names of tests, which docs/entitlements.md refers to.
+/// The numbers of documented calls and callbacks in test names, to which docs/entitlements.md refers.
 @Suite struct `Documented calls` {
-    /// Those that are built; the others are deprecated there, or of a platform's screen.
+    /// The supported numbers; the others are deprecated in the documentation, or concern a platform's screen.
     private static let rows =
         ["1", "3"] + (4...5).map { "\($0)" } + (8...12).map { "\($0)" } + (14...18).map { "\($0)" }
         + (20...47).map { "\($0)" } + ["43a", "43b", "44a", "46a", "46b", "46c"]
@@ -14,14 +14,14 @@ import Testing
     /// The flows of the cookbook.
     private static let flows = ["A", "B", "C", "D", "E", "F", "G", "H", "I"]
 
-    /// What the names of tests in all files of tests say after `word`.
+    /// The values that follow `word` in the names of all tests.
     private static func named(_ word: Regex<(Substring, Substring)>) throws -> Set<String> {
         let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let files = try #require(FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil))
         var found: Set<String> = []
         for case let file as URL in files where file.pathExtension == "swift" {
             let text = try String(contentsOf: file, encoding: .utf8)
-            // Names alone: what stands behind @Test, and names of functions in backticks.
+            // Test names only: the text after @Test, and function names in backticks.
             for line in text.split(separator: "\n") where line.contains("@Test") || line.contains("\"inventory") {
                 for match in line.matches(of: word) {
                     found.formUnion(

@@ -19,11 +19,11 @@ import Testing
             #expect(await enabler.checkAuthentication().viewer == nil)
             #expect(await enabler.getSelectedProvider() == nil)
             #expect(await enabler.checkAuthorization("TNT").token == nil)
-            // The service does not know the viewer any more either.
+            // The viewer is logged out at the service too.
             await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider(interface)])
             #expect(await enabler.checkAuthentication().viewer == nil)
             await enabler.finishCallbacks()
-            // Documented: 0 is success here.
+            // Documented: 0 means success here.
             #expect(application.events("logoutComplete") == ["logoutComplete 0"])
             #expect(application.events("navigateToURL").count == 1)
         }

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// A viewer, a name, and what the provider says.
+    /// A viewer, a name, and the value of the provider.
     private static let values: [(user: String, key: String, value: MetadataValue?)] = [
         ("alice", "zip", .list([.text("12345")])), ("bob", "zip", .list([.text("67890")])),
         ("alice", "householdID", .text("household-1")), ("carol", "householdID", .text("household-1")),
@@ -81,7 +81,7 @@ import Testing
         let (own, other) = (try DevelopmentKeys(at: GateSample.time), try DevelopmentKeys(at: GateSample.time))
         let certificate = try #require(MetadataCertificate(pem: own.signerCertificate, padding: padding))
         let key = try MetadataKey(pem: own.signerKey, padding: padding)
-        // A short one, one of several blocks, one of letters of several bytes.
+        // A short text, one of several blocks, and one with multi-byte characters.
         for text in ["12345", String(repeating: "0123456789", count: 60), "Zürich — 東京", ""] {
             let cipher = try #require(certificate.encrypt(text))
             #expect(key.decrypt(cipher) == text)
@@ -128,7 +128,7 @@ import Testing
 }
 
 extension MetadataValue {
-    /// With lists in one order: they are sets of names.
+    /// The value with its lists sorted: they are sets of names.
     fileprivate var sorted: MetadataValue {
         if case .list(let list) = self { return .list(list.sorted { $0.text ?? "" < $1.text ?? "" }) }
         return self

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AccessEnabler
 
-/// A platform that does what a test says.
+/// A platform with a scripted outcome.
 private final class ScriptedPlatform: PlatformSignOn {
     private let outcome: PlatformSignOnOutcome
     private let assertion: @Sendable (MVPD, String) async -> String?
@@ -22,7 +22,7 @@ private final class ScriptedPlatform: PlatformSignOn {
         self.assertion = assertion
     }
 
-    /// Which providers its picker showed.
+    /// The providers that its picker showed.
     var shown: (all: [String], featured: [String]) { seen.withLock { $0 } }
 
     func currentProvider() async -> String? {
@@ -57,7 +57,7 @@ private final class ScriptedPlatform: PlatformSignOn {
                 let said = answer.flatMap { try? EntitlementBody.read([String: String].self, json: $0.body) }
                 return said?["SAMLResponse"]
             }
-            // The user is for the browser of the logout.
+            // The user is for the browser in the logout.
             let application = Application(user: "alice")
             let enabler = await sandbox.client(application, interface: interface, platform: platform)
             let status = await enabler.getAuthentication()
@@ -74,7 +74,7 @@ private final class ScriptedPlatform: PlatformSignOn {
         }
     }
 
-    /// How the viewer leaves the platform's picker, and what follows.
+    /// The outcome of the platform's picker, and the following steps.
     private static let outcomes: [(PlatformSignOnOutcome, status: String, goesOn: Bool)] = [
         (.cancelled, "N005", false), (.otherProvider, "N003", true), (.unsupported(mvpd: "SandboxMVPD"), "N004", true),
         (.notPermitted, "VSA404", true), (.unavailable, "VSA503", true),
@@ -103,7 +103,7 @@ private final class ScriptedPlatform: PlatformSignOn {
         MVPD(id: "D", displayName: "D", enablePlatformServices: true, boardingStatus: .init(rawValue: "LATER")),
     ]
 
-    /// A filter, and what the picker shows by it.
+    /// A filter, and the providers that the picker then shows.
     private static let filters: [(name: String, ProviderFilter?, all: [String], featured: [String])] = [
         ("none", nil, ["A", "C"], []),
         ("the order of the filter is kept", .init(providers: ["C", "A"], featured: ["A"]), ["C", "A"], ["A"]),

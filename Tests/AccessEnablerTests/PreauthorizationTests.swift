@@ -49,7 +49,7 @@ import Testing
             try await sandbox.control(#"{"denied":["TNT"]}"#)
             #expect(await enabler.checkPreauthorizedResources(["TNT", "CNN"]) == ["TNT"])
             #expect(await enabler.checkPreauthorizedResources(["TNT", "CNN"], cache: false).isEmpty)
-            // What was learned by that is remembered in turn.
+            // The decisions of that request are cached.
             #expect(await enabler.checkPreauthorizedResources(["TNT", "CNN"]).isEmpty)
             try await sandbox.control(#"{"denied":[]}"#)
             sandbox.clock.advance(seconds: 301)
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    /// Where the client says itself that there is no answer, and how it got there.
+    /// Failures that the client itself reports.
     private static let failures: [(code: StatusCode, action: StatusAction)] = [
         (.requestorNotConfigured, .retry), (.authenticationSessionMissing, .authentication),
         (.authenticationSessionExpired, .authentication), (.accessTokenUnavailable, .noAction),
@@ -121,7 +121,7 @@ import Testing
             switch code {
             case .authenticationSessionExpired: sandbox.clock.advance(seconds: 40 * 86_400)
             case .accessTokenUnavailable:
-                // The token that it has is refused, and it gets no other.
+                // The access token of the client is refused, and it gets no other.
                 try await sandbox.control(
                     """
                     {"faults":[{"on":"preauthorize","code":"invalid_access_token_client_application"},\
@@ -163,7 +163,7 @@ import Testing
             #expect(await enabler.checkPreauthorizedResources(["TBS"]).isEmpty)
             #expect(delays.all.count == 3)
             #expect(delays.all[2] > delays.all[1] / 2)
-            // And it is not remembered as a no.
+            // The fault is not cached as a denial.
             try await sandbox.control(#"{"faults":[]}"#)
             #expect(await enabler.checkPreauthorizedResources(["TBS"]) == ["TBS"])
         }

@@ -17,7 +17,7 @@ import Testing
             let first = await sandbox.client(Application(.provider("SandboxMVPD"), user: "alice"), storage: storage)
             _ = await first.getAuthentication()
             let application = Application()
-            // Long enough for a busy machine to begin with, and then nobody asks twice.
+            // Long enough for the start on a busy machine; there are no retries.
             let enabler = await sandbox.client(application, storage: storage, retry: .none, timeout: .seconds(3))
             #expect(await enabler.checkAuthentication().viewer != nil)
             try await sandbox.control(#"{"faults":[{"on":"any","stall":true}]}"#)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// What a service answers to everything.
+    /// The bodies that a faulty service sends as every response.
     private static let bodies = [
         "", "null", "[]", "{}", "<", "<html>", #"{"decisions":[],"decisions":[]}"#, #"{"profiles":{"A":1}}"#,
         String(repeating: "[", count: 100_000), #"{"requestor":{"id":"OTHER","mvpds":[]}}"#,
@@ -61,7 +61,7 @@ import Testing
             #expect(await login.viewer == nil)
             _ = await enabler.logout()
             #expect(await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider()]).status == .error)
-            // A new client does not even get in.
+            // A new client cannot register either.
             let second = await sandbox.client(Application(), requestor: nil)
             #expect(await second.setRequestor("REF30", serviceProviders: [sandbox.provider()]).status == .error)
         }
@@ -78,7 +78,7 @@ import Testing
         }
         let kept = await storage.load()
         try await SandboxFixture.with(state: .file(folder.file("state")), clock: clock) { sandbox in
-            // The service listens elsewhere now; what is kept is of the old address.
+            // The restarted service has another address; the stored records have the old one.
             await storage.save(kept.moved(to: sandbox.url))
             let enabler = await sandbox.client(storage: storage)
             #expect(await enabler.checkAuthorization("TNT").token != nil)
@@ -95,7 +95,7 @@ import Testing
             #expect(
                 await storage.load().registrations[sandbox.url]?.clientID != kept.registrations.values.first?.clientID
             )
-            // It has forgotten the viewer, too.
+            // The service has lost the viewer, too.
             #expect(await enabler.checkAuthorization("TNT").failure?.errorCode == .userNotAuthenticated)
         }
     }
@@ -113,7 +113,7 @@ import Testing
             )
             let failure = await enabler.checkAuthorization("TNT").failure
             #expect(failure?.status?.knownCode == .invalidAccessTokenClientApplication)
-            // And it is renewed before it expires.
+            // The token is renewed before it expires.
             try await sandbox.control(#"{"faults":[]}"#)
             sandbox.clock.advance(seconds: 86_400)
             #expect(await enabler.checkAuthorization("TNT").token != nil)
@@ -164,7 +164,7 @@ import Testing
 }
 
 extension TokenRecords {
-    /// The same, of a service at another address.
+    /// The records, moved to a service at another address.
     fileprivate func moved(to url: String) -> TokenRecords {
         var records = self
         records.registrations = registrations.values.first.map { [url: $0] } ?? [:]

@@ -13,13 +13,13 @@ import Testing
 
 @testable import AccessEnabler
 
-/// A stand-in service that runs while a test asks it, and clients of it.
+/// A sandbox that runs during a test, and its clients.
 struct SandboxFixture: Sendable {
     let url: String
     let clock: TestClock
     let keys: SandboxKeys
 
-    /// Made once: keys take time.
+    /// Created once, because key generation is slow.
     private static let keys = Result { () throws(any Error) in try SandboxKeys.development(at: GateSample.time) }
 
     static func with(
@@ -35,7 +35,7 @@ struct SandboxFixture: Sendable {
         try await server.withServer { url in try await body(SandboxFixture(url: url, clock: clock, keys: keys)) }
     }
 
-    /// A client of this service.
+    /// Creates a client of this service.
     func client(
         _ application: Application = Application(),
         interface: ServiceProvider.Interface = .v2,
@@ -70,7 +70,7 @@ struct SandboxFixture: Sendable {
         ServiceProvider(url: url, interface: interface)
     }
 
-    /// A client whose viewer is logged in.
+    /// Creates a client with an authenticated viewer.
     func viewer(
         _ user: String,
         at mvpd: String = "SandboxMVPD",
@@ -87,7 +87,7 @@ struct SandboxFixture: Sendable {
         return (enabler, application)
     }
 
-    /// A statement as the stand-in takes it: a JWT of nobody.
+    /// A software statement that the sandbox accepts: an unsigned JWT.
     static let statement = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJ0ZXN0cyJ9.c3RhbmQtaW4"
 
     /// Sets switches of the service.
@@ -98,7 +98,7 @@ struct SandboxFixture: Sendable {
         try #require(answer.status == 204, "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
     }
 
-    /// What the service's tokens are verified with.
+    /// Returns a verifier for the service's tokens.
     func verifier(_ requestor: String = "REF30") throws -> Verifier {
         let trust = try TrustStore([.pem(keys.certificate, name: "sandbox")], at: GateSample.time)
         return try Verifier(trust: trust, policy: VerificationPolicy(requestors: [requestor]))
@@ -114,7 +114,7 @@ final class TestClock: Sendable {
     func advance(seconds: Int64) { time.withLock { $0 = $0.adding(seconds: seconds) } }
 }
 
-/// What a client would have waited.
+/// The delays that a client would have waited.
 final class Delays: Sendable {
     private let noted = Mutex<[Duration]>([])
 
@@ -123,7 +123,7 @@ final class Delays: Sendable {
     func note(_ delay: Duration) { noted.withLock { $0.append(delay) } }
 }
 
-/// Lets requests with this name in their path pass when it is told to, and says when one waits.
+/// Holds requests with a name in their path until it is opened, and reports when a request waits.
 actor Turnstile {
     private let name: String
     private var isClosed = false

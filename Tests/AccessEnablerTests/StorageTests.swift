@@ -37,7 +37,7 @@ import Testing
         #expect("\(Self.records)" == "TokenRecords(1 requestors)")
     }
 
-    /// What somebody has done to the file, and what is said.
+    /// A change to the file, and the expected error code.
     private static let damages: [(name: String, TokenStorageError.Code, @Sendable (String) throws -> Void)] = [
         ("another text", .damaged, { try Data("hello".utf8).write(to: URL(fileURLWithPath: $0)) }),
         ("nothing", .damaged, { try Data().write(to: URL(fileURLWithPath: $0)) }),
@@ -47,7 +47,7 @@ import Testing
                 let text = try String(contentsOfFile: path, encoding: .utf8)
                 let changed = text.replacingOccurrences(of: #""expires":1,"#, with: #""expires":9,"#)
                 try #require(changed != text)
-                // In its place, so that its mode stays.
+                // Written in place, so that the mode is kept.
                 let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
                 file.write(Data(changed.utf8))
                 try file.close()
@@ -81,7 +81,7 @@ import Testing
         if code == .damaged { setMode(path, 0o600) }
         await #expect(throws: TokenStorageError.self, "\(name)") { try await FileTokenStorage(path: path).load() }
         do { _ = try await FileTokenStorage(path: path).load() } catch { #expect(error.code == code, "\(name)") }
-        // With CLEAR, nothing is known, and a new login takes its place.
+        // With CLEAR, the client has no records, and a new login replaces them.
         let clearing = FileTokenStorage(path: path, integrityCheck: .clear)
         #expect(try await clearing.load() == TokenRecords())
     }
@@ -133,7 +133,7 @@ import Testing
         #expect(records.grant("R", "A", "resource-400", at: now) != nil)
         #expect(records.grant("R", "A", "resource-1", at: now) == nil)
         #expect(records.grant("R", "A", "resource-400", at: .init(millisecondsSince1970: 400)) == nil)
-        // Two spellings of one letter are two resources.
+        // Two Unicode spellings of a character are two resources.
         records.remember("R", "A", "caf\u{E9}", until: .init(millisecondsSince1970: 9), at: now)
         #expect(records.grant("R", "A", "cafe\u{301}", at: now) == nil)
         records.forgetViewer("R", "A")

@@ -29,7 +29,7 @@ import Testing
         return ServiceConnection(url: url, settings: settings, tokens: tokens, headers: [])
     }
 
-    /// A service, what it wants a browser to open, and what is opened.
+    /// A service, the target that it requests a browser to open, and the URL that is opened.
     private static let targets: [(service: String, target: String, opened: String?)] = [
         ("https://s.example", "/login?a=1", "https://s.example/login?a=1"),
         ("https://s.example", "https://idp.example/x", "https://idp.example/x"),
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    /// A page, the link of its form, and where that leads; nil where no password is given there.
+    /// A page, the link of its form, and the resulting URL; `nil` if the password is withheld.
     private static let forms: [(page: String, action: String, leads: String?)] = [
         ("http://127.0.0.1:1/a/b?c", "d", "http://127.0.0.1:1/a/d"),
         ("http://127.0.0.1:1", "d", "http://127.0.0.1:1/d"),

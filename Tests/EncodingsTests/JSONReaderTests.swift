@@ -35,7 +35,7 @@ import Testing
         #expect(throws: fault) { try Self.read(text) }
     }
 
-    /// Foundation is the judge of what is JSON, for texts that are broken at random; depth and repeated names aside.
+    /// Foundation is the reference for randomly broken texts, except for depth and repeated names.
     @Test func `takes no text that Foundation refuses`() throws {
         let samples = [
             "{\"media\":\"tnt\",\"token\":\"PHNp\",\"n\":[1,-2.5e3,true,null]}",
@@ -60,12 +60,12 @@ import Testing
             if mine { #expect(its, "\(String(decoding: bytes, as: UTF8.self))") }
             if mine == its { agreed += 1 }
         }
-        // What is refused here alone has a name twice.
+        // The reader also refuses texts with a repeated name.
         #expect(agreed > 9_500)
     }
 
-    /// Whether Foundation finds the text well-formed. It refuses a number that a Double cannot hold, which JSON allows:
-    /// so it is asked without exponents.
+    /// True if Foundation finds the text well-formed. Foundation refuses numbers that a Double cannot hold, which JSON
+    /// allows, so it is asked without exponents.
     private static func isJSON(_ bytes: [UInt8]) -> Bool {
         func takes(_ data: Data) -> Bool {
             (try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)) != nil

@@ -6,7 +6,7 @@ import Foundation
 import Platform
 import Testing
 
-/// A body in JSON, in one form: so that two can be compared without regard to order and white space.
+/// Returns a JSON body in canonical form, for a comparison without regard to order and white space.
 private func canonical(_ json: String) throws -> String {
     let value = try JSONSerialization.jsonObject(with: Data(json.utf8))
     let data = try JSONSerialization.data(withJSONObject: value, options: [.sortedKeys, .withoutEscapingSlashes])
@@ -21,7 +21,7 @@ private let time = Timestamp(millisecondsSince1970: 1_925_000_000_000)
 private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
 
 @Suite struct `Preauthorization` {
-    /// The five shapes that are documented, and what they are.
+    /// The five documented shapes, with their values.
     static let shapes: [(name: String, json: String, response: PreauthorizeResponse)] = [
         (
             "all allowed",
@@ -422,7 +422,7 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
             + "<serializedToken>s</serializedToken><userId>u</userId></play>"
     }
 
-    /// A text is what it is in every reader, or refused: comments beside it and CDATA sections change nothing.
+    /// A text is the same for every reader, or it is refused: comments beside it and CDATA sections have no effect.
     @Test(arguments: ["TNTSports", "TNT<![CDATA[Sports]]>", "<!-- a -->TNTSports<?b?>", "TNT&#83;ports"])
     func `but not in XML of another spelling`(resource: String) throws {
         let document = "<!-- a -->" + Self.handedOut(resource).replacing("<mvpdId>", with: "\n<!-- b --> <mvpdId>")
@@ -457,7 +457,7 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
         #expect(throws: EntitlementBodyError.self) { try bell.xml }
     }
 
-    /// Cut anywhere, or with any byte in any place, a body is read or refused.
+    /// A body that is truncated or has any byte changed is read or refused, without a crash.
     @Test func `by accident`() throws {
         let json = [UInt8](Preauthorization.shapes[2].json.utf8)
         let xml = [UInt8](

@@ -5,7 +5,7 @@ import Entitlements
 import Testing
 
 @Suite struct `Codes of enhanced errors` {
-    /// The documented lists: codes by who says them, with their action and their HTTP statuses.
+    /// The documented lists: codes by origin, with their action and their HTTP statuses.
     private static let lists: [(StatusCode.Origin, StatusAction, [Int], String)] = [
         (
             .v2, .noAction, [400],

@@ -95,7 +95,7 @@ import Testing
             let help = try gate.get("/v1/codes/\(each.code)")
             #expect(help.status == 200)
             #expect(help.json["status"] as? Int == each.status)
-            // The metric has the code as its label, and the log line has the trace of the answer.
+            // The metric has the code as its label, and the log line has the trace of the response.
             #expect(try gate.metric("playgate_decisions_total{decision=\"refuse\",code=\"\(each.code)\"}") == 1)
             let trace = try #require(answer.json["trace"] as? String)
             let lines = try gate.log(trace)
@@ -230,7 +230,7 @@ import Testing
             #expect(answer.status == 201)
             let codes = ["sessionGUID": "session_revoked", "mvpd": "mvpd_revoked"]
             #expect(try gate.play(token: issued.serialized).code == codes[member] ?? "token_revoked")
-            // What is issued to the session later than an early leeway is good; the MVPD stays out.
+            // A token that is issued to the session after the early leeway is accepted; the MVPD stays revoked.
             gate.now = gate.now.adding(seconds: 60)
             let later = try GateSample.token(GateSample.claims(session: "s1"), at: gate.now)
             #expect(try gate.play(token: later).status == (member == "mvpd" ? 403 : 200))
@@ -315,7 +315,7 @@ import Testing
                 let details = answer.json["details"] as? String ?? ""
                 #expect(details.contains(reason), "\(path) \(body.prefix(80)): \(details)")
             }
-            // Invalid UTF-8, which a Swift string cannot have.
+            // Invalid UTF-8, which a Swift string cannot hold.
             let connection = try gate.connect()
             let body: [UInt8] = Array("{\"media\":\"".utf8) + [0xFF, 0xC0, 0xAE] + Array("\"}".utf8)
             try connection.send(

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    /// A reader of the text format, strict enough to find a line that is not of it.
+    /// A reader of the text format that is strict enough to find malformed lines.
     @Test func `writes metrics that Prometheus reads`() async throws {
         try await RunningGate.with { gate in
             let text = try gate.admin("GET", "/metrics").body
@@ -61,7 +61,7 @@ import Testing
             let answer = try gate.admin("GET", "/readyz")
             #expect(answer.status == 503)
             #expect((answer.json["faults"] as? [String: Any])?["trust"] != nil)
-            // The certificate has expired while the gate ran, and is trusted no more.
+            // The certificate has expired while the gate ran, and is no longer trusted.
             let refused = try gate.play(token: token)
             #expect(refused.status == 403)
             #expect(refused.code == "no_usable_key")
@@ -89,7 +89,7 @@ import Testing
             #expect(try gate.play("new").code == "unknown_media")
             #expect(try gate.admin("POST", "/reload").status == 200)
             #expect(try gate.play("new").code == "media_token_missing")
-            // Broken in one place: nothing of it is taken.
+            // One error: the previous configuration stays active.
             try gate.folder.write(
                 "gate.yaml",
                 RunningGate.configuration("typo: 1", catalogue: "    - { media: newer, resource: NEW }")
@@ -154,7 +154,7 @@ import Testing
             #expect(try gate.play(token: try gate.token()).status == 200)
             try gate.folder.write("signer.pem", try GateSample.foreign.get().keys.signerCertificate)
             #expect(try eventually { try gate.play(token: try gate.token()).code == "untrusted_signature" })
-            // A key that is not there yet.
+            // A key file that does not exist yet.
             try gate.folder.write("gate.yaml", configuration.replacing("link.pem", with: "later.pem"))
             #expect(try eventually { try gate.metric("playgate_last_reload_failed") == 1 })
             try gate.folder.write("later.pem", try GateSample.trusted.get().keys.signerCertificate)
@@ -177,7 +177,7 @@ import Testing
 
     // MARK: Web pages
 
-    /// Requests that a page in an operator's browser can make, and those of tools and of the listener's own page.
+    /// Requests that a page in an operator's browser can send, and those of tools and of the listener's own page.
     @Test(
         arguments: [
             ("POST", "/reload", "localhost", [:], 403),
@@ -233,7 +233,7 @@ import Testing
 
     @Test func `refuses at once what is beyond its limit`() async throws {
         guard RedisServer.isInstalled else { return }
-        // A store that hangs holds the only place.
+        // A hanging store occupies the only place.
         let redis = try RedisServer()
         let server = try redis.start()
         let configuration = RunningGate.configuration(

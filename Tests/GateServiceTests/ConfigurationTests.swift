@@ -9,13 +9,13 @@ import MediaTokens
 import Platform
 import Testing
 
-// One bad file for each fault, named for it; its first line says what the error must have.
+// One invalid file for each fault, named after it. Its first line states the expected error.
 @Suite struct `A configuration` {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/BadConfigurations"
 
     static let faults = (try? FileManager.default.contentsOfDirectory(atPath: folder))?.sorted() ?? []
 
-    /// The problems of a configuration beside which there is a good key.
+    /// Returns the problems of a configuration in a folder with a valid key.
     private static func problems(_ text: String) throws -> [ConfigurationProblem] {
         let folder = try TemporaryFolder()
         try folder.write("signer.pem", try GateSample.trusted.get().keys.signerCertificate)

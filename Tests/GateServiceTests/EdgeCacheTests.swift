@@ -6,9 +6,9 @@ import GateService
 import GateTestSupport
 import Testing
 
-/// Answers that an edge keeps, with the names that README, example and pages print.
+/// Responses that an edge caches, with the names that README, example and pages print.
 @Suite(.serialized) struct `An answer that an edge keeps` {
-    /// Requests of clients that have no token, or not the one that the answer was for.
+    /// Requests of clients without a token, or with another token than the one that the response was for.
     private static let strangers: [(name: String, query: String, headers: [String: String])] = [
         ("no token", "", [:]), ("an empty query", "?token=", [:]), ("two queries", "?a=b?token=x", [:]),
         ("another cookie", "", ["Cookie": "media-token=x"]), ("an empty cookie", "", ["Cookie": "media-token="]),
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// Keys that an operator may choose, which leave something out; and one that is narrower than it need be.
+    /// Cache keys of operators that omit a part of the request, and one that is narrower than necessary.
     @Test(arguments: [
         ("$request_method $uri", false), ("$request_uri", false), ("$request_method $host$uri", false),
         ("$host$request_uri", false), ("$request_method $host$request_uri$remote_addr", false), ("", false),
@@ -70,14 +70,14 @@ import Testing
         let line = "            proxy_set_header X-Playgate-Cache-Key $gate_key;\n"
         try await EdgeProxy.nginx.withGate(replacing: [line: ""]) { (gate, nginx) throws in
             let token = try gate.token()
-            // The client's own word is not passed on.
+            // The client's own header field is not passed on.
             let forged = ["X-Playgate-Cache-Key": "GET gate/live/seg/1?token=\(token)"]
             for _ in 0..<3 { #expect(try nginx.get("/live/seg/1?token=\(token)", forged).status == 200) }
             #expect(try gate.metric("playgate_edge_requests_total{edge=\"nginx\",status=\"200\"}") == 3)
         }
     }
 
-    /// Every cache may be told by its operator to serve what is old when it cannot ask: a yes of the gate is not meant.
+    /// Caches can be configured to serve stale responses if the upstream is down, but not decisions of the gate.
     @Test(arguments: EdgeProxy.allCases)
     func `is not used any more when the gate is away`(edge: EdgeProxy) async throws {
         guard edge.isInstalled else { return }
@@ -91,7 +91,7 @@ import Testing
             for _ in 0..<3 { #expect(try proxy.get("/live/seg/1", cookie).status == 200) }
             gone.keep(proxy, cookie)
         }
-        // The gate has stopped; the edge has not.
+        // The gate has stopped; the edge still runs.
         try await onThread {
             let (proxy, cookie) = try #require(gone.kept)
             let status = { try proxy.get("/live/seg/1", cookie).status }
@@ -101,7 +101,7 @@ import Testing
         gone.release()
     }
 
-    /// Holds an edge beyond the end of its gate.
+    /// Keeps an edge running after its gate has stopped.
     private final class GoneGate: @unchecked Sendable {
         private(set) var kept: (proxy: RunningEdge, cookie: [String: String])?
         func keep(_ proxy: RunningEdge, _ cookie: [String: String]) { kept = (proxy, cookie) }

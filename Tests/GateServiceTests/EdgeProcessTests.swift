@@ -8,7 +8,7 @@ import Platform
 import Synchronization
 import Testing
 
-/// The edge listener of a gate that is a process of its own.
+/// The edge listener of a gate in its own process.
 @Suite(.serialized) struct `playgate serve at an edge` {
     private static func configuration(_ listen: String, more: String = "") -> String {
         ServedGate.configuration(
@@ -39,7 +39,7 @@ import Testing
             let first = try HTTPConnection(address)
             #expect(try Self.check(target, on: first) == 200)
             let before = try gate.metric("process_resident_memory_bytes")
-            // Some have been used, the others have never sent anything.
+            // The first 1,000 send a request; the others never send anything.
             let idle = try (0..<10_000).map { number in
                 let connection = try HTTPConnection(address)
                 if number < 1000 { #expect(try Self.check(target, on: connection) == 200) }
@@ -48,7 +48,7 @@ import Testing
             let slow = try (0..<1000).map { _ in try HTTPConnection(address) }
             let request = Array("GET /v1/check/forward HTTP/1.1\r\nHost: g\r\nX: ".utf8)
             for byte in request {
-                // On a busy machine some are cut before they are through, as they should be.
+                // On a busy machine some are closed before they have sent the whole request, as intended.
                 for connection in slow { _ = connection.isAccepting([byte]) }
                 for _ in 0..<20 { #expect(try Self.check(target, on: first) == 200) }
                 #expect(try Self.check(target, on: try HTTPConnection(address)) == 200)
@@ -56,7 +56,7 @@ import Testing
             let after = try gate.metric("process_resident_memory_bytes")
             // 11,000 connections, at most 16 KiB each.
             #expect(after < before + 11_000 << 14, "\((after - before) / 11_000) bytes a connection")
-            // Who sends a byte now and then is cut all the same, who waits between requests is not.
+            // A client that sends single bytes is disconnected. A client that waits between requests is not.
             #expect(eventually(within: 60) { slow.allSatisfy { !$0.isAccepting([UInt8(ascii: "x")]) } })
             #expect(try Self.check(target, on: idle[0]) == 200)
         }
@@ -66,7 +66,7 @@ import Testing
         guard EdgeProxy.nginx.isInstalled else { return }
         let folder = try TemporaryFolder()
         let path = folder.file("edge.sock")
-        // As systemd does: the socket outlives the gate.
+        // As with systemd: the socket outlives the gate.
         let socket = try ListeningSocket(path)
         let configuration = Self.configuration("fd:3")
         let gate = Mutex(try ServedGate(folder, configuration, keeping: socket.descriptor))
@@ -110,7 +110,7 @@ import Testing
     }
 }
 
-/// Lets this process, and those that it starts, have as many files open; false where it may not.
+/// Raises the limit of open files for this process and its children; false if this is not permitted.
 func raiseFileLimit(to number: rlim_t) -> Bool {
     let resource = __rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue))
     var limit = rlimit()
@@ -121,7 +121,7 @@ func raiseFileLimit(to number: rlim_t) -> Bool {
     return unsafe setrlimit(resource, &limit) == 0
 }
 
-/// What a load was answered, and whether it may end.
+/// The responses to a load, and the flag that ends it.
 private final class LoadRecord: Sendable {
     private let state = Mutex((counts: [Int: Int](), isOver: false))
 
@@ -133,7 +133,7 @@ private final class LoadRecord: Sendable {
     func end() { state.withLock { $0.isOver = true } }
 }
 
-/// A unix socket that is listened on, and that nobody accepts from here.
+/// A listening unix socket. This process does not accept connections on it.
 private final class ListeningSocket: Sendable {
     let descriptor: Int32
 

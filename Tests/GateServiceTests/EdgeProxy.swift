@@ -5,7 +5,7 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// An edge that tests run as its page in `docs/edges` says, with other paths and ports.
+/// An edge that tests run with the configuration of its page in `docs/edges`, with other paths and ports.
 enum EdgeProxy: String, CaseIterable {
     case nginx
     case caddy
@@ -29,7 +29,7 @@ enum EdgeProxy: String, CaseIterable {
         return line
     }
 
-    /// The block of the edge's page that is marked as `kind`, with what is the same on all pages replaced.
+    /// The block of the edge's page that is marked as `kind`, with the common placeholders replaced.
     fileprivate func block(_ kind: String, _ folder: TemporaryFolder, gate: String, origin: Int) throws -> String {
         let page = try Self.file("docs/edges/\(rawValue).md")
         let start = try #require(page.range(of: "```\(kind)\n")).upperBound
@@ -51,17 +51,17 @@ enum EdgeProxy: String, CaseIterable {
         }
     }
 
-    /// Whether it can be run. Where it cannot, tests say so and do nothing else; in continuous integration they fail.
+    /// True if the edge is installed. Otherwise tests report a skip; in continuous integration they fail.
     var isInstalled: Bool {
         if executable != nil || ProcessInfo.processInfo.environment["CI"] != nil { return true }
         FileHandle.standardError.write(Data("SKIPPED: \(rawValue) is not installed; run scripts/setup test\n".utf8))
         return false
     }
 
-    /// Whether it asks the gate over TCP, and not over a unix socket.
+    /// True if the edge connects to the gate over TCP instead of a unix socket.
     var asksOverTCP: Bool { self == .trafficserver }
 
-    /// The endpoint that it asks.
+    /// The dialect of the gate's endpoint that the edge uses.
     var dialect: String {
         switch self {
         case .nginx: "nginx"
@@ -70,20 +70,20 @@ enum EdgeProxy: String, CaseIterable {
         }
     }
 
-    /// Whether it makes the status that the gate names out of the three that checks have.
+    /// True if the edge maps the three statuses of checks to the status that the gate names.
     var hasFullStatus: Bool { self == .nginx || self == .haproxy }
 
-    /// Whether the origin is told of the viewer's MVPD; where the edge shares what it keeps, it is not.
+    /// True if the edge passes the viewer's MVPD to the origin. An edge that shares cached decisions does not.
     var namesMVPD: Bool { self != .varnish && self != .trafficserver }
 }
 
 extension EdgeProxy {
-    /// Runs `body` with a gate, and this edge in front of it; nothing where it is not installed. Tokens come where the
-    /// pages say; with `segment`, in segments that begin so too.
+    /// Runs `body` with a gate and this edge in front of it; does nothing if the edge is not installed. Tokens are in the
+    /// documented places; with `segment`, also in path segments with that prefix.
     ///
     /// - Parameters:
-    ///   - edge: More of the gate's `edge` section.
-    ///   - replacing: Changes of the edge's page.
+    ///   - edge: Additional lines of the gate's `edge` section.
+    ///   - replacing: Replacements in the edge's page.
     func withGate(
         segment: String? = nil,
         catalogue: String = catalogue,
@@ -111,33 +111,35 @@ extension EdgeProxy {
         }
     }
 
-    /// What edges ask about, beside `/live/tnt/`.
+    /// The catalogue entries for edges, in addition to `/live/tnt/`.
     static let catalogue = """
             - { path: /live/seg/, resource: TNT, use: within-ttl }
             - { path: /live/free/, protected: false }
         """
 }
 
-/// An edge that runs, in a folder of its own.
+/// A running edge, in its own folder.
 final class RunningEdge {
-    /// What differs from the edge's page.
+    /// The differences from the edge's page.
     struct Options {
-        /// Whether it waits longer for the gate than its page says: other tests may hold all cores.
+        /// True if the edge waits longer for the gate than its page configures, because other tests may occupy all cores.
         var isPatient = true
-        /// Whether it takes tokens out of paths, as its page says.
+        /// True if the edge takes tokens from path segments, as its page describes.
         var hasSegments = false
-        /// Changes of the text of the page.
+        /// Replacements in the text of the page.
         var replacing: [String: String] = [:]
     }
 
     let origin: RecordingOrigin
     private let program: Program
-    /// Where players connect.
+    /// The address for players.
     let address: String
 
+    /// Starts an edge.
+    ///
     /// - Parameters:
-    ///   - gate: Where the gate is: the path of a socket, or an address.
-    ///   - options: What differs from the page.
+    ///   - gate: The gate's socket path or address.
+    ///   - options: The differences from the page.
     init(_ edge: EdgeProxy, _ folder: TemporaryFolder, gate: String, _ options: Options = Options()) throws {
         origin = try RecordingOrigin()
         let executable = try #require(edge.executable, "\(edge) is not installed: run scripts/setup test")
@@ -162,7 +164,7 @@ final class RunningEdge {
     }
 }
 
-/// How an edge starts as its page says.
+/// The start of an edge, as its page describes.
 private struct EdgePage {
     typealias Start = (arguments: [String], address: String)
 
@@ -184,7 +186,7 @@ private struct EdgePage {
         }
     }
 
-    /// The block that is marked as `kind`, where `brief` waits are `long` for who is patient.
+    /// Returns the block that is marked as `kind`. For a patient edge, the wait `brief` is replaced by `long`.
     private func block(_ kind: String, waiting brief: String = "", _ long: String = "") throws -> String {
         let text = try edge.block(kind, folder, gate: gate, origin: origin)
         guard options.isPatient, !brief.isEmpty else { return text }
@@ -244,7 +246,7 @@ private struct EdgePage {
     private func trafficServer() throws -> Start {
         let port = try Self.freePort()
         let root = folder.file("trafficserver")
-        // It runs as another user than root.
+        // Traffic Server runs as another user than root.
         for path in [folder.path, root] + ["etc", "run", "log", "cache"].map({ "\(root)/\($0)" }) {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
             try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: path)
@@ -277,7 +279,7 @@ private struct EdgePage {
 
     private struct NoPortIsFree: Error {}
 
-    /// A port that nothing listens on, from below those that systems give to clients.
+    /// Returns a port without a listener, below the range of ephemeral ports.
     private static func freePort() throws -> Int {
         for _ in 0..<100 {
             let port = Int.random(in: 20_000..<32_000)

@@ -8,7 +8,7 @@ import MediaTokens
 import Platform
 import Testing
 
-/// Every edge as its page in `docs/edges` says, for real, between a client and an origin.
+/// Tests of every edge with the configuration of its page in `docs/edges`, between a client and an origin.
 @Suite(.serialized) struct `Behind a real edge` {
     @Test(arguments: EdgeProxy.allCases)
     func `2, 9, 11: plays with a token, and takes a client's word for nothing`(edge: EdgeProxy) async throws {
@@ -20,7 +20,7 @@ import Testing
                 "X-Forwarded-Method": "HEAD", "X-Forwarded-Prefix": "/live/free", "X-Rewrite-URL": "/live/free/a",
                 "X-Envoy-Original-Path": "/live/free/a", "Forwarded": "for=127.0.0.1;host=free", "Cookie": "a=b",
             ]
-            // All headers of answers, in all spellings that an origin may take for them; not more at once than edges take.
+            // Response header fields in all spellings that an origin may accept; edges limit the number per request.
             for (first, second) in [("-", "-"), ("_", "_"), (".", "."), ("-", "_"), ("_", "-"), (".", "-")] {
                 var headers = spoofed
                 for name in Self.answered { headers["X\(first)Playgate\(second)\(name)"] = "mine" }
@@ -31,7 +31,7 @@ import Testing
             #expect(try proxy.get("/live/none", spoofed).status == (edge.hasFullStatus ? 404 : 403))
             let played = try proxy.get("/live/tnt/a.m3u8?token=\(try gate.token())&x=y", spoofed)
             let lines = played.body.split(separator: "\n")
-            // The origin gets the path alone, and never the token.
+            // The origin gets the path only, and never the token.
             #expect(played.status == 200 && lines.first == "GET /live/tnt/a.m3u8", "\(played)")
             #expect(!lines.contains { $0.hasPrefix("cookie:") }, "\(played)")
             let named = lines.filter { $0.replacing("_", with: "-").replacing(".", with: "-").hasPrefix("x-playgate") }
@@ -72,7 +72,7 @@ import Testing
                 #expect(answer.headers["x-playgate-code"] == row.code, "\(answer)")
                 #expect(answer.headers["x-playgate-trace"]?.count == 32, "\(answer)")
             }
-            // The cache of an edge does not make a token good for twice.
+            // The cache of an edge does not allow a second use of a token.
             gate.now = gate.now.advanced(byMilliseconds: -500_000)
             let again = try proxy.get("/live/tnt/a?token=\(used)")
             #expect(again.status == 403 && again.headers["x-playgate-code"] == "token_already_used", "\(again)")
@@ -84,7 +84,7 @@ import Testing
     func `14: lets nobody pass while the gate is away or hangs`(edge: EdgeProxy) async throws {
         guard edge.isInstalled else { return }
         let folder = try TemporaryFolder()
-        // A gate that takes connections, and never answers.
+        // A gate that accepts connections, and never responds.
         let python = try #require(Program.installed("python3"))
         let script = """
             import socket, sys, time
@@ -105,7 +105,7 @@ import Testing
                 let start = ContinuousClock.now
                 let answer = try proxy.get(target)
                 #expect([500, 502, 503, 504].contains(answer.status), "\(mode) \(answer)")
-                // The pages say half a second or so; none of the edges would give up this early by itself.
+                // The pages configure about half a second; no edge gives up this early by default.
                 #expect(start.duration(to: .now) < .seconds(8))
             }
             #expect(proxy.origin.requests == 0)
@@ -119,7 +119,7 @@ import Testing
             let token = try gate.token()
             for number in 0..<50 { #expect(try proxy.get("/live/seg/\(number)?token=\(token)").status == 200) }
             #expect(try gate.metric("playgate_edge_requests_total{edge=\"\(edge.dialect)\",status=\"200\"}") == 50)
-            // One, and what the edge opened to see whether it can.
+            // One connection, and those that the edge opened for health checks.
             let connections = try gate.metric("playgate_connections_total{listener=\"edge\"}") ?? 0
             #expect(connections <= 4, "\(connections)")
         }
@@ -142,10 +142,10 @@ import Testing
         }
     }
 
-    /// How many targets each edge is asked for, with each of two configurations.
+    /// The number of targets for each edge, with each of two configurations.
     private static let targets = Int(ProcessInfo.processInfo.environment["PLAYGATE_TARGETS"] ?? "") ?? 4000
 
-    /// Whatever an edge makes of a target: where the gate let it pass, the origin got a path that the client may have.
+    /// The origin only gets paths that the client may request, however the edge normalises a target that the gate allows.
     @Test(arguments: EdgeProxy.allCases, [nil, "t="])
     func `3, 4, 5, 6: never lets pass what the origin reads as something else`(
         edge: EdgeProxy,
@@ -176,7 +176,7 @@ import Testing
                 let kept = Self.resolved(path, without: segment)
                 let isFree = kept.starts(with: ["live", "free"])
                 let hasToken = target.contains(safe.prefix(40)) || target.contains(token.prefix(40)) || !headers.isEmpty
-                // A good token opens its own resource, and one playback of it.
+                // A good token grants its own resource, and one playback of it.
                 let isOwn = kept.starts(with: ["live", "seg"]) || kept.starts(with: ["live", "tnt"])
                 #expect(isFree || (hasToken && isOwn), "\(target) \(headers) \(seen)")
                 if kept.starts(with: ["live", "tnt"]) { playbacks += 1 }
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    /// What a common origin makes of a path: segments resolved, those with tokens left out.
+    /// Returns the path as a common origin resolves it, without the segments that hold tokens.
     private static func resolved(_ path: String, without prefix: String?) -> [Substring] {
         var kept: [Substring] = []
         for segment in path.split(separator: "/") where segment != "." {
@@ -197,7 +197,7 @@ import Testing
     }
 }
 
-/// Requests that go round about in folders, with a token of one of them in any place, or none.
+/// Random requests that traverse folders, with a token of one of them in any place, or none.
 private struct RandomRequests {
     private var random: SeededGenerator
     private let tokens: [String]

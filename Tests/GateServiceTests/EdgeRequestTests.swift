@@ -6,7 +6,7 @@ import GateService
 import GateTestSupport
 import Testing
 
-/// The facts of a request beside path and token: method, range, host, and the segments that tokens stand in.
+/// The facts of a request other than path and token: method, range, host, and the segments that hold tokens.
 @Suite struct `A request that an edge asks about` {
     private static func configuration(_ entries: String = "", tokens: String = "{ query: token }") -> String {
         RunningGate.configuration(
@@ -19,7 +19,7 @@ import Testing
         )
     }
 
-    /// A check in the words of a dialect.
+    /// Sends a check in a dialect.
     private static func check(
         _ gate: RunningGate,
         _ dialect: String,
@@ -70,7 +70,7 @@ import Testing
                 let answer = try Self.check(gate, dialect, "/licence/a?token=\(token)", method: method)
                 #expect(answer.status == status, "\(method)")
             }
-            // None of them has consumed the token.
+            // No check has consumed the token.
             #expect(
                 try Self.check(gate, dialect, "/live/tnt/a?token=\(token)").headers["x-playgate-code"] == "verified"
             )
@@ -93,16 +93,16 @@ import Testing
             }
             #expect(try Self.check(gate, dialect, target).headers["x-playgate-code"] == "verified")
             #expect(try Self.check(gate, dialect, target).headers["x-playgate-code"] == "token_already_used")
-            // The whole file is a playback, however it is asked for.
+            // A request for the whole file is a playback, also as a range.
             let whole = "/live/tnt/b?token=\(try gate.token(GateSample.claims(session: "other")))"
             let first = try Self.check(gate, dialect, whole, ["Range": "bytes=0-"])
             #expect(first.headers["x-playgate-code"] == "verified")
             let second = try Self.check(gate, dialect, whole, ["Range": "bytes=0-"])
             #expect(second.headers["x-playgate-code"] == "token_already_used")
-            // Segments are had in parts, as often as they are wanted.
+            // Segments may be requested in parts, any number of times.
             let segment = try Self.check(gate, dialect, "/live/seg/1?token=\(token)", ["Range": "bytes=5-9"])
             #expect(segment.headers["x-playgate-code"] == "within_ttl")
-            // A probe needs a token that is good.
+            // A probe needs a valid token.
             let bad = try Self.check(gate, dialect, "/live/tnt/a?token=x", method: "HEAD")
             #expect(bad.status == 403 && bad.headers["x-playgate-code"] == "invalid_base64")
         }
@@ -145,7 +145,7 @@ import Testing
                 )
                 #expect(try connection.response().headers["x-playgate-code"] == "edge_request_invalid")
             }
-            // A backend says the host too.
+            // A player backend sends the host too.
             for (host, status) in [(",\"host\":\"live.example.com\"", 200), (",\"host\":\"x\"", 403), ("", 403)] {
                 let body = "{\"path\":\"/vod/a\"\(host),\"token\":\"\(token)\"}"
                 #expect(try gate.post("/v1/playback", body).status == status, "\(host)")
@@ -157,7 +157,7 @@ import Testing
 
     // MARK: Segments with tokens
 
-    /// Targets that give another path if a token's segment is removed before, or after, the rest is resolved.
+    /// Targets whose path differs if a token's segment is removed before or after the rest is resolved.
     static let displaced = [
         "/live/seg/t=/../free/a", "/live/free/t=/../../seg/a", "/live/free/t=x/../../../live/seg/a",
         "/live/free/t=x/../seg/a", "/live/free/../t=x/free/a", "/live/free/./t=x/a", "/live/free/t=x/./a",
@@ -179,7 +179,7 @@ import Testing
                 #expect(answer.headers["x-playgate-code"] == "invalid_path", "\(target) \(answer.headers)")
                 #expect(answer.status == 403)
             }
-            // Bytes beyond ASCII do not come through every request line.
+            // Some request lines do not transport bytes beyond ASCII.
             if dialect == "nginx" || dialect == "forward" {
                 let answer = try Self.check(gate, dialect, "/live/free/t=\u{301}/a")
                 #expect(answer.headers["x-playgate-code"] == "invalid_path")

@@ -8,7 +8,7 @@ import MediaTokens
 import Platform
 import Testing
 
-/// What edges ask, in the words of each: who is let through, and what the answer says.
+/// The checks of edges in each dialect: the decisions and the fields of the responses.
 @Suite struct `The edge listener` {
     private static let catalogue = """
             - { path: /vod/, resource: TNT, use: within-ttl }
@@ -35,14 +35,14 @@ import Testing
         try await RunningGate.with(configuration, body)
     }
 
-    /// The names of all headers that an answer has, whatever it says.
+    /// The names of all header fields that every response has.
     private static let fields = [
         "decision", "code", "status", "requestor", "mvpd", "resource", "expires", "token", "trace",
     ]
 
     // MARK: Dialects
 
-    /// A check of `target` in the words of a dialect.
+    /// Sends a check of `target` in a dialect.
     private static func check(
         _ gate: RunningGate,
         _ dialect: String,
@@ -96,7 +96,7 @@ import Testing
             for answer in [allowed, again, none, unknown] {
                 for field in Self.fields { #expect(answer.headers["x-playgate-\(field)"] != nil, "\(field)") }
             }
-            // The log has what was decided, and no token.
+            // The log has the decisions, and no token.
             #expect(try gate.log("\"edge\":\"\(dialect)\"", count: 4).count == 4)
             #expect(try gate.folder.text("log").contains(token.prefix(40)) == false)
         }
@@ -111,7 +111,7 @@ import Testing
                 #expect(answer.headers["cache-control"] == "max-age=5, must-revalidate")
                 #expect(answer.headers["x-accel-expires"] == "5")
             }
-            // Caches that go by the check's own URL are told what else it depends on.
+            // `Vary` names the other inputs for caches that use the check's own URL as key.
             let vary = "Authorization, Cookie, X-Media-Token"
             let rows = [
                 ("nginx", vary), ("forward", "X-Forwarded-Uri, X-Forwarded-Method, X-Forwarded-Host, \(vary)"),
@@ -121,7 +121,7 @@ import Testing
                 #expect(try Self.check(gate, dialect, "/vod/s?token=\(token)").headers["vary"] == fields)
             }
             let start = gate.now
-            // Never longer than the token lives.
+            // The cache lifetime never exceeds the token's lifetime.
             let life = GateSample.claims().timeToLiveMilliseconds
             gate.now = start.advanced(byMilliseconds: life - 2500)
             #expect(try Self.check(gate, "nginx", "/vod/s?token=\(token)").headers["x-accel-expires"] == "2")
@@ -142,13 +142,13 @@ import Testing
         }
     }
 
-    // MARK: Where tokens are
+    // MARK: Places of tokens
 
     @Test func `finds a token in every place that is configured, encoded or not`() async throws {
         try await Self.with { (gate) throws in
             let token = try gate.token()
             let encoded = token.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
-            // In a segment, only the URL-safe alphabet: an encoded slash would be a slash to many.
+            // In a segment, only the URL-safe alphabet: many servers decode an encoded slash.
             let safe = token.replacing("+", with: "-").replacing("/", with: "_")
             let safeEncoded = safe.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
             let shown: [(String, [String: String], String)] = [
@@ -196,9 +196,9 @@ import Testing
         }
     }
 
-    // MARK: What must not be let through; the numbers are those of known mistakes of others
+    // MARK: Requests that must be refused; the numbers are those of known flaws in other products
 
-    /// Targets that are not in the one form that gate, edge and origin read alike.
+    /// Targets that are not in the normal form, which gate, edge and origin interpret in the same way.
     static let ambiguous = [
         "", "vod/a", "http://h/vod/a", "//h/vod/a#", "/vod/a#x", "/vod/a?x#", "/vod/%2fa", "/vod/%5ca", "/vod\\a",
         "/free/%2e%2e%2fvod/a", "/free/..%2fvod/a", "/vod/%252fa", "/vod/%c0%afa", "/vod/%00", "/vod/%0d%0aa",
@@ -212,7 +212,7 @@ import Testing
             let token = try gate.token()
             for target in Self.ambiguous {
                 let answer = try? Self.check(gate, dialect, target, ["X-Media-Token": token])
-                // What is no HTTP at all gets 400.
+                // Input that is not HTTP gets 400.
                 #expect([400, 403].contains(answer?.status ?? 400), "\(target) \(answer?.headers ?? [:])")
             }
             let long = "/free/" + String(repeating: "a", count: 20_000)
@@ -223,7 +223,7 @@ import Testing
     @Test func `3: resolves dot segments as nginx does, and refuses them elsewhere`() async throws {
         try await Self.with { (gate) throws in
             for target in ["/free/../vod/a", "/free/./../vod/a", "/free/%2e%2e/vod/a", "/vod//a", "//vod/a"] {
-                // What nginx looks up is protected.
+                // The path that nginx resolves is protected.
                 #expect(try Self.check(gate, "nginx", target).headers["x-playgate-code"] == "media_token_missing")
                 for dialect in ["forward", "envoy", "ats"] {
                     #expect(
@@ -262,7 +262,7 @@ import Testing
                 let answer = try ask(lines)
                 #expect(answer.status == 403 && answer.headers["x-playgate-code"] == "edge_request_invalid", "\(lines)")
             }
-            // Others' headers beside its own change nothing.
+            // Header fields of other products, in addition to the dialect's own, have no effect.
             let others = [
                 "X-Original-URL: /free/a", "X-Rewrite-URL: /free/a", "X-Forwarded-Prefix: /free", "Forwarded: host=x",
                 "X-Envoy-Original-Path: /free/a", "X-HTTP-Method-Override: GET", "User-Agent: kube-probe/1",
@@ -271,7 +271,7 @@ import Testing
         }
     }
 
-    /// What edges send that no package can be had of, by their documentation.
+    /// Requests of edges that are not available as packages, according to their documentation.
     @Test(arguments: [
         // Traefik 3: forwardAuth, with `trustForwardHeader: false`.
         """
@@ -312,7 +312,7 @@ import Testing
                     let answer = try code("/free/\(before)\(forbidden)\(after)")
                     #expect(answer == "edge_request_invalid", "\(place) \(forbidden)")
                 }
-                // The last of these begins with the same byte as U+FFFD.
+                // The last of these starts with the same byte as U+FFFD.
                 for allowed in ["~", "!", "é", "\u{F900}"] {
                     #expect(try code("/free/\(before)\(allowed)\(after)") == "unprotected", "\(place) \(allowed)")
                 }
@@ -371,7 +371,7 @@ import Testing
                 "GET /v1/check/forward HTTP/1.1\r\nHost: g\r\n\(own)Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
             )
             #expect(try connection.response().status == 200)
-            // Another protocol is never granted, and the connection does not hang on it.
+            // A protocol upgrade is never granted, and the connection does not hang.
             try connection.send(
                 "GET /v1/check/forward HTTP/1.1\r\nHost: g\r\n\(own)Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
             )
@@ -427,7 +427,7 @@ import Testing
     @Test func `24: writes no query into the log, and nothing that changes how a line reads`() async throws {
         try await Self.with { (gate) throws in
             let secret = "PHNpZ25hdHVyZUluZm8"
-            // With a combining character behind it, the question mark is part of another character.
+            // A combining character after the question mark forms one Swift character with it.
             for target in ["/none?\u{301}token=\(secret)", "/none?\u{301}&x=\(secret)", "/none\u{301}?\(secret)"] {
                 #expect(try Self.check(gate, "forward", target).status == 403)
                 #expect(try gate.play(path: target).status == 404)
@@ -455,7 +455,7 @@ import Testing
             #expect(try Self.check(gate, "forward", "/none").status == 403)
             #expect(try gate.admin("POST", "/reload").status == 200)
             #expect(try gate.metric("playgate_decisions_total{decision=\"refuse\",code=\"unknown_media\"}") == 1)
-            // What is written is written in order, and an error at every level.
+            // Log lines are in order, and errors are logged at every level.
             try gate.folder.write("gate.yaml", "typo: 1\n")
             #expect(try gate.admin("POST", "/reload").status == 422)
             #expect(try gate.log("reload failed").isEmpty == false)

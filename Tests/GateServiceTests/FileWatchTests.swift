@@ -5,7 +5,7 @@ import GateService
 import Testing
 
 @Suite struct `A watch on files` {
-    /// Each letter is a state of the files; `a` is the one that is active.
+    /// Each letter is a state of the files; `a` is the active one.
     @Test(arguments: [
         ("it never changes", "aaaa", "...."), ("it changes once", "aabbb", "...rr"),
         ("it is being written", "abcdee", ".....r"), ("it is being written slowly", "abbcc", "..r.r"),

@@ -5,14 +5,14 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// Clients without a key that try to take all memory: a process with a memory limit, and 4,096 connections of theirs.
+/// Clients without a key that try to exhaust memory: a process with a memory limit, and 4,096 connections.
 @Suite(.serialized) struct `A gate under 4,096 hostile connections` {
     private static let connections = 4096
 
-    /// The most that the process may take, in bytes.
+    /// The maximum resident memory of the process, in bytes.
     private static let limit = 150 << 20
 
-    /// What a client sends on its connection, again and again, without reading anything.
+    /// The data that a client sends repeatedly on its connection, without reading.
     enum Attack: String, CaseIterable, Sendable {
         case documentsNeverRead = "asks for documents, and reads none"
         case requestsAhead = "sends small requests ahead, and reads nothing"
@@ -21,7 +21,7 @@ import Testing
         case headersWithoutEnd = "sends headers without an end"
         case bodiesWithKey = "sends bodies with a key, and stops before their end"
 
-        /// The bytes of a client, by its number: enough to fill what the system keeps, and for some much more.
+        /// The bytes of a client, by its number: enough to fill the system's buffers, and much more for some clients.
         func bytes(_ number: Int) -> [UInt8] {
             let isInsistent = number.isMultiple(of: 16)
             let json = "Content-Type: application/json\r\n"
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// A key that the configuration knows.
+    /// A key that is in the configuration.
     private static let key = "pg_0123456789abcdef0123456789abcdef"
 
     @Test(arguments: Attack.allCases) func `stays alive and small`(attack: Attack) async throws {
@@ -77,14 +77,14 @@ import Testing
                 _ = try? clients[number].sendWhatFits(attack.bytes(number))
                 if number.isMultiple(of: 512) { peak = max(peak, try gate.metric("process_resident_memory_bytes")) }
             }
-            // Once more, where there is room again.
+            // A second round, if the buffers have room again.
             for (number, client) in clients.enumerated() where number.isMultiple(of: 16) {
                 _ = try? client.sendWhatFits(attack.bytes(number))
             }
             peak = max(peak, try gate.metric("process_resident_memory_bytes"))
             #expect(peak < Self.limit, "\(attack.rawValue): \(before >> 20) MiB before, \(peak >> 20) MiB at most")
             #expect(gate.program.isRunning)
-            // The last place is an honest client's.
+            // A well-behaved client still gets a place.
             let answer = try HTTPConnection(gate.api).request("GET", "/v1/codes/expired")
             #expect(answer.status == 200, "\(attack.rawValue)")
             clients.removeAll()

@@ -47,7 +47,7 @@ import Testing
                 for _ in 0..<2 { #expect(try connection.response().status == 200) }
                 #expect(connection.isClosedByPeer())
             }
-            // In the middle of a request there is nothing to be answered but that.
+            // In the middle of a request there is no response, only the end of the connection.
             let connection = try gate.connect()
             try connection.send("POST /v1/playback HTTP/1.1\r\nHost: g\r\nContent-Length: 10\r\n\r\n{")
             connection.endSending()
@@ -101,13 +101,13 @@ import Testing
             ] {
                 let connection = try gate.connect()
                 try connection.send("\(line) HTTP/1.1\r\nHost: g\r\n\(more)\r\n")
-                // Not 100: the body is not wanted.
+                // The status is not 100: the gate does not read the body.
                 #expect(try connection.response().status == status, "\(line)")
             }
         }
     }
 
-    /// Malformed bytes behind a request end the connection, and take no answer with them.
+    /// Malformed bytes after a request end the connection, but the response to the request is sent.
     @Test(arguments: ["\u{1}", "x x x\r\n\r\n", "GET / HTTP/1.1\r\n\u{2}: x\r\n\r\n"])
     func `answers what came before malformed bytes`(garbage: String) async throws {
         try await RunningGate.with { (gate) throws in
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    /// Makes a socket that nobody listens on.
+    /// Creates a socket file without a listener.
     private static func leaveSocket(_ path: String) throws {
         let python = try #require(Program.installed("python3"))
         let script = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1])"
@@ -216,7 +216,7 @@ import Testing
             #expect(try first.request("GET", "/v1/codes").status == 200)
             let second = try gate.connect()
             #expect(try second.request("GET", "/v1/codes").status == 200)
-            // The third waits at the door until another leaves.
+            // The third waits until another connection closes.
             let third = try gate.connect()
             try third.send("GET /v1/codes HTTP/1.1\r\nHost: g\r\n\r\n")
             try first.send("GET /v1/codes HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n")
@@ -243,7 +243,7 @@ import Testing
             for text in Self.malformed {
                 let connection = try gate.connect()
                 try connection.send(text)
-                // Whatever it answers, nobody is let in and nothing breaks.
+                // Any response is a refusal, and the gate keeps working.
                 if let answer = try? connection.response(), text.contains("\r\n\r\n") {
                     #expect((400..<500).contains(answer.status), "\(text.debugDescription)")
                 }

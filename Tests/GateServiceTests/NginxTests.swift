@@ -5,7 +5,7 @@ import GateService
 import GateTestSupport
 import Testing
 
-/// What only nginx does of what `docs/edges` says.
+/// The parts of `docs/edges` that apply to nginx only.
 @Suite struct `Behind nginx` {
     @Test func `answers questions about origins itself, and shows its check to nobody`() async throws {
         try await EdgeProxy.nginx.withGate { (_, nginx) throws in

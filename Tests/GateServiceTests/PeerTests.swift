@@ -6,7 +6,7 @@ import GateService
 import GateTestSupport
 import Testing
 
-/// Peers that connect, and the places that they get.
+/// Connections of peers, trusted and untrusted, and their limits.
 @Suite struct `A peer` {
     private static func configuration(_ edge: String, listen: String = "127.0.0.1:0") -> String {
         RunningGate.configuration(
@@ -37,7 +37,7 @@ import Testing
                 #expect(try Self.check(try connect()) == 200)
                 return
             }
-            // However many come, and whether or not they say something: the places are the edges'.
+            // Untrusted peers are refused in any number, idle or not, and occupy no places of the edges.
             let strangers = try (0..<20).map { _ in try connect() }
             for stranger in strangers { #expect(stranger.isClosedByPeer()) }
             let own = try (0..<2).map { _ in try HTTPConnection("127.0.0.1:\(port)") }

@@ -7,9 +7,9 @@ import MediaTokens
 import Synchronization
 import Testing
 
-/// Plays every token on `address`, from several connections at once.
+/// Plays every token on `address`, with several concurrent connections.
 ///
-/// - Parameter record: Is told the token's number and the answer, or nil where there was none.
+/// - Parameter record: Receives the token's number and the response, or `nil` if there was none.
 private func playAll(
     _ tokens: [String],
     on address: @escaping @Sendable () -> String,
@@ -29,7 +29,7 @@ private func playAll(
                         } catch {
                             connection = nil
                             record(number, nil)
-                            // Where the gate is down, wait for it: what is never asked proves nothing.
+                            // If the gate is down, wait for it: a request that is never sent proves nothing.
                             _ = eventually { (try? HTTPConnection(address())) != nil }
                         }
                     }
@@ -40,7 +40,7 @@ private func playAll(
     }
 }
 
-/// How often each token was allowed, and how often each code was answered.
+/// The number of times that each token was allowed, and that each code was returned.
 private final class Tally: Sendable {
     private let state = Mutex((allowed: [Int: Int](), codes: [String: Int](), lost: 0))
 
@@ -95,7 +95,7 @@ private final class Tally: Sendable {
         let tokens = try await mint(3000)
         let tally = Tally()
         let address = { @Sendable in gate.withLock { $0?.api } ?? "127.0.0.1:1" }
-        // Every token is shown twice, and the gate is killed in the middle of it, again and again.
+        // Every token is presented twice, and the gate is killed repeatedly in the meantime.
         let killer = Task {
             for _ in 0..<4 {
                 let before = tally.allowed.count
@@ -111,7 +111,7 @@ private final class Tally: Sendable {
         try await playAll(tokens + tokens, on: address) { tally.add($0 % 3000, $1) }
         killer.cancel()
         _ = try? await killer.value
-        // What was cut off may have been used up without an answer: that is the safe side.
+        // A token may be consumed without a response to an interrupted request: the gate fails closed.
         #expect(tally.allowed.values.allSatisfy { $0 == 1 })
         #expect(tally.allowed.count > 1200)
         let again = Tally()
@@ -185,7 +185,7 @@ private final class Tally: Sendable {
         #expect(gate.program.output.contains("\"message\":\"stopped\""))
     }
 
-    /// Runs `body` with a gate whose store hangs, and a connection on which a playback waits for it.
+    /// Runs `body` with a gate whose store hangs, and a connection whose playback waits for the store.
     private static func withHangingStore(
         deadline: String,
         more: String = "",
@@ -217,7 +217,7 @@ private final class Tally: Sendable {
     @Test func `ends within its grace time while the store hangs`() async throws {
         try await Self.withHangingStore(deadline: "10s", more: "shutdown: { grace: 500ms }") { gate, _ in
             gate.program.signal(SIGTERM)
-            // Long before the deadline of the store, or the patience of its connection.
+            // Long before the deadline of the store or the timeout of its connection.
             #expect(eventually(within: 1.5) { !gate.program.isRunning })
         }
     }
@@ -230,7 +230,7 @@ private final class Tally: Sendable {
             #expect(program.waitUntilExit() == 2)
             #expect(program.output.contains("gate.yaml:1:1: typo: unknown key"))
         }
-        // An address that is taken.
+        // An address that is in use.
         let gate = try ServedGate(folder, ServedGate.configuration("{ store: memory }"))
         let taken = ServedGate.configuration("{ store: memory }").replacing(
             "listen: \"127.0.0.1:0\", open",
@@ -252,7 +252,7 @@ private final class Tally: Sendable {
         let before = try gate.metric("process_resident_memory_bytes")
         try await Self.abuse(gate, count: 90_000, seed: 2)
         let after = try gate.metric("process_resident_memory_bytes")
-        // Warm after the first tenth: the rest must not add up to anything.
+        // The gate is warm after the first tenth: the rest must not add up.
         #expect(after < before + 16 << 20, "\(before) \(after)")
         let token = try await mint(1)[0]
         #expect(try ServedGate.play(token, on: try HTTPConnection(gate.api)).status == 200)
@@ -261,7 +261,7 @@ private final class Tally: Sendable {
     private static let tight = ServedGate.configuration("{ store: memory, memory: { capacity: 1000 } }")
         .replacing("open: true", with: "open: true, limits: { headerBytes: 2048 }")
 
-    /// Sends requests of which each is broken in some way, by a few connections at once.
+    /// Sends malformed requests of several kinds on a few concurrent connections.
     private static func abuse(_ gate: ServedGate, count: Int, seed: UInt64) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for part in 0..<4 {
@@ -288,7 +288,7 @@ private final class Tally: Sendable {
                                 }
                                 if answer.headers["connection"] == "close" { connection = nil }
                             } catch let failure as HTTPConnection.Failure {
-                                // It may be closed for what it sent, but never left waiting.
+                                // The gate may close the connection after malformed input, but must not leave it waiting.
                                 if failure.isTimeout { throw failure }
                                 connection = nil
                             }
@@ -302,7 +302,7 @@ private final class Tally: Sendable {
     }
 }
 
-/// Requests that are broken in some way: as HTTP, as JSON, as UTF-8, or too much of something.
+/// Malformed requests: invalid HTTP, JSON or UTF-8, or an exceeded limit.
 private struct BrokenRequests {
     private var state: UInt64
 
@@ -310,7 +310,7 @@ private struct BrokenRequests {
 
     struct Request {
         let bytes: [UInt8]
-        /// Whether the server has all that it needs for an answer.
+        /// True if the server has all the bytes that it needs for a response.
         let isWhole: Bool
     }
 

@@ -6,13 +6,13 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// An origin server that answers with what it was asked: the request line, then the headers, a line each. Its answers may
-/// be kept by caches.
+/// An origin server that responds with the request that it received: the request line, then one line for each header field.
+/// Caches may store its responses.
 package final class RecordingOrigin: Sendable {
     private let channel: any Channel
     private let counter = Counter()
 
-    /// The port on 127.0.0.1 that it listens on.
+    /// The port on 127.0.0.1 on which it listens.
     package let port: Int
 
     package init() throws {
@@ -30,7 +30,7 @@ package final class RecordingOrigin: Sendable {
 
     deinit { channel.close(promise: nil) }
 
-    /// How many requests it has answered.
+    /// The number of requests that it has answered.
     package var requests: Int { counter.value.withLock { $0 } }
 
     private final class Counter: Sendable { let value = Mutex(0) }

@@ -11,11 +11,11 @@ import Testing
     private static let day: Int64 = 86_400
     private static let small = "use: { memory: { capacity: 1000 } }\n"
 
-    /// A word on the session or the MVPD of all tokens, and how many seconds after the word a token is good again.
+    /// A revocation of the session or the MVPD of all tokens, and the number of seconds until newer tokens are accepted.
     struct Word: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let member: String
-        /// Seconds from now; nil where the body does not say it.
+        /// The offset in seconds from now; `nil` if the body omits the member.
         var issuedBefore: Int64?
         var configuration = ""
         let goodFrom: Int64
@@ -54,7 +54,7 @@ import Testing
         ),
     ]
 
-    /// The clock of an issuer may be ahead: a token that it issued before the word may say that it is from later.
+    /// The clock of an issuer may be ahead: a token from before the revocation may have an issue time after it.
     @Test(arguments: words) func `reaches what was stamped within the early leeway`(word: Word) async throws {
         try await RunningGate.with(RunningGate.configuration(Self.small + word.configuration)) { (gate) throws in
             let start = gate.now
@@ -66,7 +66,7 @@ import Testing
             #expect(try gate.post("/v1/revocations", body).status == 201)
             let play = { (stamped: Int64) in
                 let claims = GateSample.claims(session: "s1")
-                // Received when no clock is ahead any more.
+                // Received after the early leeway has passed.
                 gate.now = start.adding(seconds: 60)
                 return try gate.play(token: try GateSample.token(claims, at: start.adding(seconds: stamped)))
             }
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    /// What no policy took when a session was revoked may be taken by the next one.
+    /// A later policy may accept a token that no policy accepted at the time of the revocation.
     @Test func `outlives every token that a reload may bring back`() async throws {
         try await RunningGate.with { (gate) throws in
             let start = gate.now

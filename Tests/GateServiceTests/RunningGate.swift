@@ -11,16 +11,16 @@ import Synchronization
 import SystemPackage
 import Testing
 
-/// A gate that runs in this process while a test talks to it, on free ports and with a clock that the test sets.
+/// A gate that runs in this process during a test, on free ports and with a clock that the test sets.
 final class RunningGate: Sendable {
     let folder: TemporaryFolder
     let api: String
     let admin: String
-    /// Where edges ask; empty where the configuration has no edge.
+    /// The address for edges; empty if the configuration has no edge.
     let edge: String
     private let clock: TestClock
 
-    /// A configuration with keys of ``GateSample/trusted`` and a small catalogue; `more` comes behind it.
+    /// Returns a configuration with the keys of ``GateSample/trusted`` and a small catalogue, followed by `more`.
     static func configuration(
         _ more: String = "use: { memory: { capacity: 1000 } }",
         catalogue: String = "",
@@ -54,8 +54,8 @@ final class RunningGate: Sendable {
         self.clock = clock
     }
 
-    /// Runs a gate and, on a thread of its own, `body`. `later` are files that change once the gate has read
-    /// them, `links` names of others.
+    /// Runs a gate, and `body` on its own thread. `later` are files that change after the gate has read them. `links` are
+    /// symbolic links to other files.
     static func with(
         _ configuration: String = configuration(),
         files: [String: String] = [:],
@@ -98,7 +98,7 @@ final class RunningGate: Sendable {
         let outcome = await Result { try await onThread { try body(gate) } }
         task.cancel()
         _ = try await task.value
-        // The log stays open: tasks of the server that end later may still write to it, and another file must not get that.
+        // The log stays open: later tasks of the server may still write to it, and its descriptor must not be reused.
         try outcome.get()
     }
 
@@ -125,7 +125,7 @@ final class RunningGate: Sendable {
         try HTTPConnection(admin).request(method, path, headers: headers, host: "localhost")
     }
 
-    /// A playback of `media`, or of `path`.
+    /// Requests a playback of `media` or of `path`.
     func play(
         _ media: String? = "tnt",
         path: String? = nil,
@@ -144,17 +144,17 @@ final class RunningGate: Sendable {
         return try post("/v1/playback", JSONText.object(members).line, headers: headers)
     }
 
-    /// A token of this moment.
+    /// Creates a token that is issued now.
     func token(_ claims: TokenClaims = GateSample.claims()) throws -> String { try GateSample.token(claims, at: now) }
 
-    /// The value of a metric, by its name with its labels.
+    /// Returns the value of a metric, by its name with its labels.
     func metric(_ name: String) throws -> Double? {
         let text = try admin("GET", "/metrics").body
         return text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
             .flatMap { Double($0.dropFirst(name.utf8.count + 1)) }
     }
 
-    /// The lines of the log that have `word`; lines are gathered for a moment before they are written.
+    /// Returns the log lines that contain `word`. The log is buffered for a moment.
     func log(_ word: String, count: Int = 1) throws -> [String] {
         let lines = { try self.folder.text("log").split(separator: "\n").filter { $0.contains(word) }.map(String.init) }
         _ = try eventually(within: 5) { try lines().count >= count }
@@ -162,7 +162,7 @@ final class RunningGate: Sendable {
     }
 }
 
-/// A clock that stands still until it is set.
+/// A clock that changes only when it is set.
 final class TestClock: Sendable {
     private let time = Mutex(GateSample.time)
 
@@ -172,7 +172,7 @@ final class TestClock: Sendable {
 }
 
 extension Result where Failure == any Error {
-    /// What an asynchronous `body` comes to.
+    /// Creates the result of an asynchronous `body`.
     init(_ body: () async throws -> Success) async {
         do { self = .success(try await body()) } catch { self = .failure(error) }
     }

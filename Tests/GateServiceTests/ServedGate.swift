@@ -7,7 +7,7 @@ import MediaTokens
 import Platform
 import Testing
 
-/// `playgate serve` as operators run it: a process of its own, with the clock of the machine.
+/// A `playgate serve` process, as operators run it, with the clock of the machine.
 final class ServedGate: Sendable {
     let folder: TemporaryFolder
     let program: Program
@@ -16,8 +16,8 @@ final class ServedGate: Sendable {
     /// Starts a gate in `folder` and waits until it listens.
     ///
     /// - Parameters:
-    ///   - descriptor: What it inherits as its number 3.
-    ///   - memory: How many bytes of data it may have, if that is limited (`prlimit --data`).
+    ///   - descriptor: A file descriptor that it inherits with the number 3.
+    ///   - memory: The limit for its data in bytes, if any (`prlimit --data`).
     init(
         _ folder: TemporaryFolder,
         _ configuration: String,
@@ -54,7 +54,7 @@ final class ServedGate: Sendable {
         return try HTTPConnection(addresses["admin"] ?? "").request(method, path, headers: headers, host: "localhost")
     }
 
-    /// The value of a metric, by its name with its labels.
+    /// Returns the value of a metric, by its name with its labels.
     func metric(_ name: String) throws -> Int {
         let lines = try admin("GET", "/metrics").body.split(separator: "\n")
         let line = try #require(lines.first { $0.hasPrefix(name + " ") })
@@ -80,7 +80,7 @@ final class ServedGate: Sendable {
     }
 }
 
-/// Tokens of their own for every number, signed on all cores.
+/// Creates a different token for each number, signed on all cores.
 func mint(_ count: Int) async throws -> [String] {
     let issuer = try GateSample.current.get().issuer
     let now = Timestamp.now()

@@ -6,7 +6,7 @@ import GateService
 import GateTestSupport
 import Testing
 
-// Real certificates by the openssl command line, a real client: curl.
+// Certificates of the openssl command line, with curl as the client.
 @Suite struct `TLS` {
     private static func run(_ program: String, _ arguments: [String], in folder: TemporaryFolder) throws -> String {
         guard let path = Program.installed(program) else {
@@ -19,7 +19,7 @@ import Testing
         return run.output
     }
 
-    /// A server's certificate, and one of a client with the authority that vouches for it.
+    /// Creates a server's certificate, and a client's certificate with its authority.
     private static func certificates() throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         for (name, subject) in [("server", "/CN=localhost"), ("authority", "/CN=authority")] {
@@ -52,7 +52,7 @@ import Testing
         return folder
     }
 
-    /// The SHA-256 of the client's certificate, as openssl prints it.
+    /// The SHA-256 fingerprint of the client's certificate, as openssl prints it.
     private static func fingerprint(_ folder: TemporaryFolder) throws -> String {
         let printed = try run(
             "openssl",
@@ -93,7 +93,7 @@ import Testing
                 return try Self.run("curl", base + more, in: folder)
             }
             #expect(try check([]).contains("X-Playgate-Code: peer_not_trusted"))
-            // Vouched for, but not on the list.
+            // Signed by a trusted authority, but not on the allow-list.
             let authority = ["--cert", folder.file("authority.pem"), "--key", folder.file("authority.key")]
             #expect(try check(authority).contains("X-Playgate-Code: peer_not_trusted"))
             let client = ["--cert", folder.file("client.pem"), "--key", folder.file("client.key")]
@@ -123,10 +123,10 @@ import Testing
             #expect(try curl("/v1/catalogue/tnt", client).contains("\"resource\":\"TNT\""))
             #expect(try curl("/v1/catalogue/tnt", []).contains("credential_missing"))
             #expect(try curl("/v1/playback", client + ["-d", "{}"]).contains("scope_missing"))
-            // A certificate that nobody vouches for ends the connection.
+            // A certificate of an untrusted authority ends the connection.
             let other = ["--cert", folder.file("server.pem"), "--key", folder.file("server.key")]
             #expect(try curl("/v1/catalogue/tnt", other).isEmpty)
-            // Without TLS there is nothing to be had.
+            // A connection without TLS is closed.
             let plain = try HTTPConnection(gate.api)
             try plain.send("GET /v1/codes HTTP/1.1\r\nHost: g\r\n\r\n")
             #expect(plain.isClosedByPeer())

@@ -8,9 +8,9 @@ import Platform
 import PlaybackGate
 import Testing
 
-// The memory store has its histories in PlaybackGateTests.
+// The histories of the memory store are in PlaybackGateTests.
 @Suite struct `Stores and their model` {
-    /// All answers come often, or nothing would have been tried.
+    /// Expects that every kind of answer occurs often; otherwise the history tested nothing.
     private func expectAll(_ answers: [String: Int], _ count: Int) {
         for name in ["recorded", "repeated", "usedUp", "revoked"] {
             #expect(answers[name, default: 0] > count, "\(name): \(answers)")
@@ -38,7 +38,7 @@ import Testing
     func `agree in Redis, or the store says no where it may`() async throws {
         let redis = try RedisServer()
         let server = try redis.start()
-        // Of some of these tokens, Redis would record no use any more.
+        // Redis would refuse to record uses of some of these tokens, which are over.
         let pool = try StorePool(from: Timestamp.now().adding(seconds: -400))
         try await withRedis(redis) { store in
             var answers: [String: Int] = [:]
@@ -58,16 +58,15 @@ import Testing
 }
 
 @Suite struct `No order of uses and sweeps` {
-    /// A call of a store: the use of one of the tokens, received at a time about its end.
+    /// A call of a store: the use of one of the tokens, at a time near its end.
     private struct Call: Sendable {
         let token: Int
         let use: TokenUse
         let time: Timestamp
     }
 
-    /// Uses of tokens that end one after the other, each received some time before its end or behind it, and handed to the
-    /// store up to ten seconds later. As a use sweeps what ended before it was received, those that come late find that others
-    /// swept.
+    /// Returns uses of tokens that end one after another. Each is received up to 30 s before or after its end, and passed to
+    /// the store up to 10 s later. A use sweeps the records that ended before its receipt, so late calls follow the sweeps of others.
     private static func calls(_ tokens: Int, each count: Int, seed: UInt64) throws -> [Call] {
         var random = SeededGenerator(seed: seed)
         let start = Timestamp.now()
@@ -107,7 +106,7 @@ import Testing
     func `allows one more often where many come at once`(kind: StoreKind) async throws {
         try await kind.with { (first, second) async throws in
             let calls = try Self.calls(60, each: 12, seed: 9)
-            // Few at a time: what comes together is written together, and swept once.
+            // Few concurrent calls: calls that arrive together are written together and swept once.
             let recorded = await withTaskGroup(of: [Int: Int].self) { group in
                 for worker in 0..<8 {
                     group.addTask {
@@ -127,14 +126,14 @@ import Testing
         }
     }
 
-    /// Redis goes by its own clock to the millisecond: uses end while this test asks for them again and again.
+    /// Redis uses its own clock in milliseconds: uses end while this test requests them repeatedly.
     @Test(.enabled(if: RedisServer.isInstalled))
     func `allows one anew in the moment at which Redis records it no more`() async throws {
         try await StoreKind.redis.with { (first, second) async throws in
             let now = Timestamp.now()
             let issued = Timestamp(secondsSince1970: now.millisecondsSince1970 / 1000 - 600)
             let ends = (0..<20).map { now.advanced(byMilliseconds: 1000 + 50 * Int64($0)) }
-            // Two minutes of late leeway, and two for clocks.
+            // Two minutes of late leeway, and two minutes of clock margin.
             let uses = try ends.enumerated().map { number, end in
                 let ttl = end.millisecondsSince1970 - issued.millisecondsSince1970 - 240_000
                 let claims = GateSample.claims(session: "session \(number)", ttl: ttl)

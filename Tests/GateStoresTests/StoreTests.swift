@@ -10,16 +10,16 @@ import Platform
 import PlaybackGate
 import Testing
 
-/// A store of each kind, made new and empty for a test.
+/// A kind of store, created empty for each test.
 enum StoreKind: String, CaseIterable, Sendable {
     case memory
     case sqlite
     case redis
 
-    /// The kinds that this machine has.
+    /// The kinds that are installed on this machine.
     static var present: [StoreKind] { RedisServer.isInstalled ? allCases : [.memory, .sqlite] }
 
-    /// Runs `body` with a store, and for two gates that share one with two.
+    /// Runs `body` with two handles on one store, as two gates that share it.
     func with(_ body: (any ReplayStore, any ReplayStore) async throws -> Void) async throws {
         switch self {
         case .memory:
@@ -48,8 +48,8 @@ func withRedis(_ redis: RedisServer, _ body: (RedisReplayStore) async throws -> 
     try await body(store)
 }
 
-/// Waits until `condition` holds. It is tries that are counted, not time: where other tests hold every thread, no time is
-/// enough.
+/// Waits until `condition` holds. It limits the number of attempts and not the time, because other tests may occupy every
+/// thread.
 func waitUntil(_ condition: () async throws -> Bool) async throws {
     for _ in 0..<4000 {
         if try await condition() { return }
@@ -58,7 +58,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
     Issue.record("it never happened")
 }
 
-// What every store must do. Times are those of the machine, as Redis goes by its own clock.
+// The requirements for every store. Times are those of the machine, because Redis uses its own clock.
 @Suite struct `Every use store` {
     private static let now = Timestamp.now()
 
@@ -75,7 +75,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
             #expect(try await first.record(try Self.use(1, playbackID: "q"), at: now) == .usedUp)
             #expect(try await second.record(try Self.use(1, playbackID: "p"), at: now) == .repeated)
             #expect(try await first.record(try Self.use(2), at: now) == .recorded)
-            // Without a name, a playback is never the same as another.
+            // Without a playback id, two uses are never the same playback.
             #expect(try await first.record(try Self.use(2), at: now) == .usedUp)
         }
     }
@@ -178,7 +178,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
             let ahead = Self.now.adding(seconds: 170)
             for number in 2...3 { #expect(try await second.record(try Self.use(number), at: ahead) == .recorded) }
             #expect(try await first.record(use, at: Self.now.adding(seconds: 60)) == .revoked(.session))
-            // A weaker word on the same session takes nothing back.
+            // A weaker revocation of the same session does not replace a stronger one.
             try await second.revoke(word(-10, 600), at: ahead)
             #expect(try await first.record(use, at: Self.now.adding(seconds: 60)) == .revoked(.session))
         }
@@ -203,7 +203,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         #expect(try await SQLiteReplayStore(path: path).record(use, at: GateSample.time) == .recorded)
         let store = try SQLiteReplayStore(path: path)
         #expect(try await store.record(use, at: GateSample.time.adding(seconds: 420)) == .usedUp)
-        // What is over is swept behind the next use.
+        // The next uses sweep the expired records.
         for number in 2...3 {
             let later = GateSample.time.adding(seconds: 1000)
             #expect(try await store.record(try GateSample.use(number, issued: later), at: later) == .recorded)
@@ -211,12 +211,12 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         }
         #expect(try rows(of: path, in: folder, "SELECT count(*) FROM use WHERE forgettable < 1925115645000") == "0")
         #expect(try rows(of: path, in: folder, "SELECT count(*) FROM use") == "2")
-        // What was swept is not taken for new, whatever the time.
+        // A swept use is not accepted as new, at any time.
         #expect(try await store.record(use, at: GateSample.time.adding(seconds: 1000)) == .usedUp)
         #expect(try await store.record(use, at: GateSample.time) == .usedUp)
     }
 
-    /// A file as the first version made it: uses were kept by the late leeway of their time.
+    /// A file of the first version, which kept uses according to the late leeway of that time.
     @Test func `keeps what is in a file of before for as long as leeways may be raised to`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("uses.sqlite")
@@ -245,7 +245,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         #expect(try rows(of: path, in: folder, "SELECT min(forgettable) FROM use") == "\(expires + 120_000)")
     }
 
-    /// What the database at `path` answers.
+    /// Returns the output of a query on the database at `path`.
     private func rows(of path: String, in folder: TemporaryFolder, _ statement: String) throws -> String {
         let program = try #require(Program.installed("sqlite3"), "sqlite3 is not installed; run scripts/setup test")
         let query = try Program(program, [path, statement], log: folder.file(UUID().uuidString))
@@ -267,7 +267,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         let path = folder.file("uses.sqlite")
         let store = try SQLiteReplayStore(path: path, busyTimeout: .milliseconds(20))
         try #require(Program.installed("sqlite3") != nil, "sqlite3 is not installed; run scripts/setup test")
-        // Holds the write lock until its input ends; says so only once it does.
+        // Holds the write lock until its input ends, and signals when it holds the lock.
         let script = """
             (echo '.timeout 20000'; echo 'BEGIN IMMEDIATE;'; echo ".shell touch \(folder.file("held"))"; sleep 60) |
             sqlite3 -bail \(path)
@@ -299,7 +299,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
             }
             let again = try redis.start()
             try await waitUntil { (try? await store.check()) != nil }
-            // The script is loaded again, and what was used is used still.
+            // The script is loaded again, and a consumed token stays consumed.
             #expect(try await store.record(try Self.use(1), at: Self.now) == .usedUp)
             #expect(try await store.record(try Self.use(2), at: Self.now) == .recorded)
             again.signal(SIGTERM)
@@ -380,7 +380,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         server.signal(SIGTERM)
     }
 
-    /// The first fault that a connection reports.
+    /// Returns the first fault that a connection reports.
     private func firstFault(of store: RedisReplayStore) async -> ReplayStoreError? {
         let (faults, continuation) = AsyncStream.makeStream(of: ReplayStoreError.self)
         let connection = Task { await store.run { if let fault = $0 { continuation.yield(fault) } } }
@@ -389,7 +389,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         return nil
     }
 
-    /// Sends Redis an inline command, and returns the first line of its answer.
+    /// Sends Redis an inline command, and returns the first line of the response.
     @discardableResult
     private static func command(_ redis: RedisServer, _ text: String) throws -> String {
         let connection = try HTTPConnection("unix:\(redis.socket)")

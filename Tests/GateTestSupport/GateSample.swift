@@ -5,19 +5,19 @@ package import MediaTokens
 package import Platform
 package import PlaybackGate
 
-/// Keys, times and tokens that tests of the gate share.
+/// The keys, times and tokens that tests of the gate share.
 package struct GateSample: Sendable {
     package let keys: DevelopmentKeys
     package let issuer: Issuer
 
-    /// 2031-01-02T10:04:05Z: when keys are made and tokens are issued, unless a test says otherwise.
+    /// 2031-01-02T10:04:05Z: the time of keys and tokens, unless a test sets another.
     package static let time = Timestamp(millisecondsSince1970: 1_925_114_645_000)
 
-    /// The issuer that tests trust; made once, for that takes time.
+    /// The issuer that tests trust; created once, because key generation is slow.
     package static let trusted = Result { () throws(any Error) in try GateSample(at: time) }
-    /// Another one.
+    /// An issuer that tests do not trust.
     package static let foreign = Result { () throws(any Error) in try GateSample(at: time) }
-    /// One whose keys are valid by the clock of the machine.
+    /// An issuer whose keys are valid by the clock of the machine.
     package static let current = Result { () throws(any Error) in try GateSample(at: .now()) }
 
     private init(at time: Timestamp) throws {
@@ -55,12 +55,12 @@ package struct GateSample: Sendable {
         return Verifier(trust: trust, policy: try VerificationPolicy(requestors: requestors, lateLeeway: lateLeeway))
     }
 
-    /// What a token of the trusted issuer says. Stores take verified tokens for granted; the time of the keys does not matter.
+    /// The content of a token of the trusted issuer. Stores verify no tokens, so the validity of the keys is irrelevant.
     package static func content(_ claims: TokenClaims, at issued: Timestamp) throws -> MediaToken {
         try UnverifiedToken(reading: try trusted.get().issuer.issue(claims, at: issued).raw).content
     }
 
-    /// What a store is told of the use of a token of its own for each `number`.
+    /// The use of a token, with a different token for each `number`.
     package static func use(
         _ number: Int = 0,
         maximumUses: Int = 1,

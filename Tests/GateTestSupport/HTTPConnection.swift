@@ -4,18 +4,18 @@
 import Foundation
 import Platform
 
-/// A connection to an HTTP server, which sends exactly the bytes that it is given.
+/// A connection to an HTTP server, which sends exactly the given bytes.
 package final class HTTPConnection {
     private let socket: Int32
     private var received: [UInt8] = []
 
     package struct Failure: Error {
         package let reason: String
-        /// Whether the server did nothing for too long.
+        /// True if the server did not react within the time limit.
         package var isTimeout = false
     }
 
-    /// What a server answered.
+    /// A response of a server.
     package struct Response: Sendable {
         package let status: Int
         package let headers: [String: String]
@@ -29,9 +29,9 @@ package final class HTTPConnection {
         package var code: String? { json["code"] as? String }
     }
 
-    /// Connects to `ADDRESS:PORT` (of IPv4; anything else is loopback), or `unix:PATH`.
+    /// Connects to `ADDRESS:PORT` (IPv4; any other address is loopback), or `unix:PATH`.
     ///
-    /// - Parameter receiveBuffer: How many bytes the system keeps for a client that does not read.
+    /// - Parameter receiveBuffer: The size of the receive buffer of the system, in bytes, for a client that does not read.
     package init(_ address: String, receiveBuffer: Int32? = nil) throws {
         if address.hasPrefix("unix:") {
             socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -66,7 +66,7 @@ package final class HTTPConnection {
             }
             guard result == 0 else { throw Failure(reason: "cannot connect to \(address): \(errno)") }
         }
-        // Nothing that a test waits for takes that long; what does is a failure, and not for ever.
+        // No test waits longer than this for a response; a longer wait fails.
         var limit = timeval(tv_sec: 30, tv_usec: 0)
         unsafe setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         unsafe setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -92,9 +92,9 @@ package final class HTTPConnection {
         }
     }
 
-    /// Sends as many of `bytes` as the system takes at once.
+    /// Sends as many of `bytes` as the system accepts without blocking.
     ///
-    /// - Returns: How many.
+    /// - Returns: The number of bytes sent.
     @discardableResult
     package func sendWhatFits(_ bytes: [UInt8]) throws -> Int {
         var sent = 0
@@ -114,13 +114,13 @@ package final class HTTPConnection {
         return sent
     }
 
-    /// Closes the end that sends.
+    /// Closes the sending direction.
     package func endSending() { shutdown(socket, Int32(SHUT_WR)) }
 
-    /// Whether the other end takes more bytes.
+    /// True if the peer accepts more bytes.
     package func isAccepting(_ bytes: [UInt8]) -> Bool { (try? send(bytes)) != nil }
 
-    /// Sends a request, and reads the answer.
+    /// Sends a request, and reads the response.
     package func request(
         _ method: String,
         _ path: String,
@@ -132,7 +132,7 @@ package final class HTTPConnection {
         return try response(hasBody: method != "HEAD")
     }
 
-    /// Sends a request, and does not wait for the answer.
+    /// Sends a request without waiting for the response.
     package func sendRequest(
         _ method: String,
         _ path: String,
@@ -149,7 +149,7 @@ package final class HTTPConnection {
         try send(text + "\r\n" + (body ?? ""))
     }
 
-    /// Reads an answer.
+    /// Reads a response.
     package func response(hasBody: Bool = true) throws -> Response {
         while headEnd == nil { try receive() }
         guard let end = headEnd else { throw Failure(reason: "no answer") }
@@ -170,7 +170,7 @@ package final class HTTPConnection {
         return Response(status: status, headers: headers, body: body)
     }
 
-    /// The place of the last byte of a head, if one was received.
+    /// The index of the last byte of the response head, if it was received.
     private var headEnd: Int? {
         var place = 3
         while place < received.count {
@@ -193,7 +193,7 @@ package final class HTTPConnection {
         }
     }
 
-    /// Whether the server has closed the connection, once all that it sent is read.
+    /// True if the server closes the connection after the data that it has sent.
     package func isClosedByPeer() -> Bool {
         while true {
             do { try receive() } catch let failure as Failure { return failure.reason == Self.ended } catch {

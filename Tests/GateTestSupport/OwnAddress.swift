@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// An address of this machine that is no loopback; where it has none, says so and returns nil.
+/// Returns an address of this machine that is not loopback; reports a skip and returns `nil` if there is none.
 package func ownAddress(_ folder: TemporaryFolder) throws -> String? {
     let script = """
         import socket as s; u = s.socket(s.AF_INET, s.SOCK_DGRAM); u.connect(('192.0.2.1', 9)); print(u.getsockname()[0])

@@ -5,19 +5,19 @@ import Foundation
 import Platform
 import Synchronization
 
-/// A program that runs beside a test, until the test is done with it.
+/// A program that runs during a test, until the test ends it.
 ///
-/// Not Foundation's `Process`: it learns of an end by a socket that another program, started in the same moment, may
-/// inherit, and then waits for that one too.
+/// It does not use Foundation's `Process`, which detects the exit with a socket. Another program that is started at the same
+/// moment may inherit the socket, and `Process` then waits for that program too.
 package final class Program: Sendable {
     private let identifier: pid_t
     private let end = Mutex<Int32?>(nil)
-    /// Those that run. At its end this process kills them: a task may hold one longer than the last test lasts.
+    /// The running programs. This process kills them at its exit, because a task may hold one beyond the last test.
     private static let running: Mutex<Set<pid_t>> = {
         atexit { Program.running.withLock { for identifier in $0 { kill(identifier, SIGKILL) } } }
         return Mutex([])
     }()
-    /// What the program writes to standard output and standard error.
+    /// The file with the standard output and standard error of the program.
     package let log: String
 
     package struct NotStarted: Error { let program: String, reason: Int32 }
@@ -25,9 +25,9 @@ package final class Program: Sendable {
     /// Starts a program.
     ///
     /// - Parameters:
-    ///   - program: Its path.
-    ///   - log: The file that its output is appended to.
-    ///   - keeping: A file descriptor that it gets as its number 3; it gets no other.
+    ///   - program: The path of the program.
+    ///   - log: The file to which its output is appended.
+    ///   - keeping: A file descriptor that it inherits with the number 3; it inherits no other.
     package init(_ program: String, _ arguments: [String], log: String, keeping descriptor: Int32? = nil) throws {
         self.log = log
         var actions = unsafe posix_spawn_file_actions_t()
@@ -41,7 +41,7 @@ package final class Program: Sendable {
             guard let number = Int32(name), number > (descriptor == nil ? 2 : 3) else { continue }
             unsafe posix_spawn_file_actions_addclose(&actions, number)
         }
-        // Threads of tests have signals blocked, and a program would never know of one that it inherits so.
+        // Test threads have signals blocked. A program that inherits the mask would not receive signals.
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe _ = posix_spawnattr_destroy(&attributes) }
@@ -71,8 +71,8 @@ package final class Program: Sendable {
     /// Sends a signal, if the program still runs.
     package func signal(_ number: Int32) { end.withLock { if $0 == nil { kill(identifier, number) } } }
 
-    /// Waits until the program has ended, and returns its exit status; that of a signal is the signal's number, negative.
-    /// One that does not end within a minute is killed.
+    /// Waits for the program to exit, and returns its exit status, or the negative number of the signal that ended it. The
+    /// program is killed after a minute.
     package func waitUntilExit() -> Int32 {
         if !eventually(within: 60, { !isRunning }) { signal(SIGKILL) }
         _ = eventually { !isRunning }
@@ -94,12 +94,12 @@ package final class Program: Sendable {
 
     package var output: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
 
-    /// The executable of this package that was built beside the tests.
+    /// The path of an executable of this package, next to the test bundle.
     package static func built(_ name: String) -> String {
         URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent(name).path
     }
 
-    /// Where a program is installed; nil where it is not.
+    /// The path of an installed program; `nil` if it is not installed.
     package static func installed(_ name: String) -> String? {
         let folders =
             (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":") + [
@@ -109,7 +109,7 @@ package final class Program: Sendable {
     }
 }
 
-/// Waits until `condition` holds, which another process or thread brings about; false where it takes too long.
+/// Waits until `condition` holds; false after the time limit. Another process or thread must bring the condition about.
 package func eventually(within seconds: Double = 20, _ condition: () throws -> Bool) rethrows -> Bool {
     let end = Date().addingTimeInterval(seconds)
     while Date() < end {
@@ -119,7 +119,7 @@ package func eventually(within seconds: Double = 20, _ condition: () throws -> B
     return try condition()
 }
 
-/// Runs `body` on a thread of its own: it may wait without holding up tasks.
+/// Runs `body` on its own thread, so that it can block without blocking tasks.
 package func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try body() }) }

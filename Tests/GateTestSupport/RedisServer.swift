@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// A Redis of a test's own, on a socket in a folder that goes with it.
+/// A Redis server for one test, on a socket in a temporary folder.
 package final class RedisServer: Sendable {
     package let folder: TemporaryFolder
     private let options: [String]
@@ -11,10 +11,10 @@ package final class RedisServer: Sendable {
     /// The socket that it listens on.
     package var socket: String { folder.file("redis.sock") }
 
-    /// Whether there is a Redis on this machine. Where there is none, tests that need one say so and do nothing else.
+    /// True if Redis is installed. Otherwise tests that need it report a skip.
     package static var isInstalled: Bool {
         if Program.installed("redis-server") != nil { return true }
-        // In continuation integration nothing is skipped.
+        // In continuous integration no test is skipped.
         if ProcessInfo.processInfo.environment["CI"] != nil { return true }
         FileHandle.standardError.write(Data("SKIPPED: redis-server is not installed; run scripts/setup test\n".utf8))
         return false
@@ -25,7 +25,7 @@ package final class RedisServer: Sendable {
         self.options = options
     }
 
-    /// Starts the server, which keeps its data from start to start.
+    /// Starts the server. It keeps its data between starts.
     package func start() throws -> Program {
         guard let program = Program.installed("redis-server") else { throw NotInstalled() }
         try? FileManager.default.removeItem(atPath: socket)

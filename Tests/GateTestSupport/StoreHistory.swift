@@ -5,16 +5,16 @@ package import MediaTokens
 package import Platform
 package import PlaybackGate
 
-/// A random history of a use store, the same for the same seed: uses, looks, revocations, and closing and opening again.
+/// A random history of a replay store, deterministic for a seed: uses, examinations, revocations, and reopening.
 ///
-/// Time goes on from step to step, and a step may be up to five seconds behind the one before it, as concurrent requests
-/// are. Now and then the clock is wrong by up to an hour for a few steps.
+/// Time advances from step to step. A step may be up to five seconds before the previous one, as with concurrent requests.
+/// Occasionally the clock is wrong for a few steps, by up to an hour ahead or ten minutes behind.
 package struct StoreHistory {
     /// A step of a history.
     package struct Step {
         /// The time of receipt.
         package let time: Timestamp
-        /// Which of the handles on the store is asked.
+        /// The index of the handle to use on the store.
         package let handle: Int
         package let action: Action
     }
@@ -31,7 +31,7 @@ package struct StoreHistory {
     private var clock: Timestamp
     private var error: (seconds: Int64, steps: Int) = (0, 0)
 
-    /// Makes a history of a few of the tokens of `pool`.
+    /// Creates a history with at most twelve tokens of `pool`.
     package init(_ pool: StorePool, seed: UInt64) {
         random = SeededGenerator(seed: seed)
         tokens = Array(pool.tokens.shuffled(using: &random).prefix(12))
@@ -71,7 +71,7 @@ package struct StoreHistory {
         )
     }
 
-    /// Words on a few sessions and MVPDs, stronger and weaker, with times of issue and ends before and behind those of tokens.
+    /// Returns a revocation of the token, its session or its MVPD. Its times are before and after those of the tokens.
     private mutating func revocation(of token: MediaToken, at time: Timestamp) -> Revocation {
         let before = token.timeIssued.adding(seconds: Int64.random(in: -100...100, using: &random))
         let subject: Revocation.Subject =
@@ -84,10 +84,10 @@ package struct StoreHistory {
     }
 }
 
-/// Tokens that live about a time, for histories: made once, as signing takes time.
+/// Tokens that are issued around one time, for histories; created once, because signing is slow.
 package struct StorePool: Sendable {
     package let tokens: [MediaToken]
-    /// When the first of them is issued.
+    /// The earliest possible issue time of the tokens.
     package let start: Timestamp
 
     package init(from start: Timestamp, count: Int = 60) throws {

@@ -6,16 +6,16 @@ internal import MediaTokens
 package import Platform
 package import PlaybackGate
 
-/// What a use store should say, in the simplest way there is: lists of all that was recorded, of which nothing is forgotten.
+/// The reference model of a replay store: lists of all records, of which none is forgotten.
 ///
-/// A store may differ only by saying no, and only where its documentation says so: a use that it may have forgotten, a store
-/// that is full, two words on one thing of which each revokes what the other would.
+/// A store may differ from it only by a refusal that its documentation allows: for a use that it may have forgotten, for a
+/// full store, and for a pair of revocations of one subject, which combine.
 package struct StoreModel {
-    /// How a store differs from others.
+    /// The properties that differ between stores.
     package struct Traits: Sendable {
-        /// Whether it goes by the clock of the machine, and not by the times of requests.
+        /// True if the store uses the clock of the machine instead of the times of requests.
         package var hasOwnClock = false
-        /// For how many uses there is room; any number where it is nil.
+        /// The capacity in uses; `nil` if unlimited.
         package var capacity: Int?
 
         package init(hasOwnClock: Bool = false, capacity: Int? = nil) {
@@ -27,9 +27,9 @@ package struct StoreModel {
     private let traits: Traits
     private var uses: [TokenUse] = []
     private var revocations: [(word: Revocation, latest: Timestamp)] = []
-    /// The latest time that the store was told.
+    /// The latest time that was passed to the store.
     private var latest = Timestamp(millisecondsSince1970: .min)
-    /// How often the store gave which answer.
+    /// The number of answers of the store, by kind.
     package private(set) var answers: [String: Int] = [:]
 
     private static let margin: Int64 = 120_000
@@ -38,7 +38,7 @@ package struct StoreModel {
 
     // MARK: Uses
 
-    /// Takes what a store said of a use; nil is an error. Returns what is wrong with that.
+    /// Checks the outcome of a use; a `nil` outcome is an error. Returns a description of the fault, if there is one.
     package mutating func take(_ outcome: UseOutcome?, record use: TokenUse, at now: Timestamp) -> String? {
         see(now)
         answers[outcome.map { Self.name($0) } ?? "error", default: 0] += 1
@@ -57,7 +57,7 @@ package struct StoreModel {
         case .usedUp:
             if isRevoked { return "used up, and revoked" }
             if place == nil, known.count >= use.maximumUses { return nil }
-            // Redis looks at as many uses as there may be.
+            // Redis compares at most `maximumUses` recorded uses.
             if traits.hasOwnClock, let place, place >= use.maximumUses { return nil }
             return mayBeForgotten(use) ? nil : "used up, and is not"
         case .revoked(let kind): return mayBeRevoked(use.token, by: kind, at: now) ? nil : "revoked, and is not"
@@ -67,7 +67,7 @@ package struct StoreModel {
         }
     }
 
-    /// Takes what a store said of a token of which no use is recorded.
+    /// Checks the outcome of an examination, which records no use.
     package mutating func take(_ outcome: UseOutcome?, examine use: TokenUse, at now: Timestamp) -> String? {
         see(now)
         switch outcome {
@@ -77,7 +77,7 @@ package struct StoreModel {
         }
     }
 
-    /// Whether a use that can be forgotten as late as this one could have been forgotten.
+    /// True if a use that can be forgotten as late as this one may have been forgotten.
     private func mayBeForgotten(_ use: TokenUse) -> Bool {
         if traits.hasOwnClock { return false }
         let until = Self.seconds(use.forgettable)
@@ -86,7 +86,7 @@ package struct StoreModel {
 
     // MARK: Revocations
 
-    /// Takes a word that a store recorded, or did not.
+    /// Checks if a store recorded a revocation.
     package mutating func take(_ word: Revocation, isRecorded: Bool, at now: Timestamp) -> String? {
         see(now)
         if isRecorded { revocations.append((word, now)) }
@@ -101,7 +101,7 @@ package struct StoreModel {
         }
     }
 
-    /// Of two words on one thing, the later end and the later time of issue hold.
+    /// True if a revocation may cover the token. Two revocations of one subject combine to the later expiry and issue time.
     private func mayBeRevoked(_ token: MediaToken, by kind: Revocation.Kind, at now: Timestamp) -> Bool {
         let words = revocations.map(\.word).filter { Self.kind($0, token) == kind }
         return words.contains { word in
@@ -125,12 +125,12 @@ package struct StoreModel {
         for place in revocations.indices { revocations[place].latest = max(revocations[place].latest, now) }
     }
 
-    /// Whether a store with a clock of its own may refuse to record what ends at `end`.
+    /// True if a store with its own clock may refuse to record an item that ends at `end`.
     private func isOver(_ end: Timestamp) -> Bool {
         traits.hasOwnClock && end.advanced(byMilliseconds: Self.margin) <= .now()
     }
 
-    /// The memory store counts in seconds.
+    /// The memory store has a resolution of seconds.
     private static func seconds(_ time: Timestamp) -> Int64 { (time.millisecondsSince1970 + 999) / 1000 }
 
     private static func name(_ outcome: UseOutcome) -> String {
@@ -139,7 +139,7 @@ package struct StoreModel {
 }
 
 extension Revocation {
-    /// The time of issue from which on tokens are good.
+    /// The earliest issue time that the revocation does not cover.
     fileprivate var earliest: Timestamp {
         switch subject {
         case .token: Timestamp(millisecondsSince1970: .max)
@@ -147,7 +147,7 @@ extension Revocation {
         }
     }
 
-    /// What it is about.
+    /// The kind and the name of the revoked subject.
     fileprivate var names: [String] {
         switch subject {
         case .token(let fingerprint): ["token", fingerprint.hexadecimal]
@@ -158,11 +158,11 @@ extension Revocation {
 }
 
 extension StoreModel {
-    /// Walks through a history, with two handles on one store. Returns what is wrong with the first answer that is.
+    /// Runs a history with two handles on one store. Returns a description of the first fault.
     ///
     /// - Parameters:
     ///   - open: Opens the store.
-    ///   - isLasting: Whether a store that is opened again has what it had.
+    ///   - isLasting: True if the store keeps its records when it is reopened.
     package mutating func walk(
         _ history: StoreHistory,
         steps: Int,

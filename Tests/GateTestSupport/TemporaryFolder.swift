@@ -4,7 +4,7 @@
 import Foundation
 import Platform
 
-/// A folder for a test that goes with it.
+/// A temporary folder for a test, which is removed with the value.
 package final class TemporaryFolder: Sendable {
     package let path: String
 

@@ -95,7 +95,7 @@ import XML
     }
 }
 
-/// What a generated resource says.
+/// The content of a generated resource.
 struct Facts: Equatable {
     struct Rated: Hashable {
         var scheme: String
@@ -108,7 +108,7 @@ struct Facts: Equatable {
     var ratings: Set<Rated> = []
 }
 
-/// A maker of resources and of spellings for them.
+/// A generator of resources and their spellings.
 struct ResourceGenerator {
     var random: SeededGenerator
 
@@ -189,11 +189,11 @@ struct ResourceGenerator {
 }
 
 extension String {
-    /// A quote at the end of this string, the text, and the quote again.
+    /// Appends the text and a closing quote. The opening quote is the last character of this string.
     fileprivate func paired(_ text: () -> String) -> String { self + text() + suffix(1) }
 }
 
-/// SplitMix64: the same numbers on every run.
+/// A deterministic generator (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    /// Start tags over many lines, in several encodings and pieces.
+    /// Start tags that span several lines, in several encodings and pieces.
     @Test(arguments: [1, 2, 5, 100, 65_536, Int.max])
     func `gives the line on which a tag begins`(piece: Int) throws {
         let tags = [

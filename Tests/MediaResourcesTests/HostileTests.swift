@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaResources
 
-/// Run under the address sanitizer too (`make sanitize`).
+/// These tests also run under the address sanitizer (`make sanitize`).
 @Suite struct `Hostile resources` {
     private static func nested(_ depth: Int) -> String {
         fragment("T", String(repeating: "<x>", count: depth - 3) + String(repeating: "</x>", count: depth - 3))
@@ -153,7 +153,7 @@ import Testing
         #expect(read > 10_000 && refused > 10_000, "\(read) read, \(refused) refused")
     }
 
-    /// libxml2 keeps every name that it saw; the names are the sender's choice.
+    /// libxml2 keeps every name in its dictionary, and the sender chooses the names.
     @Test func `with ever new names do not fill libxml2's dictionary`() throws {
         let name = String(repeating: "n", count: 400)
         for index in 0..<40_000 {
@@ -162,7 +162,7 @@ import Testing
     }
 }
 
-/// Run under the thread sanitizer too (`make sanitize`).
+/// These tests also run under the thread sanitizer (`make sanitize`).
 @Suite struct `Concurrency of resources` {
     @Test func `16 tasks read and match at once`() async throws {
         let wanted = try MediaResource("TNT")
@@ -186,7 +186,7 @@ import Testing
 
 #if canImport(Glibc)
     @Suite struct `Standard error` {
-        /// Whatever goes wrong, libxml2 keeps quiet: the child would fail at the first byte on its standard error.
+        /// libxml2 prints no errors: the child process fails at the first byte on its standard error.
         @Test func `gets nothing from libxml2`() async throws {
             let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
                 for text in [

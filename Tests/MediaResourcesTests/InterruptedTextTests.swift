@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaResources
 
-/// `TNT<!-- -->Sports` is `TNTSports` to one reader and `TNT` to another: no identifier may be written so.
+/// `TNT<!-- -->Sports` is `TNTSports` to one reader and `TNT` to another: an identifier with a comment is refused.
 @Suite struct `Text with a comment in it` {
     static let interruptions = [
         "<!-- -->", "<!---->", "<?pi?>", "<?pi x?>", "<!-- a --><?b?><!-- c -->", " <!-- --> ", "&#32;<!-- -->",
@@ -42,7 +42,7 @@ import Testing
         #expect(try MediaResource(text) == MediaResource("TNT"))
     }
 
-    /// CDATA sections and references are spellings of one text, and what looks like a comment in a section is text.
+    /// CDATA sections and references are spellings of one text. Comment syntax in a CDATA section is text.
     @Test(
         arguments: [
             ("TNT<![CDATA[Sports]]>", "TNTSports"), ("TNT<![CDATA[]]>Sports", "TNTSports"),

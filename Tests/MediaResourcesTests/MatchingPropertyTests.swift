@@ -5,11 +5,11 @@ import Testing
 
 @testable import MediaResources
 
-/// What matching promises, stated over generated resources and every combination of options.
+/// The rules of matching, tested with generated resources and every combination of options.
 @Suite struct `Matching of anything` {
     typealias Options = MediaResource.MatchOptions
 
-    /// The options that let more match, and those of them that are on.
+    /// The options that widen matching.
     private static let widening: [any WritableKeyPath<Options, Bool> & Sendable] = [
         \.channelCoversAssets, \.ignoreRating, \.schemeAliases, \.ignoreCase, \.collapseWhitespace,
         \.videoNamespaceAlias,
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// An option lets those match that match without it once what it names is made the same on both sides.
+    /// Resources that match only with an option also match without it once the difference that it ignores is removed.
     @Test func `gets wider by an option, and by no more than that says`() throws {
         var generator = SaidGenerator(seed: 12)
         var widened: [WritableKeyPath<Options, Bool>: Int] = [:]
@@ -90,8 +90,8 @@ import Testing
         for option in Self.widening { #expect(widened[option, default: 0] > 30, "\(option)") }
     }
 
-    /// The attack: with ratings ignored, nothing was left of an asset that has nothing but a rating, and what stood beside
-    /// it kept its channel from being taken for one.
+    /// A regression test for an attack: with ratings ignored, an asset with only a rating had no content left, and content
+    /// beside the item kept its channel from being recognised as a channel.
     @Test(
         arguments: [
             ("", ""), ("", " a='1'"), ("<x/>", ""), ("<x>y</x>", " xmlns:n='urn:n' n:a='1'"),
@@ -114,9 +114,9 @@ import Testing
     }
 }
 
-/// What a generated resource says, with the spelling of it that an option looks at.
+/// The content of a generated resource, with the spelling details that options ignore.
 struct Said: Equatable {
-    /// Where something unknown may stand: beside the item, or in it.
+    /// A place for unknown elements and attributes: outside the item, or in it.
     enum Place: CaseIterable {
         case onRSS, inRSS, onChannel, inChannel, onChannelTitle
         case onItem, inItem, onTitle, onGUID
@@ -135,7 +135,7 @@ struct Said: Equatable {
 
     var hasUnknownBesideItem: Bool { unknown.contains { !$0.isInItem } }
 
-    /// Whether the namespace of Media RSS is used at all.
+    /// True if the fragment uses the namespace of Media RSS.
     var usesVideo: Bool { isVideo && !ratings.isEmpty }
 
     var withoutSpelling: Said {
@@ -144,7 +144,7 @@ struct Said: Equatable {
         return said
     }
 
-    /// The rules of docs/resources.md, written once more.
+    /// The rules of docs/resources.md, implemented independently.
     func shouldCover(_ wanted: Said, _ options: MediaResource.MatchOptions) -> Bool {
         func fold(_ text: String?) -> String? {
             var text = text
@@ -165,7 +165,7 @@ struct Said: Equatable {
             && (options.videoNamespaceAlias || usesVideo == wanted.usesVideo)
     }
 
-    /// Both with what `option` names made the same.
+    /// Returns both resources with the differences removed that `option` ignores.
     func levelled(
         with wanted: Said,
         by option: WritableKeyPath<MediaResource.MatchOptions, Bool>
@@ -185,14 +185,14 @@ struct Said: Equatable {
         }
         switch option {
         case \.channelCoversAssets:
-            // An asset of a channel, and no asset for another thing.
+            // The option lets a channel cover its assets, and lets no asset cover another resource.
             guard !hasItem, wanted.hasItem else { return (self, wanted) }
             var channel = wanted
             (channel.title, channel.guid, channel.ratings) = (nil, nil, [])
             channel.unknown = channel.unknown.filter { !$0.isInItem }
             return (self, channel)
         case \.ignoreRating:
-            // An item stays one without its ratings.
+            // An item stays an item without its ratings.
             guard hasItem, wanted.hasItem else { return (self, wanted) }
             return each { said in
                 said.ratings = [.init(scheme: "s", value: "v")]
@@ -212,13 +212,13 @@ extension Facts.Rated {
     }
 }
 
-/// A maker of resources that are nearly the same.
+/// A generator of pairs of similar resources.
 struct SaidGenerator {
     var random: SeededGenerator
 
     init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
-    /// What a token says and what is wanted: the same but for a few changes.
+    /// Returns the content of a token and of a wanted resource, equal except for up to two changes.
     mutating func pair() -> (Said, Said) {
         let said = said()
         var other = said
@@ -248,13 +248,13 @@ struct SaidGenerator {
             said.ratings = Set(said.ratings.map { .init(scheme: pick(["urn:v-chip", $0.scheme]), value: $0.value) })
         default: said.unknown.formSymmetricDifference([pick(Said.Place.allCases)])
         }
-        // Attributes of what is not there are nowhere.
+        // An absent element has no attributes.
         if said.title == nil { said.unknown.remove(.onTitle) }
         if said.guid == nil { said.unknown.remove(.onGUID) }
         return said
     }
 
-    /// A resource that says this, spelt in one of many ways.
+    /// Creates a resource with this content, in one of many spellings.
     mutating func read(_ said: Said) throws -> MediaResource {
         func attribute(_ place: Said.Place) -> String { said.unknown.contains(place) ? " a='1'" : "" }
         func element(_ place: Said.Place) -> String { said.unknown.contains(place) ? "<x>1</x>" : "" }

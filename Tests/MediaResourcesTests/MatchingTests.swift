@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaResources
 
-/// Writes fragments shortly.
+/// Creates a fragment.
 func fragment(_ channel: String, _ item: String? = nil, attributes: String = "") -> String {
     "<rss\(attributes)><channel><title>\(channel)</title>\(item.map { "<item>\($0)</item>" } ?? "")</channel></rss>"
 }
@@ -20,7 +20,7 @@ func rating(_ value: String, _ scheme: String = "urn:v-chip") -> String {
 @Suite struct `Matching` {
     typealias Options = MediaResource.MatchOptions
 
-    /// Granted, wanted, whether they match without options and why not; in both directions.
+    /// Granted, wanted, and the mismatch without options; tested in both directions.
     @Test(
         arguments: [
             ("TNT", "TNT", nil), ("TNT", fragment("TNT"), nil), (" TNT\n", "TNT", nil), ("TNT", "tnt", .channel),
@@ -104,7 +104,7 @@ func rating(_ value: String, _ scheme: String = "urn:v-chip") -> String {
         #expect(right.mismatch(withGranted: granted) == mismatch)
     }
 
-    /// Granted, wanted, the option, and the mismatch without it; nothing but the option makes them match.
+    /// Granted, wanted, the option, and the mismatch without it. Only this option makes them match.
     @Test func `options let differ what they name`() throws {
         let rows: [(String, String, WritableKeyPath<Options, Bool>, ResourceMismatch)] = [
             ("TNT", "tnt", \.ignoreCase, .channel),

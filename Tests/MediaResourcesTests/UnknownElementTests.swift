@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaResources
 
-/// Elements and attributes that no rule knows: skipped in feeds, compared in fragments, both up to documented limits.
+/// Elements and attributes without a rule: skipped in feeds, compared in fragments, both up to documented limits.
 @Suite struct `Unknown elements` {
     static let names = ["é", "日本", "𐐀", "_", "x-1.b", "x:é"]
 
@@ -36,7 +36,7 @@ import Testing
         func nested(_ depth: Int) -> String {
             String(repeating: "<x>", count: depth) + String(repeating: "</x>", count: depth)
         }
-        // Below rss, channel and item.
+        // The depth includes rss, channel and item.
         #expect(throws: Never.self) { try MediaResource(fragment("T", nested(5))) }
         #expect(throws: ResourceError(.tooDeep, "")) { try MediaResource(fragment("T", nested(6))) }
         #expect(feed(nested(61)) == .entry)
@@ -45,7 +45,7 @@ import Testing
 
     @Test func `are as many as the limits say`() {
         func row(_ count: Int) -> String { String(repeating: "<x/>", count: count) }
-        // With rss, channel, title and item.
+        // The count includes rss, channel, title and item.
         #expect(throws: Never.self) { try MediaResource(fragment("T", row(60))) }
         #expect(throws: ResourceError(.tooManyElements, "")) { try MediaResource(fragment("T", row(61))) }
         #expect(feed(row(100_000)) == .entry)
@@ -66,7 +66,7 @@ import Testing
         "u?a&amp;#38;b", "a&#9;b", " http://search.yahoo.com/mrss/",
     ]
 
-    /// A namespace is a name: one that is no URI is another namespace, and nothing to refuse a feed for.
+    /// A namespace is a name. A name that is not a URI is another namespace, and no reason to refuse a feed.
     @Test(arguments: namespaces)
     func `are in namespaces of any name`(namespace: String) throws {
         let element = "<x xmlns='\(namespace)' a='1'><y/></x>"
@@ -95,7 +95,7 @@ import Testing
         case broken(FeedError.Code)
     }
 
-    /// What becomes of a feed with these elements in its item.
+    /// Returns the outcome for a feed with these elements in its item.
     private func feed(_ elements: String, attributes: String = "") -> Outcome {
         let text =
             "<rss\(attributes)><channel><title>T</title><item>\(elements)<guid>1</guid></item></channel></rss>"

@@ -18,7 +18,7 @@ import Testing
         let cache = AuthenticatedTokenCache()
         let first = try scenario.verify(cache: cache, times: 3)
         #expect(first == expected)
-        // By other verifiers, whose memory is their own.
+        // Other verifiers, each with its own state.
         #expect(try scenario.verify(cache: cache, times: 2) == Array(expected.prefix(2)))
     }
 
@@ -32,7 +32,7 @@ import Testing
         #expect(cache.statistics == .init(hits: 0, forgedHits: 0, misses: 1, count: 1, forgedCount: 0))
         #expect(verifier.verify(token.raw, for: resource, at: Sample.time) == answer)
         #expect(cache.statistics == .init(hits: 1, forgedHits: 0, misses: 1, count: 1, forgedCount: 0))
-        // Another encoding is another text.
+        // Another encoding of the token is another text.
         #expect(verifier.verify(token.serialized, for: resource, at: Sample.time) == answer)
         #expect(cache.statistics == .init(hits: 1, forgedHits: 0, misses: 2, count: 2, forgedCount: 0))
         cache.removeAll()

@@ -11,9 +11,9 @@ import Testing
 @testable import MediaTokens
 
 @Suite struct Concurrency {
-    /// Runs `body` on 16 threads at once and returns how often it was false.
+    /// Runs `body` on 16 threads concurrently, and returns the sum of the failures.
     private static func failures(_ body: @escaping @Sendable (_ thread: Int) -> Int) -> Int {
-        // Not a mutex: the thread sanitizer does not see its order.
+        // Not a mutex: the thread sanitizer does not recognise its ordering.
         let failures = Atomic(0)
         let group = DispatchGroup()
         for thread in 0..<16 {
@@ -28,7 +28,7 @@ import Testing
         return failures.load(ordering: .relaxed)
     }
 
-    /// A trust store with three keys, and tokens with what must come of them.
+    /// Creates a trust store with three keys, and tokens with their expected results.
     private static func workload() throws -> (TrustStore, [(token: String, reason: RefusalReason?)]) {
         let (main, other, small) = (try TestSigner.main.get(), try TestSigner.other.get(), try TestSigner.small.get())
         let third = try RSAPrivateKey(generatingBits: 2048)
@@ -92,7 +92,7 @@ import Testing
         let failures = await withTaskGroup(of: Int.self) { group in
             for _ in 0..<16 {
                 group.addTask {
-                    // A verifier of its own, with the contexts and the cache of all.
+                    // Each task has its own verifier; the contexts and the cache are shared.
                     let verifier = Verifier(trust: trust, policy: policy, cache: cache)
                     var failures = 0
                     for _ in 0..<5 {

@@ -10,7 +10,7 @@ import Testing
 @testable import MediaTokens
 
 @Suite struct `Damaged tokens` {
-    /// Everything that a token says, for comparing.
+    /// The whole content of a token, for comparison.
     private struct Content: Hashable {
         let texts: [String?]
         let timeIssued: Timestamp
@@ -38,7 +38,7 @@ import Testing
             for bit in 0..<8 {
                 bytes[place] ^= 1 << bit
                 let answer = verifier.verify(bytes.span, for: resource, at: Sample.time)
-                // What a refusal shows was signed too.
+                // The token in a refusal must have been signed, too.
                 if let token = answer.token, Content(token) != whole { others += 1 }
                 if answer.isValid { #expect(answer.token.map(Content.init) == whole) }
                 bytes[place] ^= 1 << bit
@@ -50,7 +50,7 @@ import Testing
 
     @Test func `are refused when cut at any length`() throws {
         let (verifier, resource) = (try Sample.verifier(), try MediaResource("TNT"))
-        // Three sessions, so that the Base64 ends with no padding, one and two.
+        // Three sessions, so that the Base64 has no, one and two padding characters.
         for session in ["a", "ab", "abc"] {
             var claims = Sample.claims
             claims.userSessionGUID = session
@@ -65,7 +65,7 @@ import Testing
             for count in text.indices {
                 let isValid = verifier.verify(text.span.extracting(first: count), for: resource, at: Sample.time)
                     .isValid
-                // Without all of its padding it is the same token, spelt without padding.
+                // Without all of its padding it is the same token in unpadded Base64.
                 #expect(isValid == (count == unpadded), "\(count) characters of the Base64")
             }
         }

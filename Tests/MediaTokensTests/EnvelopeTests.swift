@@ -117,7 +117,7 @@ import Testing
         let parts = try Self.parts()
         let raw = spelling.make(parts.signature, parts.body)
         #expect(try Sample.verify(raw).reason == spelling.expected)
-        // A text that does not begin like a raw token is taken for Base64; in Base64 it is a bad envelope.
+        // A text that does not start as a raw token is decoded as Base64; inside Base64 it is an invalid envelope.
         let inside = spelling.expected == .invalidBase64 ? RefusalReason.invalidEnvelope : spelling.expected
         #expect(try Sample.verify(Base64.encode([UInt8](raw.utf8))).reason == inside)
     }
@@ -152,7 +152,7 @@ import Testing
         ]
     )
     func `are decoded once and strictly`(spelling: Spelling) throws {
-        // A session whose Base64 has both of the characters that the alphabets disagree about.
+        // A session whose Base64 has both characters in which the alphabets differ.
         let token = try Sample.token(.plain.setting("sessionGUID", to: "~~~???>>>ÿþ~~~???>>>ÿÿ"))
         #expect(try Sample.verify(spelling.make(token, "")).reason == spelling.expected)
     }
@@ -229,7 +229,7 @@ import Testing
             for place in 0..<4 {
                 var text = [UInt8]("AAAA".utf8)
                 text[place] = byte
-                // Padding may stand at the end, and then the characters before it count no further.
+                // Padding may be at the end, and then the unused bits of the character before it are ignored.
                 let isPadding = byte == UInt8(ascii: "=") && place == 3
                 var output = [UInt8](repeating: 0, count: 8)
                 var span = output.mutableSpan
@@ -239,7 +239,7 @@ import Testing
         }
     }
 
-    /// Long texts are decoded in blocks; groups of four characters are not.
+    /// Long texts are decoded in blocks, groups of four characters are not.
     @Test func `reads a long text as it reads its groups`() {
         for byte in UInt8.min...UInt8.max where byte != UInt8(ascii: "=") {
             for place in 0..<100 {

@@ -31,12 +31,12 @@ import Testing
         }
     }
 
-    /// A character that may not stand in a literal.
+    /// Returns a character that cannot be written in a literal.
     private static func scalar(_ value: UInt32) -> String {
         Unicode.Scalar(value).map { String(Character($0)) } ?? ""
     }
 
-    /// What no field may hold, and how it is written.
+    /// Content that no field may hold.
     static let malformations = [
         "a<b", "a<b>c</b>", "<b/>", "a<!-- -->", "<!---->", "<?pi?>", "a<?pi x?>b", "TNT<!-- -->Sports",
         "TNT<?a?>Sports", "a]]>b", "]]>", "a&b", "a&b;", "&",

@@ -68,7 +68,7 @@ import Testing
         for form in ["2031-01-02 03:04:05 -0700", "2031/01/02 12:04:05 GMT +0200", "2031-01-02T03:04:05.250-07:00"] {
             for count in 0..<form.utf8.count {
                 let text = String(form.prefix(count))
-                // Without its offset the second form is one of its own, and four digits are a number.
+                // The second form without its offset is another valid form, and four digits are a number.
                 let isForm = text.hasSuffix("GMT") || (!text.isEmpty && text.allSatisfy(\.isNumber))
                 #expect((Self.parse(text) != nil) == isForm, "\(text)")
             }

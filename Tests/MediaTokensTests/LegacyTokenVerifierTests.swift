@@ -75,7 +75,7 @@ import Testing
         #expect(legacy.isAuthentic() == .validToken)
         #expect(legacy.isValid(resourceID: resource) == .invalidResourceID)
         #expect(legacy.status == .invalidResourceID)
-        // What is wrong with the token otherwise comes first.
+        // Other faults of the token take precedence.
         var late = try Self.verifier(try Sample.token().raw, later: 420_001)
         #expect(late.isValid(resourceID: resource) == .tokenExpired)
     }

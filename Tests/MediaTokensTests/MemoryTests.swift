@@ -6,7 +6,7 @@ import Testing
 
 @testable import MediaTokens
 
-/// Long loops over everything that owns memory, for the address and the leak sanitizer.
+/// Long loops over all types that own memory, for the address and the leak sanitizer.
 @Suite struct Memory {
     @Test func `is given back after 20 000 verifications`() throws {
         let cache = AuthenticatedTokenCache(capacity: 64, forgedCapacity: 64)

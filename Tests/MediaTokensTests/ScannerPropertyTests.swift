@@ -8,12 +8,12 @@ import Testing
 @testable import MediaTokens
 
 @Suite struct `Scanner and libxml2` {
-    /// What tokens say, by name.
+    /// The fields of a token, keyed by name.
     private typealias Fields = [String: [UInt8]]
 
     private static func scan(_ content: [UInt8]) -> Result<Fields, RefusalReason> {
         let body = [UInt8]("<authToken>".utf8) + content + [UInt8]("</authToken>".utf8)
-        // In Base64, for a text holds no bytes that are not UTF-8.
+        // In Base64, because a string cannot hold invalid UTF-8.
         let text = Base64.encode([UInt8]("<signatureInfo>AAAA<signatureInfo>".utf8) + body)
         do throws(RefusalReason) {
             let token = try UnverifiedToken(reading: text).content
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// The rules for fields over what libxml2 read; the failures are in no order.
+    /// Applies the rules for fields to the elements that libxml2 has read. The failures are not ordered.
     private static func apply(_ children: [(name: String, text: [UInt8])]) -> Fields? {
         var fields: Fields = [:]
         for (name, text) in children where (TokenBody.mandatory + ["proxyMvpdId"]).contains(name) {
@@ -70,9 +70,9 @@ import Testing
                 #expect(fields == expected, "read differently: \(shown.debugDescription)")
             case .failure(let reason):
                 refused += 1
-                // What libxml2 takes may be refused only for what tokens may not hold on purpose.
+                // The scanner may refuse a text that libxml2 accepts only for a construct that tokens must not contain.
                 #expect(expected == nil || oracle?.hasMore == true, "\(reason): \(shown.debugDescription)")
-                // A second field is refused where it stands, before what is wrong behind it.
+                // A repeated field is refused at its position, before later faults.
                 if oracle == nil { #expect(reason == .malformedBody || reason == .repeatedField) }
             }
         }

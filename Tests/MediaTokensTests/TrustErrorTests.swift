@@ -114,7 +114,7 @@ import Testing
                     at: Sample.time
                 )
             else { continue }
-            // What is still a key is another one, or the same bytes in other lines.
+            // A damaged file that still has a key has another key, or the same bytes in other lines.
             let block = try #require(try PEM.blocks(copy).first)
             #expect(store.keys.count == 1 && (store.groups.first?.key.der == key.der) == (block.der == key.der))
         }
@@ -228,7 +228,7 @@ import Testing
 }
 
 extension String {
-    /// This ASCII text in lines of `width`, each with its end.
+    /// Returns this ASCII text in lines of `width` characters, each with a line end.
     fileprivate func lines(of width: Int) -> String {
         var (rest, lines) = (self[...], "")
         while !rest.isEmpty {

@@ -9,7 +9,7 @@ import Testing
 @testable import MediaTokens
 
 @Suite struct `Trust stores` {
-    /// The code and the description of the error that `body` must throw.
+    /// Returns the code and the description of the error that `body` must throw.
     private static func error(_ body: () throws -> Void) throws -> (code: TrustError.Code, text: String) {
         let error = try #require(#expect(throws: TrustError.self) { try body() })
         return (error.code, error.description)
@@ -143,7 +143,7 @@ import Testing
         #expect(verifier.verify(token, for: resource, at: first).key == "old")
         #expect(verifier.verify(token, for: resource, at: first.advanced(byMilliseconds: 1)).key == "new")
         #expect(verifier.verify(token, for: resource, at: second.advanced(byMilliseconds: 1)).reason == .noUsableKey)
-        // The new one may not speak for the other requestor.
+        // The new key is not in scope for the other requestor.
         let other = try Sample.token(.plain.setting("requestorID", to: "OTHER"))
         #expect(verifier.verify(other, for: resource, at: first).key == "old")
         #expect(verifier.verify(other, for: resource, at: second).reason == .keyOutOfScope)
@@ -161,7 +161,7 @@ import Testing
         #expect(try load(main.signerCertificate + main.authorityCertificate) == ["s"])
         #expect(try load(main.authorityCertificate + main.signerCertificate) == ["s"])
         #expect(try Self.error { _ = try load(other.signerCertificate) }.code == .untrustedChain)
-        // A chain that brings its own root is no better.
+        // A chain with its own root is not trusted either.
         let own = other.signerCertificate + other.authorityCertificate
         #expect(try Self.error { _ = try load(own) }.code == .untrustedChain)
         #expect(try Self.error { _ = try load(main.authorityCertificate) }.code == .noKey)
@@ -186,7 +186,7 @@ import Testing
         #expect(error.code == .keyTooSmall && error.text.hasPrefix("small: "))
         let trust = try small.trust(minimumKeySize: .legacy1024)
         #expect(trust.keys.map(\.bits) == [1024])
-        // The policy's minimum counts too.
+        // The policy's minimum also applies.
         let token = try small.issuer.issue(Sample.claims, at: Sample.time).raw
         let verifier = Verifier(trust: trust, policy: try VerificationPolicy(requestor: "REF30"))
         #expect(verifier.verify(token, for: try MediaResource("TNT"), at: Sample.time).reason == .noUsableKey)
@@ -202,7 +202,7 @@ import Testing
         let sources = keys.map { TrustSource.pem($0, name: "k") }
         let eight = Array(sources.prefix(8))
         #expect(try TrustStore(eight, minimumKeySize: .legacy1024, at: Sample.time).keys.count == 8)
-        // The same key twice is one key.
+        // A repeated key counts as one key.
         #expect(try TrustStore(eight + eight, minimumKeySize: .legacy1024, at: Sample.time).keys.count == 16)
         let error = try Self.error { _ = try TrustStore(sources, minimumKeySize: .legacy1024, at: Sample.time) }
         #expect(error.code == .tooManyKeys)

@@ -90,7 +90,7 @@ import Testing
             at: Sample.time
         )
         let verifier = Verifier(trust: trust, policy: try VerificationPolicy(requestor: "REF30"))
-        // Shares the contexts of the store, but uses none of its keys.
+        // It shares the contexts of the store, but uses none of its keys.
         let narrow = Verifier(
             trust: trust,
             policy: try VerificationPolicy(requestors: ["REF30"], minimumKeySize: .atLeast(3072))

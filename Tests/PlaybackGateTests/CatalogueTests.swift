@@ -117,7 +117,7 @@ import Testing
         #expect(catalogue.entry(media: "1")?.protection == .ambiguous)
         #expect(catalogue.entry(path: try MediaPath("/vod/x/a"))?.protection == .ambiguous)
         #expect(catalogue.entry(path: try MediaPath("/vod/x/b"))?.protection.resource?.itemTitle == "Part 2")
-        // And says so a third time, too: a contradiction is not forgotten.
+        // A third occurrence is ambiguous too: the contradiction is kept.
         let third = try Self.items(Self.feed(Self.item("1", "Part 1", "https://h/z")))
         #expect(third.flatMap { catalogue.add($0, requestor: "REF30", source: "feed") }.map(\.text) == ["1"])
         #expect(catalogue.entry(media: "1")?.protection == .ambiguous)

@@ -110,7 +110,7 @@ import Testing
         let decision = await gate.decide(request, at: GateSample.time.adding(seconds: step.after))
         #expect(decision.code == step.code)
         #expect(decision.isAllowed == (step.code == nil))
-        // What is refused burns no token.
+        // A refusal does not consume the token.
         let usesUp = step.code == nil && decision.subject.token != nil
         #expect(store.count == (usesUp ? 1 : 0))
         if case .token(let reason) = step.code, case .refuse(let refusal) = decision {
@@ -206,7 +206,7 @@ import Testing
         #expect(try await ask("a", 0) == nil)
         #expect(try await ask("b", 10) == nil)
         #expect(try await ask("c", 20) == .replayStoreFull)
-        // The tokens are over at 420 s, but a late leeway that is raised could give them two minutes more.
+        // The tokens end at 420 s, but a raised late leeway could extend them by two minutes.
         #expect(try await ask("d", 422) == .replayStoreFull)
         #expect(try await ask("e", 540) == .replayStoreFull)
         #expect(try await ask("f", 542) == nil)
@@ -220,7 +220,7 @@ import Testing
         var hangs = false
 
         func record(_: TokenUse, at _: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
-            // Takes no notice of being cancelled, as a blocked disk would not.
+            // It ignores cancellation, as a blocked disk does.
             if hangs { await unsafe withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
             throw ReplayStoreError(.unavailable, "down")
         }
@@ -330,7 +330,7 @@ import Testing
         let decision = await gate.decide(PlaybackRequest(.media("tnt"), token: "garbage"), at: GateSample.time)
         #expect(decision.isAllowed)
         #expect(decision.code == .token(.invalidBase64))
-        // Nothing is known of unknown media: only shadow mode for all lets that pass.
+        // An unknown media id has no entry: only shadow mode for all media lets it pass.
         let unknown = await gate.decide(PlaybackRequest(.media("x"), token: nil), at: GateSample.time)
         #expect(unknown.isAllowed == everywhere)
         #expect(unknown.code == .unknownMedia)

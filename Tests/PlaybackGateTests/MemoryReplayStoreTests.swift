@@ -10,10 +10,10 @@ import PlaybackGate
 import Testing
 
 @Suite struct `The memory store` {
-    /// A token of its own for every number.
+    /// Returns a different fingerprint for every number.
     private static func fingerprint(_ number: Int) -> TokenFingerprint? {
         let digits = String(number, radix: 16)
-        // Spread as digests are.
+        // Spread over the range, as digests are.
         let mixed = String(UInt64(number &+ 1) &* 0x9E37_79B9_7F4A_7C15, radix: 16)
         let text = (String(repeating: "0", count: 16 - mixed.count) + mixed)
         return TokenFingerprint(
@@ -35,7 +35,7 @@ import Testing
             #expect(outcome == (live.count < 500 ? .recorded : .full))
             if outcome == .recorded { live.append((number, forgettable)) }
             number += 1
-            // One that lives must be found, wherever removals have moved it.
+            // A live entry must be found, even after removals have moved it.
             if let (known, until) = live.randomElement(using: &random) {
                 let again = try #require(Self.fingerprint(known))
                 #expect(store.recordNow(again, forgettable: until, at: now) == .usedUp)

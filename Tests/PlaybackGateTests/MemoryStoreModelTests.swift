@@ -18,7 +18,7 @@ import Testing
             #expect(fault == nil, "seed \(seed)")
             answers.merge(model.answers) { $0 + $1 }
         }
-        // All answers come often, or nothing would have been tried.
+        // Every kind of answer must occur often; otherwise the history tested nothing.
         for name in ["recorded", "repeated", "usedUp", "revoked"] + (capacity == 5 ? ["full"] : []) {
             #expect(answers[name, default: 0] > 100, "\(name): \(answers)")
         }

@@ -30,13 +30,13 @@ import Testing
 
     // MARK: Reload
 
-    /// A store outlives a reload, and a policy does not.
+    /// A store survives a reload, a policy does not.
     @Test func `is kept for the largest late leeway, whichever was in force when it was recorded`() async throws {
         let store = MemoryReplayStore(capacity: 1000)
         let strict = try Self.gate(store: store)
         let request = PlaybackRequest(.path("/live/tnt/a"), token: try GateSample.token())
         #expect(await strict.decide(request, at: GateSample.time).isAllowed)
-        // The token is over by the strict policy, and playbacks that come in sweep what can be forgotten.
+        // The token is over by the strict policy, and later playbacks sweep expired uses.
         let later = GateSample.time.adding(seconds: 539)
         for number in 0..<600 {
             let claims = GateSample.claims(session: "\(number)")
@@ -48,7 +48,7 @@ import Testing
         #expect(await lenient.decide(request, at: later).code == .tokenAlreadyUsed)
     }
 
-    /// The time of one request may be behind that of another which is judged before it.
+    /// The time of a request may be before that of another request which is decided earlier.
     @Test func `is not taken for new when it was forgotten`() async throws {
         let store = MemoryReplayStore(capacity: 10)
         let gate = try Self.gate(store: store, lateLeeway: VerificationPolicy.leewayLimit)
@@ -77,16 +77,16 @@ import Testing
             return await gate.decide(request, at: GateSample.time.adding(seconds: at)).code
         }
         #expect(try await ask("a", 0, 0) == nil)
-        // An hour ahead, long enough that all is swept.
+        // An hour ahead, long enough that all uses are swept.
         for number in 0..<60 { #expect(try await ask("ahead \(number)", 3600, 3600) == nil) }
         #expect(try await ask("a", 0, 1) == .tokenAlreadyUsed)
         #expect(try await ask("b", 0, 1) == .tokenAlreadyUsed)
-        // What is issued a second later outlives what was forgotten.
+        // A token that is issued a second later outlives the forgotten ones.
         #expect(try await ask("c", 1, 1) == nil)
         #expect(try await ask("c", 1, 2) == .tokenAlreadyUsed)
     }
 
-    // MARK: What a playback id names
+    // MARK: Playback ids
 
     struct Retry: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -135,7 +135,7 @@ import Testing
         }
         #expect(await ask(retry.first) == "verified")
         #expect(await ask(retry.second) == retry.answer)
-        // Another use of the token has a name of its own.
+        // Another use of the token has its own id.
         let twice = try Self.gate(store: MemoryReplayStore(capacity: 10), rules: Gate.Rules(maximumUses: 2))
         for target in [retry.first, retry.second, retry.first, retry.second] {
             let request = PlaybackRequest(target, token: token, playbackID: "p1")

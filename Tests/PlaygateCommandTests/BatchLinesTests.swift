@@ -8,7 +8,7 @@ import Testing
 @Suite struct `Lines of a batch` {
     private static let (tokenSize, resourceSize) = (16, 8)
 
-    /// In pieces of any size the lines are the same, but for fields that are too long, and that are too long still.
+    /// The lines are the same for pieces of any size. Fields that are too long may differ, but stay too long.
     @Test func `keep both fields, however the file is cut`() {
         var random = SeededGenerator(seed: 13)
         for _ in 0..<3000 {
@@ -36,7 +36,7 @@ import Testing
         #expect(lines.end().isEmpty)
     }
 
-    /// Lines with fields about as long as they may be, with tabs and carriage returns in odd places.
+    /// Returns lines with fields near the size limits, with tabs and carriage returns in unusual places.
     private static func file(_ random: inout SeededGenerator) -> [UInt8] {
         var text: [UInt8] = []
         for _ in 0..<Int.random(in: 0...4, using: &random) {
@@ -59,7 +59,7 @@ import Testing
         block.split(separator: 0xA, omittingEmptySubsequences: false).dropLast().map(Array.init)
     }
 
-    /// What a verification sees of a line: its fields, or that they are too long.
+    /// Returns the fields of a line as a verification sees them; `nil` for a field that is too long.
     private static func fields(_ line: [UInt8]) -> [[UInt8]?] {
         let line = line.last == 0xD ? line.dropLast() : line
         let tab = line.firstIndex(of: 0x9)
@@ -70,7 +70,7 @@ import Testing
     }
 }
 
-/// SplitMix64: the same numbers on every run.
+/// A deterministic generator (SplitMix64).
 private struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// Lines longer than the pieces in which a file is read, behind one that moves them about in these.
+    /// Lines longer than the pieces in which a file is read, after a line that shifts them relative to the pieces.
     @Test(arguments: [16_385, 40_000, 65_536, 300_000], [0, 65_000])
     func `keeps the resource of a line whose token is too long`(length: Int, before: Int) throws {
         let long = String(repeating: "A", count: length)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// At the limits themselves, wherever the line is cut, and with either line end.
+    /// Resources at the size limit, cut at any position, with either line end.
     @Test(arguments: [8191, 8192, 8193], ["", "\r", "\rx"])
     func `takes a resource up to its limit`(length: Int, end: String) throws {
         let resource = String(repeating: "R", count: length) + end

@@ -5,7 +5,7 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// A run of the built command line, as a person or a script runs it.
+/// A run of the built command line.
 struct CommandRun {
     let status: Int32
     let output: String
@@ -26,7 +26,7 @@ struct CommandRun {
         process.standardOutput = stdout
         process.standardError = stderr
         try process.run()
-        // Read both outputs while writing, so that no full pipe stops the other end.
+        // Read both outputs while writing: a full pipe would block the program.
         let readers = [stdout, stderr].map { pipe in Reader(pipe.fileHandleForReading) }
         try? stdin.fileHandleForWriting.write(contentsOf: input)
         try? stdin.fileHandleForWriting.close()
@@ -54,7 +54,7 @@ struct CommandRun {
     }
 }
 
-/// Keys that all tests of commands share, and tokens made with them.
+/// The keys that all command tests share, and tokens signed with them.
 struct Keys: Sendable {
     let folder: TemporaryFolder
 
@@ -70,7 +70,7 @@ struct Keys: Sendable {
     var authority: String { folder.file("keys/ca.pem") }
     var key: String { folder.file("keys/signer.key") }
 
-    /// When tokens of tests are issued: an hour after the keys' certificates begin, whenever that is.
+    /// The issue time of test tokens: an hour after the start of the certificates' validity.
     static let issued = Int64(Date().timeIntervalSince1970) + 3600
 
     /// A token issued at ``issued``.
@@ -84,7 +84,7 @@ struct Keys: Sendable {
         return String(run.output.dropLast())
     }
 
-    /// The arguments of a verification by these keys, a second after the tokens were issued.
+    /// Returns the arguments of a verification with these keys, one second after the issue time.
     func verify(_ more: [String], at time: Int64 = issued + 1) -> [String] {
         ["verify", "--trust", signer, "--requestor", "REF30", "--at", String(time)] + more
     }

@@ -6,10 +6,10 @@ import GateTestSupport
 import Testing
 
 @Suite struct `What keeps a command from running` {
-    /// More than any command reads.
+    /// An input that exceeds the size limit of every command.
     private static let large = String(repeating: "A", count: (1 << 20) + 1)
 
-    /// The command, its input, and the code that it tells.
+    /// The arguments of a command, its input, and the expected error code.
     private static let rows: [(arguments: [String], input: String, code: String)] = [
         (["inspect", "-"], large, "input_too_large"), (["inspect"], large, "input_too_large"),
         (["inspect", "--token-file", "/nowhere"], "", "input_unreadable"),
@@ -64,7 +64,7 @@ import Testing
 }
 
 extension CommandRun {
-    /// The code in the last line of output, which has a message too.
+    /// The error code in the last line of output; `nil` if the line has no message.
     fileprivate var failure: String? {
         get throws {
             let line = try #require(output.split(separator: "\n").last)

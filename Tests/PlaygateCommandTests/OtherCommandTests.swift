@@ -27,7 +27,7 @@ import Testing
         #expect(try CommandRun(["keys", "new"] + out + options).status == 64)
     }
 
-    /// The script for those who prefer openssl makes the same.
+    /// The openssl script is an alternative to the command: its keys work in the same way.
     @Test func `has a twin in plain openssl`() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

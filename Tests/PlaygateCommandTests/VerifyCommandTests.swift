@@ -37,7 +37,7 @@ import Testing
         )
     }
 
-    /// Options for minting, options for verifying, seconds after issue; the status and reason that come out.
+    /// Options for minting, options for verifying, seconds after the issue time, and the expected output and exit code.
     @Test(
         arguments: [
             ([], ["--resource", "TNT"], 420, "VALID_TOKEN", 0),
@@ -95,7 +95,7 @@ import Testing
     @Test func `names the file that cannot be trusted, and never its key`() throws {
         let folder = try TemporaryFolder()
         let rows = [
-            (keys.key, "private key"), (folder.file("missing.pem"), "cannot be read"),
+            (keys.key, "private key"), (folder.file("missing.pem"), "cannot be opened"),
             (try folder.write("empty.pem", ""), "no PEM block"),
             (
                 try folder.write("bad.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),

@@ -5,7 +5,7 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// The stand-in service and a gate that trusts it, as processes.
+/// The sandbox and a gate that trusts it, as processes.
 private final class Stage: Sendable {
     let folder: TemporaryFolder
     let service: String
@@ -82,7 +82,7 @@ private final class Stage: Sendable {
             )
             #expect(run.output.contains("tnt-live: verified"))
             #expect(run.output.contains("authorization_denied_by_mvpd"))
-            // Neither the password nor the token is anything to print.
+            // The output must contain neither the password nor the token.
             #expect(!run.output.contains("PHNpZ25hdHVyZUluZm8"))
         }
     }
@@ -138,7 +138,7 @@ private final class Stage: Sendable {
         }
     }
 
-    /// Arguments, the exit code, and what is said.
+    /// Arguments, the exit code, and the expected message.
     private static let wrong: [(arguments: [String], status: Int32, says: String)] = [
         (["--user", "alice"], 64, "--user and --password go together"),
         (["--gate", "http://127.0.0.1:1"], 64, "--gate needs a --resource"),

@@ -7,7 +7,7 @@ import GateTestSupport
 import Sandbox
 import Testing
 
-/// A documented code as one of the APIs says it.
+/// A documented code of one of the APIs.
 struct CodeCase: CustomTestStringConvertible, Sendable {
     let code: StatusCode
     let origin: StatusCode.Origin
@@ -56,11 +56,11 @@ struct CodeCase: CustomTestStringConvertible, Sendable {
                 #expect(error.message?.isEmpty == false)
                 #expect(error.trace?.count == 36)
                 #expect(error.helpURL == "\(sandbox.url)/sandbox/errors#\(code)")
-                // A top-level error has its status in HTTP too; one of a resource stands in an answer that is one.
+                // A top-level error also has its status in HTTP. An error of one resource is in a successful response.
                 let isOfOneResource = !answer.list("decisions").isEmpty || !answer.list("resources").isEmpty
                 #expect(answer.status == (isOfOneResource ? 200 : error.status))
             }
-            // And then it is over.
+            // The fault occurs once.
             #expect(try device.authorize("TNT").anyCode == nil)
         }
     }
@@ -88,7 +88,7 @@ struct CodeCase: CustomTestStringConvertible, Sendable {
     }
 }
 
-/// A code that comes by itself, and what brings it about.
+/// A code that occurs without a fault, and the request that causes it.
 struct OrganicCode: CustomTestStringConvertible, Sendable {
     let code: String
     let provoke: @Sendable (TestDevice) throws -> HTTPConnection.Response

@@ -7,7 +7,7 @@ import MediaTokens
 import Sandbox
 import Testing
 
-/// The program itself.
+/// The command-line program.
 @Suite struct `playgate-sandbox` {
     private static func run(_ arguments: [String], _ folder: TemporaryFolder) throws -> (status: Int32, output: String)
     {
@@ -39,7 +39,7 @@ import Testing
             #expect(answer.body == keys.signerCertificate)
             program.signal(SIGTERM)
             #expect(program.waitUntilExit() == 0)
-            // Nobody needs to read anything else.
+            // The program prints nothing else.
             #expect(program.output == String(line.0))
         }
     }
@@ -104,7 +104,7 @@ import Testing
     }
 }
 
-/// The configuration as the program prints it.
+/// The configuration that the program prints.
 private enum SandboxConfigurationText {
     static func printed(_ folder: TemporaryFolder) throws -> String {
         let program = try Program(Program.built("playgate-sandbox"), ["config"], log: folder.file("config"))

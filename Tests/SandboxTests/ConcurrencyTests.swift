@@ -49,7 +49,7 @@ import Testing
             #expect(conflict["channel"] as? String == "TNT")
             #expect(conflict["applicationName"] as? String == "demo-app")
             #expect(conflict["startedAt"] as? String == "2031-01-02T10:04:05Z")
-            // Another household is another matter.
+            // Another household has its own limit.
             #expect(try Self.start(sandbox, "household-2").status == 202)
             #expect(try Self.start(sandbox, "somebody").status == 202)
             let running = try Self.call(sandbox, "GET", "/v2/runningStreams/SandboxMVPD/household-1")
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// A clock that goes back stands for a heartbeat that was read before the end was written.
+    /// A clock that goes back simulates a heartbeat that was read before the end was written.
     @Test func `brings nothing back that was ended, and loses no metadata`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
             let path = "/v2/sessions/SandboxMVPD/household-1/\(try Self.start(sandbox).location)"
@@ -131,7 +131,7 @@ import Testing
             sandbox.advance(seconds: 89)
             #expect(try Self.call(sandbox, "POST", "\(path)?channel=CNN&show=Friends").status == 202)
             let running = try Self.call(sandbox, "GET", "/v2/runningStreams/SandboxMVPD/household-1")
-            // A channel stays what it was; what is new is added.
+            // An existing value is kept; a new name is added.
             #expect(
                 running.list("runningStreams").first?["metadata"] as? [String: String]
                     == ["channel": "TNT", "show": "Friends"]
@@ -169,7 +169,7 @@ import Testing
             #expect(try sandbox.form("/v2/sessions/SandboxMVPD/household-1", ["channel": "TNT"]).status == 401)
             #expect(try Self.call(sandbox, "POST", "/v2/sessions/Nobody/household-1?channel=TNT").status == 404)
             #expect(try Self.call(sandbox, "POST", "/v2/sessions/SandboxMVPD/household-1/none").status == 404)
-            // The newest starts, and the oldest is ended.
+            // The newest stream starts, and the oldest is ended.
             let first = try Self.start(sandbox).location
             let second = try Self.start(sandbox).location
             #expect(try Self.call(sandbox, "POST", "/v2/sessions/SandboxMVPD/household-1/\(first)").status == 410)

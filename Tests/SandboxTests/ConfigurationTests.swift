@@ -20,7 +20,7 @@ import Testing
         #expect(throws: Never.self) { _ = try SandboxConfiguration() }
     }
 
-    /// What is put in the place of what, and the key and the words of the problem.
+    /// The text to replace, its replacement, and the key and the message of the problem.
     static let faults: [(text: String, other: String, key: String, message: String)] = [
         ("  - id: REF30\n", "  - ident: REF30\n", "requestors[0]", "id is missing"),
         ("  - id: QUIET", "  - id: REF30", "requestors", "the id REF30 is there twice"),

@@ -152,17 +152,17 @@ import Testing
         }
     }
 
-    /// Those who are kept waiting have a minute, and the service would have as much patience with them.
+    /// Stalled clients wait for a minute, and the service would wait for them as long.
     @Test func `keeps a client waiting, and not the end of the service`() async throws {
         let (connections, end) = try await InProcessSandbox.with(patience: .seconds(90)) { (sandbox) throws in
             let stall = #"{"faults":[{"on":"configuration","stall":true,"times":1}]}"#
             try sandbox.control(stall)
             let connection = try HTTPConnection(sandbox.address)
             try connection.sendRequest("GET", "/api/v1/config/REF30", host: sandbox.address)
-            // It is in hand once the fault is gone.
+            // The service handles the request once the fault is gone.
             #expect(eventually { (try? sandbox.get("/sandbox/control"))?.list("faults").isEmpty == true })
             try sandbox.control(stall)
-            // One that goes away in between is none to wait for either.
+            // The service does not wait for a client that disconnects either.
             try HTTPConnection(sandbox.address).sendRequest("GET", "/api/v1/config/REF30", host: sandbox.address)
             #expect(try sandbox.get("/sandbox/keys").status == 200)
             return (Waiting(connection: connection), ContinuousClock.now)
@@ -199,7 +199,7 @@ import Testing
     @Test func `throttles each device by itself`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
             let bearer = try sandbox.bearer()
-            // Off by default.
+            // Throttling is off by default.
             for _ in 0..<30 { #expect(try sandbox.get("/api/v1/config/REF30").status == 200) }
             try sandbox.control(#"{"throttling":{"rate":1,"burst":10}}"#)
             for _ in 0..<10 { #expect(try sandbox.get("/api/v1/config/REF30").status == 200) }
@@ -209,7 +209,7 @@ import Testing
             #expect(answer.headers["access-control-allow-headers"]?.contains("AP-Device-Identifier") ?? false)
             #expect(answer.headers["access-control-expose-headers"]?.hasPrefix("pass_sfp,Authzf-Error-Code") ?? false)
             let forwarded = ["X-Forwarded-For": "203.0.113.7, 10.0.0.1"]
-            // Only a server that is known forwards for others.
+            // The service accepts the forwarded address of an authenticated server only.
             #expect(try sandbox.get("/api/v1/config/REF30", headers: forwarded).status == 429)
             let stranger = ["Authorization": "Bearer nobody"]
             #expect(try sandbox.get("/api/v1/config/REF30", headers: forwarded.merging(stranger) { $1 }).status == 429)
@@ -218,7 +218,7 @@ import Testing
             sandbox.advance(seconds: 1)
             #expect(try sandbox.get("/api/v1/config/REF30").status == 200)
             #expect(try sandbox.get("/api/v1/config/REF30").status == 429)
-            // Pages and switches are for whoever works with the stand-in.
+            // Pages and control requests of the sandbox's user are not throttled.
             #expect(try sandbox.get("/").status == 200)
             #expect(try sandbox.get("/sandbox/control").status == 200)
         }

@@ -8,7 +8,7 @@ import Sandbox
 import Testing
 
 @Suite struct `A decision` {
-    /// Whether a viewer may play a resource at a provider, and the code where not.
+    /// The code of a denial, or `nil`, for a viewer, a provider and a resource.
     static let verdicts: [(user: String, mvpd: String, resource: String, code: String?)] = [
         ("alice", "SandboxMVPD", "TNT", nil),
         ("alice", "SandboxMVPD", "CNN", nil),
@@ -109,7 +109,7 @@ import Testing
             #expect(try device.authorize("TNT").anyCode == "authenticated_profile_missing")
             try device.logIn("alice")
             #expect(try device.authorize("TNT").anyCode == nil)
-            // Of another requestor, and of another device.
+            // Another requestor and another device have no authentication.
             #expect(
                 try device.decide("authorize", ["TNT"], requestor: "QUIET").anyCode == "authenticated_profile_missing"
             )
@@ -131,7 +131,7 @@ import Testing
             try device.logIn("alice")
             #expect(try device.token("CNN") != nil)
             #expect(try device.v1("/api/v1/tokens/media", ["resource": "CNN"]).status == 200)
-            // Whoever asks is somebody else while a rule lets everybody in.
+            // A degradation rule that authenticates every viewer replaces the identity of the viewer.
             try sandbox.control(#"{"degradation":[{"requestor":"REF30","mvpd":"SandboxMVPD","rule":"authNAll"}]}"#)
             #expect(try device.v1("/api/v1/tokens/media", ["resource": "CNN"]).code == "authorization_not_found")
             #expect(try device.v1("/api/v1/authorize", ["resource": "ESPN"]).status == 200)

@@ -5,9 +5,9 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// The page that the service shows, in a browser, with the gate and nginx: what `make demo-tv` starts.
+/// The demo page of `make demo-tv` in a browser, with the gate and nginx.
 @Suite(.serialized) struct DemoPageTests {
-    /// bob may see some of it; the gate lets him play it once a token.
+    /// The user bob is allowed some of the items. Each token starts one playback at the gate.
     @Test func aViewerLogsInPlaysIsRefusedAndLogsOut() async throws {
         guard WebDriver.isInstalled else { return }
         try await onThread {
@@ -18,7 +18,7 @@ import Testing
 
             try logIn(browser)
 
-            // Locks and unlocks.
+            // Locked and unlocked items.
             try browser.wait(until: Page.isDecided)
             #expect(try browser.number("document.querySelectorAll('\(Page.open)').length") >= 1)
             #expect(try browser.number("document.querySelectorAll('\(Page.locked)').length") >= 1)
@@ -30,7 +30,7 @@ import Testing
 
             try playOnce(browser)
 
-            // One that is locked.
+            // A locked item.
             try browser.click(Page.locked)
             try Page.expectRefusal(
                 in: browser,
@@ -41,7 +41,7 @@ import Testing
             try browser.screenshot("desktop-refused")
             try browser.click("#close")
 
-            // What is free plays without a token, and cannot be replayed.
+            // A free item plays without a token, and has no replay button.
             try browser.click(Page.free)
             try browser.wait(until: "document.getElementById('video').currentTime > 0.2")
             #expect(try browser.value("document.getElementById('replay').hidden") as? Bool == true)
@@ -50,10 +50,10 @@ import Testing
             try Page.expectNoSecret(in: browser)
             try browser.click("#logout")
             try browser.wait(until: "document.querySelector('\(Page.provider)')?.checkVisibility()")
-            // What needs a token is not shown any more.
+            // Items that need a token are no longer shown.
             #expect(try browser.number("document.querySelectorAll('\(Page.open), \(Page.locked)').length") == 0)
             try browser.screenshot("desktop-logged-out")
-            // The service knows it too.
+            // The service has ended the session too.
             try browser.open(demo.url)
             try browser.wait(until: "document.querySelector('\(Page.provider)')?.checkVisibility()")
             try Page.expectNoFault(in: browser)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// A narrow screen, dark, and no mouse.
+    /// A narrow screen, a dark theme, and no mouse.
     @Test func aPhoneWithAKeyboardIsEnough() async throws {
         guard WebDriver.isInstalled else { return }
         try await onThread {
@@ -87,7 +87,7 @@ import Testing
             try browser.screenshot("phone-playing")
             try browser.press(.escape)
             try browser.wait(until: "!document.getElementById('stage').open")
-            // Back where it was.
+            // The focus is back on the item.
             #expect(try browser.value("document.activeElement.matches('\(Page.open)')") as? Bool == true)
 
             try browser.tab(to: Page.locked)
@@ -106,7 +106,7 @@ import Testing
     }
 }
 
-/// Chooses a provider and logs in as bob: with the wrong password first.
+/// Selects a provider and logs in as bob, with the wrong password first.
 private func logIn(_ browser: WebDriver) throws {
     try browser.click(Page.provider)
     try browser.type("bob", into: Page.userName)
@@ -136,7 +136,7 @@ private func logInByKeyboard(_ browser: WebDriver) throws {
     try browser.press(.enter)
 }
 
-/// Plays something that is open; the rest of it comes while it plays. Then shows the same token again.
+/// Plays an open item, which loads while it plays. Then presents the same token again.
 private func playOnce(_ browser: WebDriver) throws {
     try browser.click(Page.open)
     try browser.wait(until: "document.getElementById('video').currentTime > 1")
@@ -146,7 +146,7 @@ private func playOnce(_ browser: WebDriver) throws {
     try browser.value("document.getElementById('video').currentTime = \(length - 1)")
     try browser.wait(until: "document.getElementById('video').ended")
 
-    // The same token again: the gate has seen it.
+    // The same token again: the gate refuses it as consumed.
     try browser.click("#replay")
     try Page.expectRefusal(
         in: browser,
@@ -159,7 +159,7 @@ private func playOnce(_ browser: WebDriver) throws {
     try browser.wait(until: "!document.getElementById('stage').open")
 }
 
-/// Where things are on the page, and what must hold for it.
+/// Selectors of the page, and its invariants.
 private enum Page {
     static let provider = #"button[data-mvpd="SandboxMVPD"]"#
     static let userName = #"input[name="username"]"#
@@ -168,13 +168,13 @@ private enum Page {
     static let open = #".card[data-state="open"]"#
     static let locked = #".card[data-state="locked"]"#
     static let free = #".card[data-state="free"]"#
-    /// Whether it is known of every item whether it may be played.
+    /// The condition that every item has a decision.
     static let isDecided = """
         !document.getElementById('account')?.hidden && document.querySelector('.card')
         && !document.querySelector('.card[data-state="unknown"]')
         """
 
-    /// A refusal that can be read: what happened, what to do, the code and the trace; and with the focus.
+    /// Expects a readable refusal: the reason, the remedy, the code and the trace. It must have the focus.
     static func expectRefusal(
         in browser: WebDriver,
         by heading: String,
@@ -196,13 +196,13 @@ private enum Page {
         #expect(try browser.text("\(panel).role || \(panel).getAttribute('role')") == "alert", sourceLocation: location)
     }
 
-    /// Nothing is wider than the screen.
+    /// Expects that nothing is wider than the screen.
     static func expectToFit(_ browser: WebDriver, at location: SourceLocation = #_sourceLocation) throws {
         let width = try browser.number("document.documentElement.scrollWidth")
         #expect(width <= 390, sourceLocation: location)
     }
 
-    /// What opens something is neither in the page nor in its address, and no media token is kept.
+    /// Expects that no access token is in the page or its address, and that no media token is stored.
     static func expectNoSecret(in browser: WebDriver) throws {
         let access = try browser.text("JSON.parse(sessionStorage.getItem('playgate.access')).token")
         #expect(access.count > 10)
@@ -212,7 +212,7 @@ private enum Page {
         #expect(!kept.contains("PHNpZ25hdHVyZUluZm8"), "a media token is kept")
     }
 
-    /// The browser did not complain, but of what was refused.
+    /// Expects that the browser's log has no errors except those of refusals.
     static func expectNoFault(in browser: WebDriver) throws {
         let refusals = ["status of 401", "status of 403", "[DOM]"]
         let faults = try browser.browserLog().filter { line in !refusals.contains { line.contains($0) } }
@@ -246,7 +246,7 @@ private final class RunningDemo {
 
     var output: String { script.output }
 
-    /// Ends it as Ctrl-C does, and says how it ended.
+    /// Ends the script with SIGTERM, and returns its exit status.
     func end() -> Int32 {
         script.signal(SIGTERM)
         return script.waitUntilExit()

@@ -179,11 +179,11 @@ import Testing
     @Test func `is not another's session`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
             let (mine, other) = (try sandbox.device("mine"), try sandbox.device("other"))
-            // A code of one requestor is nothing at another.
+            // A code of one requestor is not valid for another.
             let code = try mine.session().json["code"] as? String ?? ""
             #expect(try mine.get("/api/v2/QUIET/sessions/\(code)").code == "invalid_parameter_code")
             #expect(try sandbox.get("/api/v2/authenticate/QUIET/\(code)").status == 400)
-            // Whoever has not logged in has nothing of the one who has.
+            // A device that has not logged in has no access to the profile of another.
             try mine.logIn("alice")
             #expect(try other.get("/api/v2/REF30/profiles").json["profiles"] as? [String: String] == [:])
             #expect(try other.v1("/api/v1/tokens/authn").status == 404)

@@ -10,7 +10,7 @@ import Platform
 import Sandbox
 import Synchronization
 
-/// A stand-in that runs in this process while a test talks to it, with a clock that the test sets.
+/// A sandbox that runs in this process during a test, with a clock that the test sets.
 final class InProcessSandbox: Sendable {
     /// `127.0.0.1:PORT`.
     let address: String
@@ -19,7 +19,7 @@ final class InProcessSandbox: Sendable {
 
     static let statement = statement(#"{"sub":"test"}"#)
 
-    /// A software statement with these claims, which nobody has signed.
+    /// Returns an unsigned software statement with these claims.
     static func statement(_ claims: String) -> String {
         [#"{"alg":"none"}"#, claims, "signature"].map { part in
             Data(part.utf8).base64EncodedString().replacing("=", with: "").replacing("+", with: "-")
@@ -46,14 +46,14 @@ final class InProcessSandbox: Sendable {
         clock.withLock { $0 = Timestamp(millisecondsSince1970: $0.millisecondsSince1970 + seconds * 1000) }
     }
 
-    /// Runs a stand-in and, on a thread of its own, `body`.
+    /// Runs a sandbox, and `body` on its own thread.
     static func with<Value: Sendable>(
         _ configuration: String? = nil,
         state: SandboxServer.State = .memory,
         patience: Duration = SandboxServer.patience,
         _ body: @escaping @Sendable (InProcessSandbox) throws -> Value
     ) async throws -> Value {
-        // The server has its clock before there is an address.
+        // The server needs its clock before the address is known.
         let holder = Mutex<InProcessSandbox?>(nil)
         let keys = try keys.get()
         let server = try SandboxServer(
@@ -70,7 +70,7 @@ final class InProcessSandbox: Sendable {
         }
     }
 
-    /// The default configuration with something put in another's place.
+    /// Returns the default configuration with one text replaced.
     static func configuration(replacing text: String, with other: String) -> String {
         precondition(SandboxConfiguration.defaultText.contains(text), "not in the default: \(text)")
         return SandboxConfiguration.defaultText.replacing(text, with: other)
@@ -80,7 +80,7 @@ final class InProcessSandbox: Sendable {
 
     typealias Response = HTTPConnection.Response
 
-    /// Sends the same request from so many clients at once, and returns the answers.
+    /// Sends requests from several concurrent clients, and returns the responses.
     func atOnce(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Response) throws -> [Response] {
         let outcomes = Mutex<[Result<Response, any Error>]>([])
         DispatchQueue.concurrentPerform(iterations: count) { index in
@@ -90,7 +90,7 @@ final class InProcessSandbox: Sendable {
         return try outcomes.withLock { try $0.map { try $0.get() } }
     }
 
-    /// Sends a request, and reads the answer.
+    /// Sends a request, and reads the response.
     func send(
         _ method: String,
         _ path: String,
@@ -123,7 +123,7 @@ final class InProcessSandbox: Sendable {
         return try send("POST", path, headers: headers, body: body)
     }
 
-    /// Sets switches; returns the answer.
+    /// Sets switches of the sandbox, and returns the response.
     @discardableResult func control(_ body: String) throws -> Response { try json("/sandbox/control", body) }
 
     static func query(_ fields: [String: String]) -> String {
@@ -148,10 +148,10 @@ final class InProcessSandbox: Sendable {
         return token.json["access_token"] as? String ?? ""
     }
 
-    /// A device with an application on it.
+    /// Creates a device with a registered application.
     func device(_ name: String = "device-1") throws -> TestDevice { TestDevice(self, name, try bearer()) }
 
-    /// Whether a verifier takes a token for a resource now.
+    /// Verifies a token for a resource at the current time.
     func verify(_ token: String, resource: String, requestor: String = "REF30") throws -> Verification {
         let trust = try TrustStore([.pem(keys.certificate, name: "signer")], at: now)
         let verifier = Verifier(trust: trust, policy: try VerificationPolicy(requestor: requestor))
@@ -160,15 +160,15 @@ final class InProcessSandbox: Sendable {
 }
 
 extension String {
-    /// This text as it may stand in a query.
+    /// The text, percent-encoded for a query.
     var encoded: String {
         addingPercentEncoding(withAllowedCharacters: .alphanumerics.intersection(.init(charactersIn: "!"..."~"))) ?? ""
     }
 
-    /// The value of the hidden field of that name in this page.
+    /// Returns the value of the hidden field with that name in this page.
     func hidden(_ name: String) -> String? { between("name=\"\(name)\" value=\"", "\"") }
 
-    /// What is between these two texts, where they are there.
+    /// Returns the text between two texts, if both are present.
     func between(_ start: String, _ end: String) -> String? {
         guard let first = range(of: start), let last = self[first.upperBound...].range(of: end) else { return nil }
         return String(self[first.upperBound..<last.lowerBound])
@@ -176,10 +176,10 @@ extension String {
 }
 
 extension HTTPConnection.Response {
-    /// The objects in a list of the body.
+    /// Returns the objects in a list of the body.
     func list(_ name: String) -> [[String: Any]] { json[name] as? [[String: Any]] ?? [] }
 
-    /// The code of an error, at the top, beside a decision or beside no resources; of XML too.
+    /// The code of an error: at the top level, of the first decision, or of the whole preauthorization; also from XML.
     var anyCode: String? {
         if let code { return code }
         for name in ["decisions", "resources"] {

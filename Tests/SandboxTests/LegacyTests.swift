@@ -15,7 +15,7 @@ import Testing
             for token in [authN, authZ] {
                 #expect(token.hasPrefix("<signatureInfo>"))
                 #expect(!token.contains("\n"))
-                // It has the same key as media tokens, and must never pass for one.
+                // The token is signed with the same key as media tokens, and must never be accepted as one.
                 #expect(try sandbox.verify(token, resource: "TNT").status == .invalidTokenFormat)
             }
             for name in [
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// What a client may show in place of an authorization token, and must not get far with.
+    /// Inputs that a client may send in place of an authorization token, and that must be refused.
     static let forged: [(name: String, make: @Sendable (TestDevice) throws -> String)] = [
         ("nothing", { _ in "" }),
         ("text", { _ in "token" }),
@@ -93,10 +93,10 @@ import Testing
             #expect(try device.legacy("shortAuthorize", ["authz_token": authZ]).body.contains("<pendingLogout>"))
             let authorize = ["authentication_token": authN, "resource_id": "TNT"]
             #expect(try device.legacy("authorize", authorize).body.contains("<pendingLogout>"))
-            // A login anew does not bring the old session back.
+            // A new login does not restore the old session.
             try device.logIn("bob")
             #expect(try device.legacy("authorize", authorize).body.contains("<pendingLogout>"))
-            // Nor what the viewer before was allowed.
+            // The authorization of the previous viewer is not restored either.
             #expect(try device.legacy("shortAuthorize", ["authz_token": authZ]).body.contains("<pendingLogout>"))
             sandbox.advance(seconds: 6 * 3600)
             #expect(try device.legacy("shortAuthorize", ["authz_token": authZ]).status == 403)

@@ -84,7 +84,7 @@ import Testing
             let url = try #require(resumed.json["url"] as? String)
             let done = try second.submit("alice", sandbox.get(url).location)
             #expect(done.location == "http://127.0.0.1:9/done")
-            // The device is logged in, and the phone is not.
+            // The device is logged in, the phone is not.
             #expect(try device.get("/api/v2/REF30/profiles/DTV").body.contains("regular"))
             #expect(try second.get("/api/v2/REF30/profiles/DTV").json["profiles"] as? [String: String] == [:])
             #expect(try second.get("/api/v2/REF30/profiles/code/\(code)").body.contains("regular"))
@@ -98,7 +98,7 @@ import Testing
             let page = try sandbox.get(sandbox.get(url).location).body
             #expect(page.contains("formaction=\"/sandbox/idp/cancel\""))
             let ticket = try #require(page.hidden("ticket"))
-            // What only follows links gives nothing up.
+            // A client that only follows links does not cancel the login.
             #expect(try sandbox.get("/sandbox/idp/cancel?ticket=\(ticket)").status == 404)
             let answer = try sandbox.form("/sandbox/idp/cancel", ["ticket": ticket])
             #expect(answer.status == 302)
@@ -130,7 +130,7 @@ import Testing
             let ticket = try #require(try sandbox.get(page).body.hidden("ticket"))
             let fields = ["ticket": ticket, "username": "alice", "password": "alice"]
             #expect(try sandbox.form("/sandbox/idp/login", fields).status == 302)
-            // Replayed, by its page, and by the code of the session.
+            // Replays of the form, of its page, and of the session's code.
             #expect(try sandbox.form("/sandbox/idp/login", fields).status == 400)
             #expect(try sandbox.get(page).status == 400)
             #expect(try sandbox.get(url).status == 400)
@@ -155,7 +155,7 @@ import Testing
             let (first, second) = (try sandbox.get(url).location, try sandbox.get(url).location)
             let ticket = try #require(try sandbox.get(second).body.hidden("ticket"))
             #expect(try device.submit("alice", first).status == 302)
-            // Somebody who was lured to the same session cannot put another viewer on the device.
+            // A second viewer who opens the same session cannot log in on the device.
             let late = try sandbox.form(
                 "/sandbox/idp/login",
                 ["ticket": ticket, "username": "bob", "password": "bob"]
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    /// The code stands on a screen for all to see: it alone sends nobody elsewhere.
+    /// The code is visible on a screen: it must not be sufficient to change the provider or the redirect URL.
     @Test func `stays with the provider and the redirect that it began with`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()

@@ -6,9 +6,9 @@ import GateTestSupport
 import Sandbox
 import Testing
 
-/// The bodies of the Preauthorize documents that a service answers with, up to the order of members and white space.
+/// The documented Preauthorize bodies, compared without regard to the order of members and white space.
 @Suite struct `The documented body` {
-    /// The body in one order, without what is ours to word: trace and help.
+    /// Returns the body in canonical form, without the members that are specific to the sandbox: trace and help.
     private static func plain(_ body: String) throws -> String {
         func plain(_ value: Any) -> Any {
             if let list = value as? [Any] { return list.map(plain) }

@@ -29,7 +29,7 @@ import Testing
             sandbox.advance(seconds: 600)
             #expect(try device.authorize("TNT", "TempPass").anyCode == "temporary_access_duration_limit_exceeded")
         }
-        // Another configuration does not know the user any more.
+        // Another configuration does not have the user any more.
         let other = InProcessSandbox.configuration(replacing: "name: alice", with: "name: alicia")
         try await InProcessSandbox.with(other, state: .file(file)) { (sandbox) throws in
             let device = TestDevice(sandbox, "device-1", bearer)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    /// Runs `body` for each name on a thread of its own, ten times, and returns what went wrong.
+    /// Runs `body` ten times for each name, with one thread for each name, and returns the faults.
     private static func atOnce(
         _ names: [String],
         _ body: @escaping @Sendable (String, Int) throws -> String?
@@ -109,7 +109,7 @@ import Testing
     }
 }
 
-/// What went wrong, from several threads.
+/// The faults from several threads.
 private final class Outcomes: Sendable {
     private let texts = Mutex<[String]>([])
 

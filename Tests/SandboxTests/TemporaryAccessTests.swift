@@ -32,7 +32,7 @@ import Testing
             let profile = try device.get("/api/v2/REF30/profiles/TempPass")
             #expect(profile.status == 403)
             #expect(profile.code == "temporary_access_duration_limit_exceeded")
-            // Another device has its own.
+            // Another device has its own temporary access.
             #expect(try sandbox.device("other").token("TNT", "TempPass") != nil)
         }
     }
@@ -62,7 +62,7 @@ import Testing
         try await InProcessSandbox.with { (sandbox) throws in
             let device = try sandbox.device()
             let mvpd = "PromotionalTempPass"
-            // Too long for a media token, as it is in it twice as long.
+            // The resource is too long for a media token, in which it is twice as long.
             let long = String(repeating: "&", count: 3000)
             for resource in [long + "1", long + "2"] {
                 let answer = try device.authorize(resource, mvpd, Self.identity)
@@ -83,7 +83,7 @@ import Testing
             #expect(try device.token("TBS", mvpd, Self.identity) != nil)
             sandbox.advance(seconds: 50 * 86_400)
             let later = try sandbox.device()
-            // Something is added, and what can be forgotten is.
+            // A new record triggers the removal of expired records.
             #expect(try later.token("TNT", "TempPass") != nil)
             #expect(
                 try later.authorize("CNN", mvpd, Self.identity).anyCode == "temporary_access_resources_limit_exceeded"
@@ -114,7 +114,7 @@ import Testing
             #expect(try device.v1("/api/v1/tokens/authn").json["mvpd"] as? String == "SandboxMVPD")
             #expect(try preview() == 204)
             #expect(try device.v1("/api/v1/tokens/authn").json["mvpd"] as? String == "TempPass")
-            // The one that is named, and where none is, one that holds.
+            // The request gets the named authentication, or a valid one if none is named.
             let named = try device.v1("/api/v1/tokens/authn", ["mso_id": "SandboxMVPD"])
             #expect(named.json["mvpd"] as? String == "SandboxMVPD")
             sandbox.advance(seconds: 300)
@@ -147,7 +147,7 @@ import Testing
             let data = ["mso_id": "PromotionalTempPass", "generic_data": #"{"email":"foo@bar.com"}"#]
             #expect(try preview(data).status == 204)
             #expect(try device.v1("/api/v1/authorize", ["resource": "TNT"]).status == 200)
-            // The same viewer, whichever version of the API is asked.
+            // The viewer is the same in both versions of the API.
             #expect(try device.token("TBS", "PromotionalTempPass", Self.identity) != nil)
             let denied = try device.v1("/api/v1/authorize", ["resource": "CNN"])
             #expect(denied.status == 403)

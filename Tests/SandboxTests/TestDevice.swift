@@ -4,7 +4,7 @@
 import Foundation
 import GateTestSupport
 
-/// A device with an application that has registered.
+/// A device with a registered application.
 struct TestDevice: Sendable {
     let sandbox: InProcessSandbox
     let name: String
@@ -37,7 +37,7 @@ struct TestDevice: Sendable {
 
     static let redirect = "adobepass://ios.app"
 
-    /// Begins a login.
+    /// Starts a login.
     func session(
         _ mvpd: String? = "SandboxMVPD",
         redirect: String? = redirect,
@@ -49,7 +49,7 @@ struct TestDevice: Sendable {
         return try form("/api/v2/\(requestor)/sessions", fields)
     }
 
-    /// Logs somebody in, as with a browser.
+    /// Logs a user in, as with a browser.
     @discardableResult func logIn(
         _ user: String,
         _ mvpd: String = "SandboxMVPD",
@@ -59,7 +59,7 @@ struct TestDevice: Sendable {
         return try submit(user, sandbox.get(session["url"] as? String ?? "").location)
     }
 
-    /// Sends the form of a login page.
+    /// Submits the form of a login page.
     func submit(_ user: String, password: String? = nil, _ page: String) throws -> Response {
         let ticket = try sandbox.get(page).body.hidden("ticket") ?? ""
         return try sandbox.form(
@@ -91,7 +91,7 @@ struct TestDevice: Sendable {
         try decide("authorize", [resource], mvpd, more)
     }
 
-    /// The media token for a resource; nil where there is none.
+    /// Returns the media token for a resource; `nil` if there is none.
     func token(_ resource: String, _ mvpd: String = "SandboxMVPD", _ more: [String: String] = [:]) throws -> String? {
         let decision = try authorize(resource, mvpd, more).list("decisions").first
         return (decision?["token"] as? [String: Any])?["serializedToken"] as? String
@@ -99,7 +99,7 @@ struct TestDevice: Sendable {
 
     // MARK: REST API v1
 
-    /// Calls REST API v1 with the parameters that all of it has.
+    /// Calls REST API v1 with its common parameters.
     func v1(
         _ path: String,
         _ parameters: [String: String] = [:],
@@ -111,13 +111,13 @@ struct TestDevice: Sendable {
         if let missing { fields[missing] = nil }
         return try sandbox.send(
             method,
-            // The commas of a list stay: one that is encoded is a part of a resource.
+            // The commas of a list stay: an encoded comma is part of a resource.
             "\(path)?\(InProcessSandbox.query(fields).replacing("%2C", with: ","))",
             headers: ["Authorization": "Bearer \(bearer)", "Accept": accept]
         )
     }
 
-    /// A registration code.
+    /// Gets a registration code.
     func code(_ fields: [String: String] = [:], requestor: String = "REF30") throws -> String {
         let answer = try sandbox.form(
             "/reggie/v1/\(requestor)/regcode",
@@ -127,20 +127,20 @@ struct TestDevice: Sendable {
         return answer.json["code"] as? String ?? ""
     }
 
-    /// Where a browser begins to log in with a registration code.
+    /// Returns the URL at which a browser starts a login with a registration code.
     func authenticateURL(_ code: String, mvpd: String = "SandboxMVPD", redirect: String = redirect) -> String {
         "/api/v1/authenticate?reg_code=\(code)&requestor_id=REF30&mso_id=\(mvpd)&domain_name=adobe.com"
             + "&noflash=true&no_iframe=true&redirect_url=\(redirect.encoded)"
     }
 
-    /// Logs somebody in over a registration code.
+    /// Logs a user in with a registration code.
     @discardableResult func logInByCode(_ user: String, _ mvpd: String = "SandboxMVPD") throws -> Response {
         try submit(user, sandbox.get(authenticateURL(try code(), mvpd: mvpd)).location)
     }
 
-    // MARK: As the native SDKs
+    // MARK: Native SDKs
 
-    /// The tokens that those clients keep.
+    /// Gets the long-lived tokens that native SDKs store.
     func longLivedTokens(_ resource: String = "TNT", user: String = "alice") throws -> (authN: String, authZ: String) {
         let code = try code()
         _ = try submit(user, sandbox.get(authenticateURL(code)).location)
@@ -165,7 +165,7 @@ struct TestDevice: Sendable {
 }
 
 extension HTTPConnection.Response {
-    /// The text of an element of the body, as those clients find it: in one line, and without attributes.
+    /// Returns the text of an element of the body, as native SDKs parse it: in one line, without attributes.
     func element(_ name: String) -> String? {
         guard let text = body.between("<\(name)>", "</\(name)>"), !text.isEmpty, !text.contains("\n") else {
             return nil

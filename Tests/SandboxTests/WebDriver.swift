@@ -4,14 +4,14 @@
 import Foundation
 import GateTestSupport
 
-/// A browser without a window that a test drives, by the WebDriver protocol of the W3C.
+/// A headless browser that a test controls with the W3C WebDriver protocol.
 ///
-/// Whatever it is asked for waits until it is there: nothing here sleeps.
+/// Its functions wait for the requested state instead of sleeping.
 final class WebDriver {
-    /// How the browser shows pages.
+    /// The screen of the browser.
     enum Screen {
         case desktop
-        /// A phone that is 390 points wide.
+        /// A phone with a width of 390 points.
         case phone
     }
 
@@ -22,8 +22,7 @@ final class WebDriver {
     private let address: String
     private var session = ""
 
-    /// What must be installed. Where something is missing, tests say so and do nothing else; in continuous integration
-    /// they fail.
+    /// True if all required programs are installed. Otherwise tests report a skip; in continuous integration they fail.
     static var isInstalled: Bool {
         let missing = ["chromium", "chromedriver", "nginx", "ffmpeg"].filter { Program.installed($0) == nil }
         if missing.isEmpty || ProcessInfo.processInfo.environment["CI"] != nil { return true }
@@ -66,7 +65,7 @@ final class WebDriver {
         session = "/session/\(id)"
     }
 
-    /// Ends the browser: it would outlive its driver.
+    /// Ends the browser, which would outlive its driver otherwise.
     deinit {
         if !session.isEmpty { _ = try? ask("DELETE", session) }
         driver.signal(SIGTERM)
@@ -77,14 +76,14 @@ final class WebDriver {
 
     func open(_ url: String) throws { try post("\(session)/url", ["url": url]) }
 
-    /// Whether pages are to be dark.
+    /// Sets the preferred colour scheme of pages.
     func setDark(_ isDark: Bool) throws {
         let feature = ["name": "prefers-color-scheme", "value": isDark ? "dark" : "light"]
         let command: [String: Any] = ["cmd": "Emulation.setEmulatedMedia", "params": ["features": [feature]]]
         try post("\(session)/goog/cdp/execute", command)
     }
 
-    /// What an expression in JavaScript comes to.
+    /// Evaluates a JavaScript expression.
     @discardableResult
     func value(_ expression: String) throws -> Any {
         try post("\(session)/execute/sync", ["script": "return (\(expression));", "args": [Any]()])
@@ -94,7 +93,7 @@ final class WebDriver {
 
     func number(_ expression: String) throws -> Double { (try value(expression) as? NSNumber)?.doubleValue ?? .nan }
 
-    /// Waits until an expression in JavaScript is true.
+    /// Waits until a JavaScript expression is true.
     func wait(until expression: String) throws {
         let holds = eventually(within: 60) { (try? value("Boolean(\(expression))")) as? Bool == true }
         guard !holds else { return }
@@ -102,13 +101,13 @@ final class WebDriver {
         throw Failure(description: "never: \(expression)\n\(page)\n\(try browserLog().joined(separator: "\n"))")
     }
 
-    /// What the browser's console has got since this was asked last.
+    /// Returns the new lines of the browser's console since the last call.
     func browserLog() throws -> [String] {
         let lines = try post("\(session)/se/log", ["type": "browser"]) as? [[String: Any]] ?? []
         return lines.compactMap { $0["message"] as? String }
     }
 
-    /// Keeps a picture of the page as build output, for people to look at.
+    /// Stores a screenshot of the page as build output, for review.
     func screenshot(_ name: String) throws {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent(".build/screenshots")
@@ -121,7 +120,7 @@ final class WebDriver {
 
     // Mouse and keyboard
 
-    /// Waits for an element, and clicks it as a viewer would: not where something covers it.
+    /// Waits for an element, and clicks it as a viewer does: a covered element is not clicked.
     func click(_ selector: String) throws { try post("\(session)/element/\(try element(selector))/click", [:]) }
 
     /// Waits for a field, and types into it.
@@ -144,7 +143,7 @@ final class WebDriver {
         try post("\(session)/actions", ["actions": [keyboard]])
     }
 
-    /// Goes forward with the tabulator until an element has the focus, which must then be seen.
+    /// Presses the tab key until an element has the focus. The element must then be visible.
     func tab(to selector: String) throws {
         _ = try element(selector)
         for _ in 0..<40 {
@@ -172,7 +171,7 @@ final class WebDriver {
 
     private func ask(_ method: String, _ path: String, _ body: String = "") throws -> Any {
         let connection = try HTTPConnection(address)
-        // The driver answers nobody who calls it by a name that is not this machine's.
+        // The driver refuses requests with a Host other than this machine.
         try connection.send(
             """
             \(method) \(path) HTTP/1.1\r
@@ -191,7 +190,7 @@ final class WebDriver {
         return value
     }
 
-    /// The answer: a browser may take long to start while other tests have the processors.
+    /// Reads the response, with more time than usual: a browser starts slowly while other tests occupy the processors.
     private static func response(_ connection: HTTPConnection) throws -> HTTPConnection.Response {
         for _ in 0..<3 {
             do { return try connection.response() } catch let failure as HTTPConnection.Failure where failure.isTimeout

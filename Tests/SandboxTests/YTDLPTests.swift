@@ -11,13 +11,13 @@ import PlaybackGate
 import Sandbox
 import Testing
 
-/// A client that others wrote, as it is: yt-dlp of PyPI, in the environment that `scripts/setup test` makes.
+/// An unmodified third-party client: yt-dlp from PyPI, in the environment that `scripts/setup test` creates.
 @Suite struct `yt-dlp` {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path
     private static let python = root + "/.build-ytdlp/bin/python"
 
-    /// Whether it is installed. Where it must be, and is not, that is a failure.
+    /// True if yt-dlp is installed. In continuous integration a missing one is a failure.
     private static var isInstalled: Bool {
         if FileManager.default.isExecutableFile(atPath: python) { return true }
         if ProcessInfo.processInfo.environment["CI"] != nil {
@@ -58,7 +58,7 @@ import Testing
         return (Outcome(token: token, asked: asked), output)
     }
 
-    /// Whether `playgate verify` takes a token.
+    /// True if `playgate verify` accepts a token.
     private static func isVerified(
         _ token: String,
         _ sandbox: InProcessSandbox,
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    /// A gate that protects one programme.
+    /// Creates a gate that protects one programme.
     private static func gate(trusting certificate: String, resource: String, at now: Timestamp) throws -> Gate {
         var catalogue = Catalogue()
         try catalogue.add(

@@ -13,8 +13,8 @@ import java.time.format.DateTimeFormatter;
 import java.util.Base64;
 
 /**
- * Verifies one media token again and again, in the shape that a verifier in Java has: Base64, envelope, signature by JCE, fields,
- * time, resource. Prints verifications a second, once warm.
+ * Verifies one media token repeatedly in the steps of a Java verifier: Base64, envelope, signature by JCE, fields, time,
+ * resource. Prints verifications a second after a warm-up.
  *
  * Usage: java Verify.java CERTIFICATE TOKEN-FILE EPOCH-MILLISECONDS SECONDS
  */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright the Playgate authors.
-"""Verifies one signature again and again with a library of Python's; prints verifications a second.
+"""Verifies one signature repeatedly with a Python library and prints verifications a second.
 
 Usage: verify.py cryptography|PyJWT PUBLIC-KEY MESSAGE-FILE SIGNATURE-FILE|JWT-FILE SECONDS
 """
@@ -13,7 +13,7 @@ def cryptography(key, message, signature):
 
     public = serialization.load_pem_public_key(open(key, "rb").read())
     message, signature = open(message, "rb").read(), open(signature, "rb").read()
-    # It raises where the signature is wrong.
+    # Raises an exception if the signature is invalid.
     return lambda: public.verify(signature, message, padding.PKCS1v15(), hashes.SHA256())
 
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// What is called when an answer is there: the documented form of a result. Of both functions exactly one is called, once.
+/// A pair of functions that receive a result: the documented form. Exactly one of them is called, once.
 public struct AccessEnablerCallback<Value: Sendable>: Sendable {
-    /// The service has answered, with a result or with its error.
+    /// Receives the answer of the service, a result or an error.
     public let onResponse: @Sendable (Value) -> Void
-    /// The client could not ask, or not understand the answer.
+    /// Receives the failure of the client, if it cannot send the request or not read the response.
     public let onFailure: @Sendable (Value) -> Void
 
-    /// Makes a callback.
+    /// Creates a callback.
     public init(
         onResponse: @escaping @Sendable (Value) -> Void,
         onFailure: @escaping @Sendable (Value) -> Void
@@ -18,14 +18,14 @@ public struct AccessEnablerCallback<Value: Sendable>: Sendable {
     }
 }
 
-/// The same as a value.
+/// The result of an ``AccessEnablerCallback``, as a value.
 public enum AccessEnablerResult<Value: Sendable>: Sendable {
-    /// The service has answered, with a result or with its error.
+    /// The answer of the service, a result or an error.
     case response(Value)
-    /// The client could not ask, or not understand the answer.
+    /// The failure of the client: it cannot send the request or not read the response.
     case failure(Value)
 
-    /// What was answered, whoever did.
+    /// The value of either case.
     public var value: Value {
         switch self {
         case .response(let value), .failure(let value): value

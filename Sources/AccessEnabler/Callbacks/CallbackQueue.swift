@@ -3,8 +3,8 @@
 
 internal import Entitlements
 
-/// Calls a delegate, one call after another, beside the client: an application that is slow, or never comes back, holds up
-/// its own callbacks and nothing else.
+/// Calls a delegate, one callback after another, independently of the client. A slow application delays its own callbacks
+/// and nothing else.
 final class CallbackQueue: Sendable {
     typealias Callback = @Sendable (any EntitlementDelegate) async -> Void
 
@@ -21,12 +21,12 @@ final class CallbackQueue: Sendable {
         task = Task { for await callback in stream { await callback(delegate) } }
     }
 
-    /// What is in the queue is still called: a client that is gone owes its application what it began.
+    /// Ends the queue. Callbacks that are queued still run after the client is released.
     deinit { input?.finish() }
 
     func call(_ callback: @escaping Callback) { input?.yield(callback) }
 
-    /// Waits until everything that was queued before has been called.
+    /// Waits until all callbacks that are queued now have run.
     func drain() async {
         guard let input else { return }
         await withCheckedContinuation { continuation in

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// Whether a documented callback says yes or no: `ACCESS_ENABLER_STATUS_…`.
+/// The result in a documented callback: `ACCESS_ENABLER_STATUS_…`.
 public enum AccessEnablerStatus: Int, Sendable {
     /// `ACCESS_ENABLER_STATUS_ERROR`.
     case error = 0
@@ -9,7 +9,7 @@ public enum AccessEnablerStatus: Int, Sendable {
     case success = 1
 }
 
-/// The documented error codes of callbacks; their raw values are the texts that callbacks carry.
+/// The documented error codes of callbacks. The raw values are the texts that callbacks carry.
 public enum EntitlementErrorCode: String, Sendable, CaseIterable {
     /// `USER_AUTHENTICATED`: no error.
     case userAuthenticated = ""
@@ -17,28 +17,28 @@ public enum EntitlementErrorCode: String, Sendable, CaseIterable {
     case userNotAuthenticated = "User Not Authenticated Error"
     /// `PROVIDER_NOT_SELECTED_ERROR`: the viewer left the picker without a choice.
     case providerNotSelected = "Provider not Selected Error"
-    /// `PROVIDER_NOT_AVAILABLE_ERROR`: the provider that was chosen does not work with this requestor.
+    /// `PROVIDER_NOT_AVAILABLE_ERROR`: the selected provider does not work with this requestor.
     case providerNotAvailable = "Provider not Available Error"
-    /// `GENERIC_AUTHENTICATION_ERROR`: a fault of the network or the service, or the login was given up.
+    /// `GENERIC_AUTHENTICATION_ERROR`: a fault of the network or the service, or an abandoned login.
     case genericAuthentication = "Generic Authentication Error"
-    /// `USER_NOT_AUTHORIZED_ERROR`: the provider does not let the viewer see the resource.
+    /// `USER_NOT_AUTHORIZED_ERROR`: the provider denies the viewer the resource.
     case userNotAuthorized = "User not Authorized Error"
     /// `GENERIC_AUTHORIZATION_ERROR`: a fault of the network or the service, or the resource is malformed.
     case genericAuthorization = "Generic Authorization Error"
 }
 
-/// What a client is asked for by ``AccessEnabler/getMetadata(_:)``; the documented `METADATA_…` keys.
+/// A request for ``AccessEnabler/getMetadata(_:)``; the documented `METADATA_…` keys.
 public enum MetadataRequest: Hashable, Sendable {
-    /// `METADATA_AUTHENTICATION`: until when the viewer is authenticated.
+    /// `METADATA_AUTHENTICATION`: the expiry of the authentication.
     case authentication
-    /// `METADATA_AUTHORIZATION` with `METADATA_RESOURCE_ID_KEY`: until when the viewer is authorized for the resource.
+    /// `METADATA_AUTHORIZATION` with `METADATA_RESOURCE_ID_KEY`: the expiry of the authorization for the resource.
     case authorization(resource: String)
-    /// `METADATA_DEVICE_ID`: what this device is called at the service.
+    /// `METADATA_DEVICE_ID`: the id of this device at the service.
     case deviceID
-    /// `METADATA_USER_META` with `METADATA_USER_META_KEY`: what the provider tells of the viewer, by its name, as `zip`.
+    /// `METADATA_USER_META` with `METADATA_USER_META_KEY`: metadata of the viewer by its name, such as `zip`.
     case userMetadata(key: String)
 
-    /// The number of the opcode, as the documented callback has it.
+    /// The number of the opcode in the documented callback.
     public var opcode: Int {
         switch self {
         case .authentication: 0
@@ -48,7 +48,7 @@ public enum MetadataRequest: Hashable, Sendable {
         }
     }
 
-    /// The arguments in the documented names, so that an answer can be told from others.
+    /// The arguments, in the documented names, that match an answer to its request.
     public var arguments: [String: String] {
         switch self {
         case .authentication: ["METADATA_OPCODE_KEY": "METADATA_AUTHENTICATION"]

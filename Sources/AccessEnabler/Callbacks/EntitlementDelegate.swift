@@ -3,39 +3,40 @@
 
 public import Entitlements
 
-/// What an application hears of its client: the documented callbacks, each of them exactly once for what it tells of.
+/// A receiver of the documented callbacks. Each event calls its callback exactly once.
 ///
-/// They come one after another, in the order of what they tell, and the client goes on meanwhile. All of them also are, in
-/// typed form, what the client's functions return; an application needs those it wants to draw something for. A callback
-/// may call the client, but must not wait there for what only a later callback can bring about: ``displayProviderDialog(_:)``
-/// may await ``AccessEnabler/setSelectedProvider(_:)``, and not ``AccessEnabler/getAuthentication(force:data:filter:)``. Where it
-/// never comes back, those that come later are kept for it, without end. The client keeps its delegate as long as it lives
-/// itself: a delegate refers to its client weakly.
+/// Callbacks run one after another, in the order of their events, and the client does not wait for them. The client's
+/// functions return the same values in typed form, so an application only needs the callbacks that it shows to the viewer. A
+/// callback may call the client, but must not wait for an effect of a later callback: ``displayProviderDialog(_:)`` may
+/// await ``AccessEnabler/setSelectedProvider(_:)``, but not ``AccessEnabler/getAuthentication(force:data:filter:)``. If a
+/// callback never returns, the later callbacks stay queued without limit. The client retains its delegate for its whole
+/// lifetime, so a delegate must refer to its client weakly.
 public protocol EntitlementDelegate: Sendable {
-    /// The configuration is there, or is not: `setRequestorComplete:`.
+    /// Reports that the configuration is available, or failed: `setRequestorComplete:`.
     func setRequestorComplete(_ status: AccessEnablerStatus) async
 
-    /// Somebody is authenticated, or is not: `setAuthenticationStatus:errorCode:`.
+    /// Reports if a viewer is authenticated: `setAuthenticationStatus:errorCode:`.
     func setAuthenticationStatus(_ status: AccessEnablerStatus, errorCode: EntitlementErrorCode) async
 
-    /// Show these providers and have the viewer choose, then call ``AccessEnabler/setSelectedProvider(_:)``, with nil where
-    /// the viewer goes back: `displayProviderDialog:`.
+    /// Asks the application to show these providers, and then to call ``AccessEnabler/setSelectedProvider(_:)`` with the
+    /// viewer's choice, or with `nil` if the viewer goes back: `displayProviderDialog:`.
     func displayProviderDialog(_ mvpds: [MVPD]) async
 
-    /// Open this in a browser, of the system where `useSVC` is true. Where it goes to the redirect URL, do not load that:
-    /// close the browser and call ``AccessEnabler/handleExternalURL(_:)``. `navigateToUrl:`, `navigateToUrl:useSVC:`.
+    /// Asks the application to open a URL in a browser, in that of the system if `useSVC` is true: `navigateToUrl:`,
+    /// `navigateToUrl:useSVC:`. When the browser is redirected to the redirect URL, do not load it: close the browser and
+    /// call ``AccessEnabler/handleExternalURL(_:)``.
     func navigateToURL(_ url: String, useSVC: Bool) async
 
-    /// The viewer may play: a media token as it is, for the gate: `setToken:forResource:`.
+    /// Delivers a media token for the gate, not in Base64: the viewer may play. `setToken:forResource:`.
     func setToken(_ token: String, forResource resource: String) async
 
-    /// The viewer may not play: `tokenRequestFailed:errorCode:errorDescription:`. The description is untrusted text.
+    /// Reports that there is no token: `tokenRequestFailed:errorCode:errorDescription:`. The description is untrusted text.
     func tokenRequestFailed(_ resource: String, errorCode: EntitlementErrorCode, errorDescription: String) async
 
-    /// The provider that is chosen; nil where none is: `selectedProvider:`.
+    /// Delivers the selected provider, `nil` if there is none: `selectedProvider:`.
     func selectedProvider(_ mvpd: MVPD?) async
 
-    /// The answer to a question for metadata: `setMetadataStatus:encrypted:forKey:andArguments:`.
+    /// Delivers the answer to a metadata request: `setMetadataStatus:encrypted:forKey:andArguments:`.
     func setMetadataStatus(
         _ metadata: MetadataValue?,
         encrypted: Bool,
@@ -43,26 +44,26 @@ public protocol EntitlementDelegate: Sendable {
         andArguments arguments: [String: String]
     ) async
 
-    /// Those of the resources asked for that the viewer may see; never a reason to play: `preauthorizedResources:`.
+    /// Delivers those of the requested resources that the viewer may see: `preauthorizedResources:`. Never a reason to play.
     func preauthorizedResources(_ resources: [String]) async
 
-    /// What analytics count: `sendTrackingData:forEventType:`.
+    /// Delivers an analytics event: `sendTrackingData:forEventType:`.
     func sendTrackingData(_ data: [String], forEventType event: TrackingEventType) async
 
-    /// The platform shows its own picker now: `presentTvProviderDialog:`.
+    /// Reports that the platform shows its own picker: `presentTvProviderDialog:`.
     func presentTvProviderDialog() async
 
-    /// The platform's picker is gone: `dismissTvProviderDialog:`.
+    /// Reports that the platform's picker is closed: `dismissTvProviderDialog:`.
     func dismissTvProviderDialog() async
 
-    /// What is worth knowing beside all this: `status:`.
+    /// Delivers an advanced status, in addition to the other callbacks: `status:`.
     func status(_ status: AdvancedStatus) async
 
-    /// A logout is done. Documented as `setAuthenticationStatus:` with the status 0, which elsewhere is an error.
+    /// Reports the end of a logout. Documented as `setAuthenticationStatus:` with the status 0, which elsewhere is an error.
     func logoutComplete(_ status: LogoutStatus) async
 }
 
-/// What an application does not want to hear, it need not write down.
+/// Default implementations that do nothing.
 extension EntitlementDelegate {
     public func setRequestorComplete(_ status: AccessEnablerStatus) async {}
     public func setAuthenticationStatus(_ status: AccessEnablerStatus, errorCode: EntitlementErrorCode) async {}

@@ -4,13 +4,13 @@
 public import Entitlements
 public import Platform
 
-/// How ``AccessEnabler/setRequestor(_:serviceProviders:)`` ended.
+/// The result of ``AccessEnabler/setRequestor(_:serviceProviders:)``.
 public struct RequestorStatus: Hashable, Sendable {
-    /// Success where at least one service knows the requestor.
+    /// `success` if at least one service knows the requestor.
     public let status: AccessEnablerStatus
     /// The providers that work with the requestor, each once, bound to the service that named it first.
     public let mvpds: [MVPD]
-    /// Why services gave no configuration, one for each that did not.
+    /// The reasons of the services that gave no configuration, one for each.
     public let failures: [Status]
 }
 
@@ -18,24 +18,24 @@ public struct RequestorStatus: Hashable, Sendable {
 public struct AuthenticatedViewer: Hashable, Sendable {
     /// The id of the provider.
     public let mvpd: String
-    /// The viewer at the provider, obscured; not for showing.
+    /// The viewer's id at the provider, obscured; not for display.
     public let userID: String
-    /// Until when it holds.
+    /// The expiry of the authentication.
     public let expires: Timestamp
-    /// How it came to be.
+    /// The kind of authentication.
     public let kind: Profile.Kind
-    /// Whether this was kept from before, and nobody was asked.
+    /// True if the viewer comes from the client's records, without a request to the service.
     public let isCached: Bool
 }
 
-/// Whether the viewer is authenticated.
+/// The result of an authentication.
 public enum AuthenticationStatus: Hashable, Sendable {
-    /// The viewer is.
+    /// The viewer is authenticated.
     case authenticated(AuthenticatedViewer)
-    /// The viewer is not, and why; with what the service said, where it was asked.
+    /// The viewer is not authenticated: the error code, and the status of the service or the client, if there is one.
     case notAuthenticated(EntitlementErrorCode, Status?)
 
-    /// What the documented callback says first.
+    /// The first argument of the documented callback.
     public var status: AccessEnablerStatus {
         switch self {
         case .authenticated: .success
@@ -43,7 +43,7 @@ public enum AuthenticationStatus: Hashable, Sendable {
         }
     }
 
-    /// What the documented callback says second.
+    /// The second argument of the documented callback.
     public var errorCode: EntitlementErrorCode {
         switch self {
         case .authenticated: .userAuthenticated
@@ -51,87 +51,87 @@ public enum AuthenticationStatus: Hashable, Sendable {
         }
     }
 
-    /// Who is authenticated, where somebody is.
+    /// The authenticated viewer; `nil` if there is none.
     public var viewer: AuthenticatedViewer? {
         if case .authenticated(let viewer) = self { return viewer }
         return nil
     }
 }
 
-/// A media token for one start of a playback. **Show it to the gate once, and keep it nowhere.**
+/// A media token for one playback start. **Pass it to the gate once, and store it nowhere.**
 public struct GrantedToken: Hashable, Sendable {
-    /// The resource as it was asked for.
+    /// The resource as it was requested.
     public let resource: String
-    /// The token in Base64, as services hand it out.
+    /// The token in Base64, as services issue it.
     public let serializedToken: String
-    /// The token as it is: what the documented callback carries.
+    /// The decoded token, which the documented callback carries.
     public let token: String
-    /// Until when it starts a playback.
+    /// The latest time at which the token can start a playback.
     public let expires: Timestamp
 }
 
-/// Whether the viewer may play a resource.
+/// The result of an authorization.
 public enum AuthorizationStatus: Hashable, Sendable {
-    /// The viewer may: the documented `setToken`.
+    /// The viewer may play the resource: the documented `setToken`.
     case token(GrantedToken)
-    /// The viewer may not: the documented `tokenRequestFailed`.
+    /// There is no token: the documented `tokenRequestFailed`.
     case failed(AuthorizationFailure)
 
-    /// The token, where there is one.
+    /// The token; `nil` if there is none.
     public var token: GrantedToken? {
         if case .token(let token) = self { return token }
         return nil
     }
 
-    /// Why not, where there is none.
+    /// The failure; `nil` if there is a token.
     public var failure: AuthorizationFailure? {
         if case .failed(let failure) = self { return failure }
         return nil
     }
 }
 
-/// Why there is no media token.
+/// The reason why there is no media token.
 public struct AuthorizationFailure: Error, Hashable, Sendable {
-    /// The resource as it was asked for.
+    /// The resource as it was requested.
     public let resource: String
     /// The documented code.
     public let errorCode: EntitlementErrorCode
-    /// For the viewer, in the provider's words; often empty. **Untrusted text: escape it where it is shown.**
+    /// A description for the viewer, from the provider; often empty. **Untrusted text: escape it for display.**
     public let errorDescription: String
-    /// What the service said, or the client itself; its ``Status/action`` tells what may help.
+    /// The status of the service or of the client; its ``Status/action`` is the recommended action.
     public let status: Status?
 }
 
 /// The answer to ``AccessEnabler/getMetadata(_:)``.
 public struct MetadataAnswer: Hashable, Sendable {
-    /// What was asked for.
+    /// The request.
     public let request: MetadataRequest
-    /// The value: a text of the client's own values; nil where there is none, or nobody is authenticated.
+    /// The value, a text for the client's own values; `nil` if there is none, or no viewer is authenticated.
     public let value: MetadataValue?
-    /// Whether the value is still encrypted: Base64 of RSA ciphertext. With ``AccessEnablerOptions/metadataKey`` it never is.
+    /// True if the value is still encrypted: Base64 of RSA ciphertext. Never true with ``AccessEnablerOptions/metadataKey``.
     public let isEncrypted: Bool
 }
 
-/// How a logout ended.
+/// The result of a logout.
 public enum LogoutStatus: Hashable, Sendable {
-    /// Nobody is authenticated here, and at the service.
+    /// The viewer is logged out of the client and of the service.
     case complete
-    /// Nobody is authenticated here; the platform still is, and will authenticate again: have the viewer sign out in its
-    /// settings.
+    /// The viewer is logged out of the client, but not of the platform, which will authenticate the viewer again. Ask the
+    /// viewer to sign out in the platform's settings.
     case signOutOfPlatform
-    /// Nobody is authenticated here; at the service, who knows.
+    /// The viewer is logged out of the client; the state at the service is unknown.
     case onlyHere(Status)
 
-    /// The status of the documented `setAuthenticationStatus` after a logout, where 0 means that it has succeeded.
+    /// The status of the documented `setAuthenticationStatus` after a logout, for which 0 means success.
     public var documentedStatus: Int { 0 }
 }
 
-// MARK: Without the token
+// MARK: Descriptions without the token
 
 extension GrantedToken: CustomStringConvertible, CustomReflectable {
-    /// What the token is for, and not the token.
+    /// A description with the resource and the expiry, without the token.
     public var description: String { "GrantedToken(\(resource), until \(expires))" }
 
-    /// What a debugger and `dump` show: the same.
+    /// A mirror for debuggers and `dump`, without the token.
     public var customMirror: Mirror { Mirror(self, children: ["resource": resource, "expires": expires]) }
 }

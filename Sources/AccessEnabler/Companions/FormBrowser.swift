@@ -4,22 +4,25 @@
 internal import Entitlements
 internal import NIOHTTP1
 
-/// A browser as far as a login by a plain form needs one: it follows redirects, fills in a user and a password, and stops
-/// where it is sent to the redirect URL. For terminals and tests, **against a stand-in service alone**: a person's password
-/// belongs in a person's browser, and this one gives it to nobody but the host where it began, and in clear to this machine
-/// alone.
+/// A minimal browser for a login with a plain form: it follows redirects, fills in a user and a password, and stops at the
+/// redirect URL. It is for terminals and tests, **with the sandbox only**: a viewer's password belongs in the viewer's own
+/// browser. It sends the password only to the host of the first URL, and unencrypted only to this machine.
 package struct FormBrowser: Sendable {
     private let redirectURL: String
     private let ask: @Sendable (ServiceRequest, String) async throws(ServiceFailure) -> ServiceAnswer
 
-    /// - Parameter redirectURL: Where a login or logout ends.
+    /// Creates a browser.
+    ///
+    /// - Parameter redirectURL: The URL at which a login or a logout ends.
     package init(redirectURL: String) {
         self.init(redirectURL: redirectURL) { (request, url) async throws(ServiceFailure) in
             try await HTTPTransport().answer(request, at: url, within: .seconds(20))
         }
     }
 
-    /// - Parameter ask: Gets pages.
+    /// Creates a browser with its own transport.
+    ///
+    /// - Parameter ask: Fetches a page.
     init(
         redirectURL: String,
         ask: @escaping @Sendable (ServiceRequest, String) async throws(ServiceFailure) -> ServiceAnswer
@@ -28,17 +31,17 @@ package struct FormBrowser: Sendable {
         self.ask = ask
     }
 
-    /// Why a browser did not come to the redirect URL.
+    /// The reason why a browser did not reach the redirect URL.
     package struct Fault: Error, Hashable, CustomStringConvertible {
-        /// What happened, and where.
+        /// A description of the error and of the page on which it occurred.
         package let description: String
 
         package init(description: String) { self.description = description }
     }
 
-    /// Goes to `url` and on from there.
+    /// Opens `url` and follows redirects and forms, at most 20 in all.
     ///
-    /// - Returns: Where it was sent in the end: the redirect URL, with what the service put behind it.
+    /// - Returns: The final URL: the redirect URL, with the parameters that the service appended.
     package func visit(_ url: String, user: String? = nil, password: String? = nil) async throws(Fault) -> String {
         var page = WebPage.Target(url: url, form: nil)
         var hasLoggedIn = false
@@ -90,10 +93,10 @@ package struct FormBrowser: Sendable {
         }
     }
 
-    /// The URL without what may be secret in it.
+    /// Returns the URL without its query, which may hold secrets.
     private static func place(_ url: String) -> Substring { url.prefix { $0 != "?" } }
 
-    /// The URL of a link on a page (RFC 3986 §5.2, without dot segments).
+    /// Resolves a link on a page (RFC 3986 §5.2, without dot segments).
     private static func resolve(_ link: String, at page: String) -> String {
         if link.isEmpty { return page }
         if let colon = link.firstIndex(of: ":"), link[..<colon].utf8.allSatisfy(\.isOfScheme) { return link }
@@ -109,17 +112,17 @@ package struct FormBrowser: Sendable {
     }
 }
 
-/// The host of a web page, and how it is reached.
+/// The host of a web page, and the security of its scheme.
 private struct WebAddress {
     let host: String
     let isSecure: Bool
 
-    /// Nil where it is not of the web.
+    /// Parses an `http` or `https` URL; `nil` for any other.
     init?(_ url: String) {
         let lower = url.lowercased()
         guard let scheme = ["https://", "http://"].first(where: { lower.hasPrefix($0) }) else { return nil }
         let authority = lower.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
-        // A name before the host is of nobody who is asked for here.
+        // A URL with user information is rejected.
         guard !authority.isEmpty, !authority.contains("@") else { return nil }
         let name =
             authority.hasPrefix("[")
@@ -135,7 +138,7 @@ private struct WebAddress {
 }
 
 extension UInt8 {
-    /// Whether this may stand in the name of a scheme.
+    /// True if the byte may occur in the name of a URL scheme.
     fileprivate var isOfScheme: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -146,7 +149,7 @@ extension UInt8 {
     }
 }
 
-/// The first form of a page, found without reading the page as a whole.
+/// The first form of a page, found without parsing the whole page.
 enum WebPage {
     struct Target {
         let url: String
@@ -182,7 +185,7 @@ enum WebPage {
         return nil
     }
 
-    /// The attributes of a tag, with their values in quotes.
+    /// Returns the attributes of a tag that have quoted values.
     private static func attributes(_ text: Substring) -> [String: String] {
         var attributes: [String: String] = [:]
         var rest = text
@@ -200,7 +203,7 @@ enum WebPage {
 }
 
 extension String {
-    /// With the predefined references of XML, and those of numbers, replaced by what they stand for.
+    /// The text with the predefined XML entities and the numeric character references replaced.
     fileprivate var withoutReferences: String {
         var result = ""
         var rest = self[...]

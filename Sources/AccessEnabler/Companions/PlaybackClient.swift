@@ -5,18 +5,19 @@ internal import Entitlements
 internal import FoundationEssentials
 internal import NIOHTTP1
 
-/// A caller of a gate's `POST /v1/playback`, as a player's backend is one.
+/// A client of a gate's `POST /v1/playback`, such as a player's backend.
 package struct PlaybackClient: Sendable {
-    /// What a gate says.
+    /// The answer of a gate.
     package struct Answer: Hashable, Sendable {
         /// The HTTP status.
         package let status: Int
+        /// True if the playback may start.
         package let isAllowed: Bool
-        /// What the decision is called, as `verified` or `token_already_used`.
+        /// The code of the decision, such as `verified` or `token_already_used`.
         package let code: String
         package let message: String?
         package let action: String?
-        /// Names the decision in the gate's log.
+        /// The id of the decision in the gate's log.
         package let trace: String?
     }
 
@@ -24,17 +25,19 @@ package struct PlaybackClient: Sendable {
     private let key: String?
     private let http = HTTPTransport()
 
+    /// Creates a client.
+    ///
     /// - Parameters:
-    ///   - url: Of the gate's API, without a path.
-    ///   - key: The caller's, where the gate wants one.
+    ///   - url: The URL of the gate's API, without a path.
+    ///   - key: The caller's API key, if the gate requires one.
     package init(url: String, key: String?) {
         self.url = url
         self.key = key
     }
 
-    /// Shows a token for the start of a playback: it is used up where the answer is yes.
+    /// Presents a token for the start of a playback. If the gate allows the playback, it consumes the token.
     ///
-    /// - Throws: Why there is no answer, in one line.
+    /// - Throws: The reason why there is no answer, in one line.
     package func play(_ media: String, token: String?) async throws(FormBrowser.Fault) -> Answer {
         var request = ServiceRequest(method: .POST, path: ["v1", "playback"], isAuthorized: false)
         var members = ["media": media]

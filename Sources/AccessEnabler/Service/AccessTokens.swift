@@ -7,8 +7,8 @@ internal import Entitlements
 internal import NIOHTTP1
 internal import Platform
 
-/// The application's access tokens at one service: it registers the application when it is needed (RFC 7591), gets a token by
-/// that (RFC 6749 §4.4), and a new one before the old one expires. Who asks meanwhile waits for the same one.
+/// The application's access tokens at one service. It registers the application if needed (RFC 7591), gets a token with the
+/// registration (RFC 6749 §4.4), and renews the token before it expires. Concurrent callers wait for the same renewal.
 actor AccessTokens {
     private let url: String
     private let statement: String
@@ -17,14 +17,16 @@ actor AccessTokens {
     private let clock: @Sendable () -> Timestamp
     private let keep: @Sendable (TokenRecords.Registration?) async -> Void
     private var registration: TokenRecords.Registration?
-    /// When the application may be registered anew, where the service does not know it.
+    /// The earliest time for a new registration, if the service does not know the application.
     private var nextRegistration = Timestamp(millisecondsSince1970: .min)
     private var current: (token: String, renewal: Timestamp)?
     private var underway: Task<Result<Void, ServiceFailure>, Never>?
 
+    /// Creates the access tokens of one service.
+    ///
     /// - Parameters:
-    ///   - registration: The one that was kept, if it still is for this statement.
-    ///   - keep: Is told of a new one, and of one that the service does not know any more.
+    ///   - registration: The stored registration; ignored if it belongs to another statement or redirect URL.
+    ///   - keep: Stores a new registration, or removes the stored one (`nil`) if the service does not know it.
     init(
         url: String,
         statement: String,
@@ -44,12 +46,12 @@ actor AccessTokens {
         self.registration = registration.flatMap { $0.statement == digest ? $0 : nil }
     }
 
-    /// Names what a registration was made by.
+    /// Returns the digest of the inputs of a registration.
     private static func digest(_ statement: String, _ redirectURL: String) -> String {
         SHA256.digest("\(statement)\n\(redirectURL)").hexadecimal
     }
 
-    /// A token that is good for a while.
+    /// Returns a valid token, renewed if needed.
     func token() async throws(ServiceFailure) -> String {
         if let current, clock() < current.renewal { return current.token }
         let task = underway ?? Task { await self.renew() }
@@ -59,14 +61,14 @@ actor AccessTokens {
         return current.token
     }
 
-    /// That the service does not take a token any more.
+    /// Discards a token that the service no longer accepts.
     func discard(_ token: String) { if current?.token == token { current = nil } }
 
     private func renew() async -> Result<Void, ServiceFailure> {
         defer { underway = nil }
         do throws(ServiceFailure) {
             do throws(ServiceFailure) { try await fetch() } catch {
-                // The service may have forgotten the application: once more, from the start.
+                // The service may have lost the registration: register again, once.
                 guard error.kind == .noAccess(isStatement: false), error.registrationError == .invalidClient,
                     registration != nil, clock() >= nextRegistration
                 else { throw error }
@@ -89,7 +91,7 @@ actor AccessTokens {
         guard !token.accessToken.isEmpty, token.accessToken.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
             throw .unreadable("the access token is none", httpStatus: 200)
         }
-        // A minute early, or at half of its life: a call with it is to arrive in time.
+        // Renew a minute before the expiry, or at half of a shorter lifetime, so that a request arrives before the expiry.
         let life = Int64(min(max(token.expiresIn ?? 3600, 1), 31_536_000)) * 1000
         current = (token.accessToken, clock().advanced(byMilliseconds: life - min(60_000, life / 2)))
     }
@@ -114,7 +116,7 @@ actor AccessTokens {
         return made
     }
 
-    /// Asks without a token, again where there was no answer; a refusal says that the application has no access.
+    /// Sends a request without a token, with retries if there is no answer. A refusal means no access.
     private nonisolated func ask<Value: Decodable & Sendable>(
         _ type: Value.Type,
         _ request: ServiceRequest,
@@ -125,7 +127,7 @@ actor AccessTokens {
             if 200..<300 ~= answer.status { return try answer.value(type) }
             if answer.status == 429 { throw .throttled(httpStatus: 429) }
             let error = try? EntitlementBody.read(RegistrationError.self, json: answer.body)
-            // A fault, or something before the service, says nothing of the application.
+            // A fault, or an answer of an intermediary, is not a refusal of the application.
             if answer.status >= 500 || error == nil && ![400, 401].contains(answer.status) {
                 throw .unreadable(
                     "the service answered with the HTTP status \(answer.status)",

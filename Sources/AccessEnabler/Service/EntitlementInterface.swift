@@ -5,71 +5,71 @@ internal import Encodings
 internal import Entitlements
 internal import Platform
 
-/// What a client asks of an entitlement service, by whichever of its interfaces.
+/// The requests of a client to an entitlement service, independent of the API version.
 protocol EntitlementInterface: Sendable {
-    /// Whether media tokens are handed out by themselves; otherwise each authorization has its own.
+    /// True if media tokens are issued by separate requests; otherwise each authorization includes one.
     var handsOutTokens: Bool { get }
 
-    /// The programmer's configuration.
+    /// Gets the programmer's configuration.
     func configuration() async throws(ServiceFailure) -> ServiceConfiguration
 
-    /// Begins a login.
+    /// Starts a login.
     func beginLogin(_ login: LoginRequest) async throws(ServiceFailure) -> LoginStep
 
-    /// Who is authenticated with the provider; nil where nobody is.
+    /// Gets the viewer who is authenticated with the provider; `nil` if there is none.
     ///
-    /// - Parameter code: Of the login that has ended, where one has.
+    /// - Parameter code: The code of the login that has ended, if there was one.
     func viewer(_ mvpd: String?, code: String?) async throws(ServiceFailure) -> KnownViewer?
 
-    /// What the service needs of the platform's provider: a request for an assertion.
+    /// Gets the request for an assertion, for the platform's provider.
     func platformRequest(_ mvpd: String) async throws(ServiceFailure) -> String
 
-    /// Hands in what the platform's provider asserts.
+    /// Submits the assertion of the platform's provider.
     func exchange(_ assertion: String, mvpd: String) async throws(ServiceFailure)
 
-    /// Which of the resources the viewer may see.
+    /// Gets the decisions about the resources, for display only.
     func preauthorize(_ question: PreauthorizeQuestion) async throws(ServiceFailure) -> PreauthorizeResponse
 
-    /// Whether the viewer may have media tokens for the resource.
+    /// Requests the authorization to get media tokens for the resource.
     func authorize(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> Authorized
 
-    /// A new media token, where they are handed out by themselves.
+    /// Gets a new media token. If ``handsOutTokens`` is false, this is a new authorization.
     func mediaToken(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> ServiceToken
 
-    /// What the provider tells of the viewer.
+    /// Gets the provider's metadata of the viewer.
     func userMetadata(_ mvpd: String) async throws(ServiceFailure) -> UserMetadata
 
-    /// Ends what the service knows of the viewer.
+    /// Ends the viewer's session at the service.
     ///
-    /// - Returns: Where a browser must go to end it at the provider too; nil where it need not.
+    /// - Returns: The URL to open in a browser to end the session at the provider too; `nil` if none is needed.
     func logout(_ mvpd: String, redirectURL: String) async throws(ServiceFailure) -> String?
 }
 
-/// What a login begins with.
+/// The parameters of a login.
 struct LoginRequest {
     let mvpd: MVPD
     let domain: String
     let redirectURL: String
-    /// The application's own words for it, as promotional temporary access needs them.
+    /// The application's data for the service, which promotional temporary access requires.
     let data: [String: String]
 }
 
-/// What comes next in a login.
+/// The next step of a login.
 enum LoginStep {
-    /// A browser goes to this URL; or, with the code, a browser elsewhere.
+    /// Open this URL in a browser on this device, or enter the code in a browser on another device.
     case navigate(url: String, code: String, expires: Timestamp?)
-    /// Nothing: the viewer is authenticated.
+    /// The viewer is authenticated already.
     case done
 }
 
-/// What the service says of a viewer.
+/// A viewer as the service reports it.
 struct KnownViewer {
     let mvpd: String
     let userID: String
     let expires: Timestamp
     let kind: Profile.Kind
 
-    /// The same by temporary access, where the interface does not say so.
+    /// The viewer with the kind `temporary`, if the interface does not report the kind.
     var temporary: KnownViewer { KnownViewer(mvpd: mvpd, userID: userID, expires: expires, kind: .temporary) }
 }
 
@@ -83,32 +83,32 @@ struct AuthorizeQuestion {
     let mvpd: String
     let resource: String
     let data: [String: String]
-    /// Whether the viewer is one of temporary access.
+    /// True if the viewer has temporary access.
     let isTemporary: Bool
 }
 
-/// That the viewer is authorized.
+/// The authorization of a viewer.
 struct Authorized {
     let source: AuthorizationDecision.Source
-    /// Until when; nil where the service does not say.
+    /// The expiry; `nil` if the service does not state it.
     let expires: Timestamp?
-    /// With a media token, where the interface gives it at once.
+    /// The media token, if the interface includes it in the authorization.
     let token: ServiceToken?
 }
 
-/// A media token as it came from the service.
+/// A media token as the service issued it.
 struct ServiceToken {
     let serialized: String
     let expires: Timestamp
 }
 
 extension [String: String] {
-    /// As one text, for headers and forms: JSON.
+    /// The dictionary as JSON text, for header fields and forms; `nil` if it is empty.
     var json: String? {
         guard !isEmpty, let bytes = try? EntitlementBody.json(self) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The same in Base64.
+    /// The JSON text in Base64.
     var base64JSON: String? { json.map { Base64.encode([UInt8]($0.utf8)) } }
 }

@@ -6,24 +6,24 @@ internal import Entitlements
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Sends requests, each with a limit of time and of size. One client of HTTP serves the process: its connections are worth
-/// keeping, and who uses it need not end it.
+/// Sends requests, each with a time limit and a size limit. One HTTP client serves the whole process, so connections are
+/// reused and no caller has to shut it down.
 struct HTTPTransport: Sendable {
-    /// Sees every request before it goes out, and may answer in the network's place: for tests.
+    /// A hook for tests that receives every request before it is sent, and can answer in place of the network.
     var intercept: @Sendable (ServiceRequest) async -> ServiceAnswer? = { _ in nil }
 
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
-        // A service that sends the client elsewhere with its access token has no reason to.
+        // A redirect would send the access token elsewhere.
         configuration.redirectConfiguration = .disallow
         configuration.timeout = .init(connect: .seconds(5))
-        // When to ask again is the client's to say.
+        // The retry policy of the client decides about retries.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 
-    /// Sends a request, and reads the whole answer.
+    /// Sends a request, and reads the whole response.
     func answer(
         _ request: ServiceRequest,
         at url: String,
@@ -46,8 +46,8 @@ struct HTTPTransport: Sendable {
         return try outcome.get()
     }
 
-    /// The answer, or that there was none in time: a service that sends a byte now and then is no better than one that sends
-    /// nothing.
+    /// Returns the response, or a failure if it is not complete in time. The limit covers the whole response, so a service
+    /// that sends single bytes slowly also fails.
     private static func race(
         _ message: HTTPClientRequest,
         within limit: Duration
@@ -61,7 +61,7 @@ struct HTTPTransport: Sendable {
             defer { group.cancelAll() }
             for await outcome in group {
                 if let outcome { return outcome }
-                // The time was not up: the call as a whole was cancelled, and the other task says so.
+                // The sleep was cancelled before the limit: the whole request is cancelled, and the other task reports it.
             }
             return .failure(.cancelled)
         }

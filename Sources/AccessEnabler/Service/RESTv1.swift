@@ -5,7 +5,7 @@ internal import Entitlements
 internal import NIOHTTP1
 internal import Platform
 
-/// The service's REST API v1, with the registration codes that go with it.
+/// The service's REST API v1, with its registration codes.
 struct RESTv1: EntitlementInterface {
     let connection: ServiceConnection
     let requestor: String
@@ -42,7 +42,7 @@ struct RESTv1: EntitlementInterface {
         }
         var query = [("reg_code", registered.code), ("requestor_id", requestor), ("mso_id", login.mvpd.id)]
         if let data = login.data.json { query.append(("generic_data", data)) }
-        // The redirect URL must be the last.
+        // The redirect URL must be the last parameter.
         query += [
             ("domain_name", login.domain), ("noflash", "true"), ("no_iframe", "true"),
             ("redirect_url", login.redirectURL),
@@ -54,10 +54,10 @@ struct RESTv1: EntitlementInterface {
         )
     }
 
-    /// What the client needs of a registration code.
+    /// The members of a registration code that the client needs.
     private struct RegistrationCode: Decodable, Sendable {
         let code: String
-        /// Milliseconds since 1970, as a number or a text.
+        /// Milliseconds since 1970, as a number or a string.
         let expires: Int64?
 
         private enum Key: String, CodingKey { case code, expires }
@@ -81,7 +81,7 @@ struct RESTv1: EntitlementInterface {
 
     func viewer(_ mvpd: String?, code: String?) async throws(ServiceFailure) -> KnownViewer? {
         if let code {
-            // The device that shows the code asks whether somebody has logged in by it.
+            // A device that shows a code first checks if the viewer has logged in with it.
             let check = ServiceRequest(path: ["api", "v1", "checkauthn", code], query: common)
             guard try await answerOfViewer(check) != nil else { return nil }
         }
@@ -96,7 +96,7 @@ struct RESTv1: EntitlementInterface {
         )
     }
 
-    /// The answer to a question for the viewer; nil where there is none. 403 is said of timeouts, too: the action tells.
+    /// Requests the viewer; `nil` if there is none. The action decides, because the service also uses 403 for timeouts.
     private func answerOfViewer(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceAnswer? {
         do throws(ServiceFailure) { return try await connection.send(request) } catch {
             let isOldForm = error.status.code.isEmpty || error.kind == .unreadable
@@ -168,7 +168,7 @@ struct RESTv1: EntitlementInterface {
         var request = request("logout")
         request.method = .DELETE
         _ = try await connection.send(request)
-        // The session at the provider ends in a browser.
+        // The session at the provider must be ended in a browser.
         let query = [("requestor_id", requestor), ("mso_id", mvpd), ("redirect_url", redirectURL)]
         return connection.url + ServiceRequest(path: ["adobe-services", "logout"], query: query).target
     }
@@ -181,12 +181,12 @@ extension AuthorizeQuestion {
 }
 
 extension ServiceFailure {
-    /// What an error without a code is about.
+    /// The subject of a request, to interpret an error without a code.
     fileprivate enum Question {
         case authorization, mediaToken
     }
 
-    /// An error of the old form, with a status and a message alone, in the codes of the new one: they tell what is to be done.
+    /// Translates an error of the old form, with a status and a message only, into the code and action of the new form.
     fileprivate func read(as question: Question) -> ServiceFailure {
         guard kind == .refused, status.code.isEmpty else { return self }
         let code: StatusCode? =

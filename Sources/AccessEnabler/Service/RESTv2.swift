@@ -8,7 +8,7 @@ internal import NIOHTTP1
 struct RESTv2: EntitlementInterface {
     let connection: ServiceConnection
     let requestor: String
-    /// What both interfaces do alike: the sign-on of platforms.
+    /// The REST API v1, which serves the platform's single sign-on for both interfaces.
     let legacy: RESTv1
 
     var handsOutTokens: Bool { false }
@@ -49,7 +49,7 @@ struct RESTv2: EntitlementInterface {
         else { return nil }
         return KnownViewer(
             mvpd: id,
-            // One that is encrypted is another in every answer: it names nobody.
+            // An encrypted value differs in every response, so it cannot identify a viewer.
             userID: profile.attributes["userID"].flatMap { $0.state == .encrypted ? nil : $0.value.text } ?? "",
             expires: profile.notAfter,
             kind: profile.kind
@@ -81,7 +81,7 @@ struct RESTv2: EntitlementInterface {
     }
 
     func authorize(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> Authorized {
-        // That the provider did not answer is said in an answer that is a success.
+        // A provider that does not answer is reported in a successful response, so the retry is made here.
         try await connection.settings.repeated { () async throws(ServiceFailure) in try await decision(question) }
     }
 
@@ -111,7 +111,7 @@ struct RESTv2: EntitlementInterface {
         )
     }
 
-    /// Every authorization of this interface has its token.
+    /// Requests an authorization: every authorization of this interface includes a token.
     func mediaToken(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> ServiceToken {
         guard let token = try await authorize(question).token else {
             throw .unreadable("a permission has no token", httpStatus: 200)
@@ -154,8 +154,8 @@ struct RESTv2: EntitlementInterface {
 }
 
 extension ServiceConnection {
-    /// A URL for a browser, from one or from a path of the service; nil for what is neither: a service opens web pages, and
-    /// nothing else of the device.
+    /// Returns a URL for a browser, from an absolute URL or a path of the service; `nil` for any other input. A service may
+    /// open web pages only, and no other URL schemes of the device.
     func browserURL(_ target: String) -> String? {
         let full = target.hasPrefix("/") ? url + target : target
         let schemes = url.hasPrefix("https://") ? ["https://"] : ["https://", "http://"]
@@ -167,7 +167,7 @@ extension ServiceConnection {
 }
 
 extension String {
-    /// Whether this can be a code that a viewer types in.
+    /// True if the text can be a code that a viewer types in.
     var isRegistrationCode: Bool {
         1...64 ~= utf8.count
             && utf8.allSatisfy { byte in
@@ -182,7 +182,7 @@ extension String {
 }
 
 extension MetadataValue {
-    /// The text, where it is one.
+    /// The text, if the value is one.
     var text: String? {
         if case .text(let text) = self { return text }
         return nil

@@ -6,16 +6,16 @@ internal import Entitlements
 internal import NIOCore
 internal import NIOHTTP1
 
-/// How to ask one service: it shows the application's access token, waits no longer than it may, asks again where that may
-/// help, and turns what is no answer into a ``ServiceFailure``.
+/// A connection to one service. It sends the application's access token, limits the time, retries if that can help, and
+/// turns error responses into a ``ServiceFailure``.
 struct ServiceConnection: Sendable {
     let url: String
     let settings: ConnectionSettings
     let tokens: AccessTokens
-    /// What goes along with every call.
+    /// The header fields of every request.
     let headers: [(String, String)]
 
-    /// Asks, and gives the answer where it is a success, or has a status in `accepting`.
+    /// Sends a request, and returns the response if it is a success or has a status in `accepting`.
     func send(_ request: ServiceRequest, accepting: Set<Int> = []) async throws(ServiceFailure) -> ServiceAnswer {
         guard request.path.allSatisfy({ !["", ".", ".."].contains($0) }) else {
             throw .unreadable("an id is empty, or cannot stand in a path", httpStatus: 0)
@@ -25,7 +25,7 @@ struct ServiceConnection: Sendable {
         }
     }
 
-    /// Asks once, or twice where the access token is not taken: it may have been withdrawn, and then a new one helps.
+    /// Sends a request once, or twice if the service rejects the access token: a revoked token is replaced by a new one.
     private func authorized(
         _ request: ServiceRequest,
         _ accepting: Set<Int>
@@ -52,7 +52,7 @@ struct ServiceConnection: Sendable {
         throw answer.failure
     }
 
-    /// Asks for a body in JSON.
+    /// Sends a request and decodes the JSON body of the response.
     func value<Value: Decodable & Sendable>(
         _ type: Value.Type,
         _ request: ServiceRequest
@@ -62,18 +62,18 @@ struct ServiceConnection: Sendable {
     }
 }
 
-/// What all connections of a client have in common.
+/// The settings that all connections of a client share.
 struct ConnectionSettings: Sendable {
     let http: HTTPTransport
     let retry: RetryPolicy
-    /// For a question and its whole answer, each time.
+    /// The time limit of one request with its whole response.
     let timeout: Duration
-    /// Waits; a test does not.
+    /// Sleeps between attempts; tests replace it.
     let sleep: @Sendable (Duration) async throws -> Void
 }
 
 extension ConnectionSettings {
-    /// Does something again where that may help, as often and as late as it may be.
+    /// Retries `body` with back-off if the failure allows it, as ``RetryPolicy`` specifies.
     func repeated<Value: Sendable>(
         while isRepeatable: Bool = true,
         _ body: () async throws(ServiceFailure) -> Value
@@ -92,14 +92,14 @@ extension ConnectionSettings {
 }
 
 extension ServiceAnswer {
-    /// The body, read from JSON.
+    /// Decodes the body from JSON.
     func value<Value: Decodable>(_ type: Value.Type) throws(ServiceFailure) -> Value {
         do throws(EntitlementBodyError) { return try EntitlementBody.read(type, json: body) } catch {
             throw .unreadable("the answer cannot be read: \(error.message)", httpStatus: status)
         }
     }
 
-    /// The body, read from XML.
+    /// Decodes the body from XML.
     func xml<Value>(
         _ read: ([UInt8]) throws(EntitlementBodyError) -> Value
     ) throws(ServiceFailure) -> Value {
@@ -108,7 +108,7 @@ extension ServiceAnswer {
         }
     }
 
-    /// What this says where it is no success.
+    /// The failure that this response describes, if it is not a success.
     fileprivate var failure: ServiceFailure {
         var failure: ServiceFailure
         if status == 429 {
@@ -131,5 +131,5 @@ extension ServiceAnswer {
     }
 }
 
-/// An error as preauthorizations have it: in a body that is an answer otherwise.
+/// An error of a preauthorization: it is wrapped in the body of a regular response.
 private struct Wrapped: Decodable { let status: Status }

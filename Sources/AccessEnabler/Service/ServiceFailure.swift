@@ -3,31 +3,31 @@
 
 internal import Entitlements
 
-/// Why a service did not do what it was asked for.
+/// The reason why a request to a service failed.
 struct ServiceFailure: Error, Hashable {
     enum Kind: Hashable {
-        /// It said why.
+        /// The service refused and gave a reason.
         case refused
-        /// It was asked too often.
+        /// The service received too many requests.
         case throttled
-        /// There was no answer, or not in time.
+        /// No response arrived in time.
         case unreachable
-        /// It answered what cannot be understood.
+        /// The response cannot be interpreted.
         case unreadable
-        /// It does not let the application in: the software statement, or the access token.
+        /// The service does not accept the application: its software statement or its access token.
         case noAccess(isStatement: Bool)
-        /// The application gave up waiting.
+        /// The application cancelled the request.
         case cancelled
     }
 
     let kind: Kind
-    /// In the words of enhanced errors; the client's own where the service has none.
+    /// The failure as an enhanced error; the client's own if the service gives none.
     let status: Status
-    /// The HTTP status of the answer; 0 without one.
+    /// The HTTP status of the response; 0 without one.
     var httpStatus = 0
-    /// What the service said to a registration.
+    /// The error of a registration or of a request for an access token.
     var registrationError: RegistrationError?
-    /// After what time the service wants to be asked again, where it says so.
+    /// The time after which the service allows a retry, if it states one.
     var retryAfter: Duration?
 
     init(_ status: Status, httpStatus: Int) {
@@ -66,7 +66,7 @@ struct ServiceFailure: Error, Hashable {
         return failure
     }
 
-    /// Whether asking again may help: the service says so, or there was no answer.
+    /// True if a retry can help: the service asks for it, or there was no response.
     var isRetried: Bool {
         switch kind {
         case .unreachable: true
@@ -75,6 +75,6 @@ struct ServiceFailure: Error, Hashable {
         }
     }
 
-    /// Whether the viewer must log in again.
+    /// True if the viewer must log in again.
     var needsAuthentication: Bool { kind == .refused && status.action == .authentication }
 }

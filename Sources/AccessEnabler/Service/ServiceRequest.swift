@@ -5,27 +5,27 @@ internal import Encodings
 internal import Entitlements
 internal import NIOHTTP1
 
-/// A question to a service.
+/// A request to a service.
 struct ServiceRequest {
     var method: HTTPMethod = .GET
-    /// Segments of the path, as they are: they are encoded where they are sent.
+    /// The segments of the path, not percent-encoded; ``target`` encodes them.
     var path: [String]
     var query: [(String, String)] = []
-    /// Parameters of several values with commas between them; one in a value is encoded, and those between them are not. A
-    /// value that is alone, and has a comma, gets one behind it: a comma that stands as it is tells that the others are its own.
+    /// Parameters with comma-separated values. Commas in a value are percent-encoded, separators are not. A single value
+    /// that contains a comma is followed by a plain comma, which marks its encoded commas as part of the value.
     var lists: [(String, [String])] = []
     var headers: [(String, String)] = []
-    /// Members of a form, in the body.
+    /// The fields of a form, for the body.
     var form: [(String, String)]?
-    /// JSON, in the body.
+    /// The JSON of the body.
     var json: [UInt8]?
     var accept = "application/json"
-    /// Whether it does no harm to ask twice.
+    /// True if the request can be repeated without harm.
     var isRepeatable = true
-    /// Whether the application shows its access token.
+    /// True if the request carries the application's access token.
     var isAuthorized = true
 
-    /// The path with the query, for behind the service's URL.
+    /// The path with the query, relative to the service's URL.
     var target: String {
         let path = path.map { "/" + $0.percentEncoded }.joined()
         let lists = lists.map { name, values in
@@ -37,7 +37,7 @@ struct ServiceRequest {
     }
 }
 
-/// An answer of a service.
+/// A response of a service.
 struct ServiceAnswer {
     let status: Int
     let headers: HTTPHeaders
@@ -48,6 +48,6 @@ struct ServiceAnswer {
 }
 
 extension [(String, String)] {
-    /// As the query of a URL and as a form (`application/x-www-form-urlencoded`).
+    /// The fields as the query of a URL and as a form (`application/x-www-form-urlencoded`).
     var formEncoded: String { map { "\($0.percentEncoded)=\($1.percentEncoded)" }.joined(separator: "&") }
 }

@@ -7,26 +7,26 @@ internal import Entitlements
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// Keeps it in a file that nobody else may read, with a digest by which damage is found.
+/// A storage in a file that only this user may read, with a digest to detect damage.
 ///
-/// The file has mode 0600 and is replaced as a whole, so another process finds the old one or the new one. The digest tells
-/// accidents; whoever may write the file as this user may write a digest too. One client for each file: of two, the one that
-/// keeps something last has the last word.
+/// The file has mode 0600 and is replaced as a whole, so another process finds the old or the new version. The digest
+/// detects accidents, not attacks: a process of the same user can also write a digest. Use one client for each file: with
+/// two, the last save wins.
 public actor FileTokenStorage: TokenStorage {
-    /// What is done about a file that is damaged, or that others may read: the documented `IntegrityCheckType`.
+    /// The reaction to a file that is damaged, or that other users may access: the documented `IntegrityCheckType`.
     public enum IntegrityCheck: String, Sendable, CaseIterable {
-        /// `NONE`: it is used as far as it can be read.
+        /// `NONE`: the file is used as far as it can be read.
         case none = "NONE"
-        /// `ALL`: it is not used, and an error.
+        /// `ALL`: the file is not used, and loading fails.
         case all = "ALL"
-        /// `CLEAR`: it is not used, and the next one takes its place.
+        /// `CLEAR`: the file is not used, and the next save replaces it.
         case clear = "CLEAR"
     }
 
     private let path: String
     private let check: IntegrityCheck
 
-    /// Makes a storage; the file comes into being when something is kept. Its folder must be there.
+    /// Creates a storage. The first save creates the file; its folder must exist.
     public init(path: String, integrityCheck: IntegrityCheck = .all) {
         self.path = path
         check = integrityCheck
@@ -34,7 +34,7 @@ public actor FileTokenStorage: TokenStorage {
 
     private struct Contents: Codable {
         var version = 1
-        /// SHA-256 of the records as they are written, in hexadecimal.
+        /// The SHA-256 digest of the encoded records, in hexadecimal.
         var digest: String
         var records: TokenRecords
     }
@@ -60,10 +60,10 @@ public actor FileTokenStorage: TokenStorage {
         return contents.records
     }
 
-    /// The bytes of the file; nil where there is none.
+    /// The bytes of the file; `nil` if it does not exist.
     private func contents() throws(TokenStorageError) -> [UInt8]? {
         do {
-            // No link: where one stands, somebody else chose what is read.
+            // A symbolic link is refused: its target may have been chosen by another user.
             let file = try FileDescriptor.open(
                 FilePath(path),
                 .readOnly,
@@ -135,7 +135,7 @@ public actor FileTokenStorage: TokenStorage {
 }
 
 extension Stat {
-    /// Whether the file is this user's, and nobody else may read or write it.
+    /// True if the file belongs to this user, and no other user may read, write or execute it.
     fileprivate var isPrivate: Bool {
         userID == .effectiveOfThisProcess
             && permissions.isDisjoint(with: [.groupReadWriteExecute, .otherReadWriteExecute])

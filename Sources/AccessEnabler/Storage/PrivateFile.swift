@@ -4,10 +4,10 @@
 internal import Platform
 internal import SystemPackage
 
-// What swift-system has no call for.
+// System calls that swift-system does not wrap.
 
 extension FileDescriptor {
-    /// The next bytes; none at the end.
+    /// Reads the next bytes; empty at the end of the file.
     func chunk() throws -> [UInt8] {
         try unsafe [UInt8](unsafeUninitializedCapacity: 64 * 1024) { buffer, count in
             count = try unsafe read(into: UnsafeMutableRawBufferPointer(buffer))
@@ -16,14 +16,14 @@ extension FileDescriptor {
 }
 
 extension FileDescriptor {
-    /// Waits until the bytes are on the disk.
+    /// Waits until the bytes are written to the disk.
     func synchronise() throws(Errno) {
         guard fsync(rawValue) == 0 else { throw Errno(rawValue: errno) }
     }
 }
 
 extension FilePath {
-    /// Puts this file in the place of another, at once.
+    /// Replaces another file with this one, atomically.
     func replace(_ other: FilePath) throws(Errno) {
         let result = unsafe withPlatformString { old in
             unsafe other.withPlatformString { new in
@@ -39,11 +39,11 @@ extension FilePath {
         guard result == 0 else { throw Errno(rawValue: errno) }
     }
 
-    /// Removes the file, if it is there.
+    /// Removes the file if it exists.
     func remove() { _ = unsafe withPlatformString { unsafe unlink($0) } }
 }
 
 extension UserID {
-    /// The user as whom this process acts.
+    /// The effective user of this process.
     static var effectiveOfThisProcess: UserID { UserID(rawValue: geteuid()) }
 }

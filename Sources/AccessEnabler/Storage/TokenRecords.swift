@@ -4,46 +4,46 @@
 internal import Entitlements
 internal import Platform
 
-/// What a client keeps, by requestor and provider. Its contents are the client's own; storages pass them on.
+/// The persistent records of a client, keyed by requestor and provider. Their contents are private to the client.
 public struct TokenRecords: Hashable, Sendable, Codable {
-    /// What services know this device by; made once.
+    /// The id of this device at services; created once.
     var device: String?
-    /// How the application is registered at services, by their URLs.
+    /// The registrations of the application, keyed by the URL of the service.
     var registrations: [String: Registration] = [:]
-    /// What is kept of requestors, by their ids.
+    /// The records of requestors, keyed by id.
     var requestors: [String: Requestor] = [:]
 
-    /// Makes records with nothing in them.
+    /// Creates empty records.
     public init() {}
 
     struct Registration: Hashable, Codable {
         var clientID: String
         var clientSecret: String
-        /// What it was made by, the statement and the redirect URL: others need another registration. Their SHA-256.
+        /// The SHA-256 digest of the statement and the redirect URL. Other inputs need another registration.
         var statement: String
     }
 
     struct Requestor: Hashable, Codable {
-        /// The id of the provider that was chosen.
+        /// The id of the selected provider.
         var provider: String?
-        /// By the ids of providers.
+        /// The authenticated viewers, keyed by provider id.
         var viewers: [String: Viewer] = [:]
-        /// By the ids of providers.
+        /// The grants, keyed by provider id.
         var authorizations: [String: [Grant]] = [:]
     }
 
     struct Viewer: Hashable, Codable {
         var userID: String
-        /// Milliseconds since 1970.
+        /// Returns a time, in milliseconds since 1970.
         var expires: Int64
         var kind: String
         /// The URL of the service that authenticated the viewer.
         var service: String
-        /// The application's own words of the login, in Base64, where there were any.
+        /// The application's data from the login, in Base64, if there were any.
         var identity: String?
     }
 
-    /// That the viewer may have media tokens for a resource; it is none itself.
+    /// The authorization to get media tokens for a resource; not a media token.
     struct Grant: Hashable, Codable {
         var resource: String
         /// Milliseconds since 1970.
@@ -52,18 +52,18 @@ public struct TokenRecords: Hashable, Sendable, Codable {
 }
 
 extension TokenRecords: CustomStringConvertible, CustomReflectable {
-    /// How much there is, and nothing of what.
+    /// A description with the number of requestors, without contents.
     public var description: String { "TokenRecords(\(requestors.count) requestors)" }
 
-    /// What a debugger and `dump` show: the same.
+    /// A mirror for debuggers and `dump`, with the number of requestors only.
     public var customMirror: Mirror { Mirror(self, children: ["requestors": requestors.count]) }
 }
 
 extension TokenRecords {
-    /// The most authorizations that are kept of a viewer; the first to expire leave first.
+    /// The maximum number of grants of a viewer; the first to expire are removed first.
     static let maximumGrants = 256
 
-    /// Who is authenticated with the provider, if it still holds.
+    /// Returns the authenticated viewer of the provider, if not expired.
     func viewer(_ requestor: String, _ mvpd: String, at now: Timestamp) -> Viewer? {
         guard let viewer = requestors[requestor]?.viewers[mvpd], now.millisecondsSince1970 < viewer.expires else {
             return nil
@@ -71,7 +71,7 @@ extension TokenRecords {
         return viewer
     }
 
-    /// Until when the viewer is authorized for the resource, if it still holds.
+    /// Returns the expiry of the viewer's grant for the resource, if not expired.
     func grant(_ requestor: String, _ mvpd: String, _ resource: String, at now: Timestamp) -> Timestamp? {
         let grants = requestors[requestor]?.authorizations[mvpd] ?? []
         let grant = grants.first { $0.resource.utf8.elementsEqual(resource.utf8) }
@@ -100,7 +100,7 @@ extension TokenRecords {
         requestors[requestor]?.authorizations[mvpd]?.removeAll { $0.resource.utf8.elementsEqual(resource.utf8) }
     }
 
-    /// Forgets the viewer of a provider with all that was granted.
+    /// Removes the viewer of a provider, with all grants.
     mutating func forgetViewer(_ requestor: String, _ mvpd: String) {
         requestors[requestor]?.viewers[mvpd] = nil
         requestors[requestor]?.authorizations[mvpd] = nil

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// Where a client keeps what outlives it: who is authenticated and authorized, and what the service calls this device.
+/// A persistent storage for a client's records: authentications, authorizations, registrations and the device id.
 ///
-/// Media tokens are never kept, and no storage is ever given one.
+/// The client never passes a media token to a storage.
 public protocol TokenStorage: Sendable {
-    /// What was kept; nothing where nothing was.
+    /// Loads the stored records; empty records if nothing is stored.
     ///
     /// - Throws: ``TokenStorageError``.
     func load() async throws(TokenStorageError) -> TokenRecords
 
-    /// Keeps this in place of what was kept.
+    /// Replaces the stored records.
     ///
     /// - Throws: ``TokenStorageError``.
     func save(_ records: TokenRecords) async throws(TokenStorageError)
 }
 
-/// Why nothing can be kept, or what was kept cannot be believed.
+/// An error of a storage: the records cannot be stored, or the stored records cannot be trusted.
 public struct TokenStorageError: Error, Hashable, Sendable {
-    /// What is wrong.
+    /// The kind of error.
     public enum Code: String, Sendable, CaseIterable {
         /// The file cannot be read or written.
         case unavailable = "token_storage_unavailable"
-        /// The file was changed by somebody else, or damaged.
+        /// The file is damaged, or was changed by another program.
         case damaged = "token_storage_damaged"
-        /// Others may read or write the file.
+        /// Other users may read or write the file.
         case exposed = "token_storage_exposed"
     }
 
-    /// What is wrong.
+    /// The kind of error.
     public let code: Code
-    /// What to do about it, for a log; no contents.
+    /// A description for a log, with the remedy. It has no contents of the storage.
     public let message: String
 
-    /// Makes an error.
+    /// Creates an error.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
@@ -44,11 +44,11 @@ extension TokenStorageError: CustomStringConvertible {
     public var description: String { "\(message) [\(code.rawValue)]" }
 }
 
-/// Keeps it in memory: gone with the process.
+/// A storage in memory, which lasts as long as the process.
 public actor MemoryTokenStorage: TokenStorage {
     private var records = TokenRecords()
 
-    /// Makes a storage with nothing in it.
+    /// Creates an empty storage.
     public init() {}
 
     public func load() -> TokenRecords { records }

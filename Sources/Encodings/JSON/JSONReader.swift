@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// A JSON value as it was read.
+/// A parsed JSON value.
 package enum JSONValue: Equatable, Sendable {
     case null
     case bool(Bool)
-    /// A whole number; nil for one with a fraction or exponent, or beyond 64 bits.
+    /// A whole number; `nil` for a number with a fraction or exponent, or beyond 64 bits.
     case number(Int64?)
     case text(String)
     case list([JSONValue])
     case object([Member])
 
+    /// A member of an object.
     package struct Member: Equatable, Sendable {
         package let name: String
         package let value: JSONValue
@@ -22,30 +23,32 @@ package enum JSONValue: Equatable, Sendable {
     }
 }
 
-/// Why a text is not taken.
+/// A reason why a text is refused.
 package enum JSONFault: Error, Equatable {
+    /// The text is not exactly one JSON value in UTF-8.
     case notJSON
+    /// Lists and objects are nested deeper than the limit.
     case tooDeep
-    /// An object has more members than this, which are compared with each other.
+    /// An object has more members than this limit. Each name is compared with all others.
     case tooManyMembers(Int)
-    /// A list has more members than this.
+    /// A list has more members than this limit.
     case tooLong(Int)
-    /// An object has a member twice; the first 64 bytes of its name.
+    /// An object has two members of the same name, given by its first 64 bytes.
     case repeatedMember(String)
 }
 
-/// What a reader takes.
+/// The limits of a reader.
 package struct JSONLimits: Sendable {
     let depth: Int
     let members: Int
     let elements: Int
 
-    /// Makes limits.
+    /// Creates limits.
     ///
     /// - Parameters:
-    ///   - depth: How deep lists and objects may be nested.
-    ///   - members: How many members an object may have.
-    ///   - elements: How many members a list may have.
+    ///   - depth: The largest depth of nested lists and objects.
+    ///   - members: The largest number of members of an object.
+    ///   - elements: The largest number of members of a list.
     package init(depth: Int, members: Int, elements: Int) {
         self.depth = depth
         self.members = members
@@ -53,12 +56,12 @@ package struct JSONLimits: Sendable {
     }
 }
 
-/// Reads JSON from hostile bytes: strict, of bounded depth, and with no name twice in an object.
+/// A strict JSON reader for untrusted bytes, with bounded depth and no name twice in an object.
 ///
-/// Foundation's decoder traps on a text that ends exactly at its limit of depth, takes the one or the other of two members
-/// of one name, and costs more than half of what a decision does: hence a reader of its own.
+/// Foundation's decoder traps on a text that ends exactly at its depth limit, takes either of two members with the same
+/// name, and costs more than half as much as a decision.
 ///
-/// Source: RFC 8259; of two members with one name see §4.
+/// Source: RFC 8259; for two members with the same name see §4.
 package struct JSONReader: ~Copyable, ~Escapable {
     private let bytes: Span<UInt8>
     private let limits: JSONLimits
@@ -70,7 +73,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
         self.limits = limits
     }
 
-    /// Reads a text that is one value and nothing else.
+    /// Parses a text that is one value and nothing else.
     package static func read(_ bytes: Span<UInt8>, limits: JSONLimits) throws(JSONFault) -> JSONValue {
         var reader = JSONReader(bytes, limits)
         let value = try reader.value(depth: 0)
@@ -101,14 +104,14 @@ package struct JSONReader: ~Copyable, ~Escapable {
         while true {
             skipSpace()
             let name = try string()
-            // By characters: two spellings of one are one name to those who keep members in a dictionary.
+            // Compared by characters: a dictionary treats two spellings of one character as the same name.
             guard !members.contains(where: { $0.name == name }) else {
                 throw .repeatedMember(String(decoding: name.utf8.prefix(64), as: UTF8.self))
             }
             skipSpace()
             guard try next() == UInt8(ascii: ":") else { throw .notJSON }
             members.append(JSONValue.Member(name: name, value: try value(depth: depth + 1)))
-            // Each name is compared with all before it.
+            // Each name is compared with all names before it.
             guard members.count <= limits.members else { throw .tooManyMembers(limits.members) }
             if try !goesOn(until: UInt8(ascii: "}")) { return .object(members) }
         }
@@ -130,7 +133,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
         position += 1
     }
 
-    /// Whether `end` follows at once: there are no members.
+    /// Reads `end` if it follows at once. Returns true if it did: there are no members.
     private mutating func isAtEnd(of end: UInt8) throws(JSONFault) -> Bool {
         skipSpace()
         guard try peek() == end else { return false }
@@ -138,7 +141,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
         return true
     }
 
-    /// Whether a comma follows, and not `end`.
+    /// Reads a comma or `end`. Returns true for a comma.
     private mutating func goesOn(until end: UInt8) throws(JSONFault) -> Bool {
         skipSpace()
         switch try next() {
@@ -165,7 +168,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
         while position < bytes.count, bytes[position].isDigit {
             magnitude = magnitude.flatMap { $0.shifted(by: bytes[position], isNegative: isNegative) }
             position += 1
-            // No zero in front of other digits.
+            // A leading zero must be the only digit.
             if first == UInt8(ascii: "0") { break }
         }
         if position < bytes.count, bytes[position] == UInt8(ascii: ".") {
@@ -206,7 +209,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
         throw .notJSON
     }
 
-    /// A string with escapes; what stands before the first one is read already.
+    /// Reads a string with escapes. The bytes before the first escape were read already.
     private mutating func escapedString(from start: Int) throws(JSONFault) -> String {
         var plain: [UInt8] = []
         for place in start..<position { plain.append(bytes[place]) }
@@ -292,7 +295,7 @@ extension UInt8 {
 }
 
 extension Int64 {
-    /// This number with one more digit behind it; nil beyond 64 bits.
+    /// Returns this number with one more digit at its end, or `nil` beyond 64 bits.
     fileprivate func shifted(by digit: UInt8, isNegative: Bool) -> Int64? {
         let (tens, overflow) = multipliedReportingOverflow(by: 10)
         let value = Int64(digit - UInt8(ascii: "0"))

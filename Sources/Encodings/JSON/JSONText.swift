@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// A JSON value that keeps the order of its members, as the documentation shows them.
+/// A JSON value that keeps the order of its members, as in the documentation.
 package enum JSONText: Sendable {
     case null
     case bool(Bool)
@@ -10,16 +10,17 @@ package enum JSONText: Sendable {
     case array([JSONText])
     case object([(String, JSONText)])
 
-    /// A string, or null for nil.
+    /// Returns a string, or null for `nil`.
     package static func optional(_ text: String?) -> JSONText { text.map { .string($0) } ?? .null }
 
-    /// This value in one line.
+    /// The JSON text of this value, in one line.
     package var line: String {
         var bytes: [UInt8] = []
         write(to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Appends the JSON text of this value to `bytes`, in one line.
     package func write(to bytes: inout [UInt8]) {
         switch self {
         case .null: bytes += "null".utf8
@@ -52,11 +53,11 @@ package enum JSONText: Sendable {
         bytes += close.utf8
     }
 
-    /// RFC 8259 §7. DEL, the separators of lines and the controls of text direction are escaped too, so that a line stays
-    /// one on every terminal, and reads in the order of its bytes.
+    /// Appends `text` as a JSON string (RFC 8259 §7). Also escapes DEL, line separators and controls of text direction,
+    /// so that a line stays one line on every terminal and reads in the order of its bytes.
     package static func write(_ text: String, to bytes: inout [UInt8]) {
         bytes += "\"".utf8
-        // Nearly all text is plain: it is copied in one go.
+        // Nearly all text is plain, and is copied in one operation.
         if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
             bytes += text.utf8
             bytes += "\"".utf8
@@ -80,7 +81,7 @@ package enum JSONText: Sendable {
 }
 
 extension Unicode.Scalar {
-    /// Whether this starts a line, moves the cursor, or changes the direction of the text that follows.
+    /// True if this starts a line, moves the cursor, or changes the direction of the text that follows.
     ///
     /// Source: Unicode Standard Annex 9, §2.
     package var isLineControl: Bool {

@@ -11,12 +11,12 @@ internal import Platform
 internal import PlaybackGate
 internal import XML
 
-/// The form of a refusal.
+/// The format of a refusal's body.
 enum AnswerFormat: Sendable {
     case json
     case xml
 
-    /// What `Accept` likes best of the two; JSON where it likes them equally well, or neither.
+    /// Chooses the format that `Accept` prefers; JSON if it prefers neither.
     ///
     /// Source: RFC 9110 §12.5.1.
     init(accept: String?) {
@@ -36,12 +36,12 @@ enum AnswerFormat: Sendable {
     }
 }
 
-/// An answer of the API or of the admin listener.
+/// A response of the API or of the admin listener.
 struct APIAnswer: HTTPAnswer {
     let status: HTTPResponseStatus
     let type: StaticString
     var trace: TraceID?
-    /// Fields that few answers have.
+    /// Header fields that few responses have.
     var more: [(StaticString, String)] = []
     let body: [UInt8]
 
@@ -52,7 +52,7 @@ struct APIAnswer: HTTPAnswer {
         self.body = body
     }
 
-    /// An answer in JSON.
+    /// Creates a JSON response.
     static func json(_ value: JSONText, status: HTTPResponseStatus = .ok, trace: TraceID?) -> APIAnswer {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(512)
@@ -61,7 +61,7 @@ struct APIAnswer: HTTPAnswer {
         return APIAnswer(bytes, type: "application/json", status: status, trace: trace)
     }
 
-    /// A refusal in the shape of an enhanced error.
+    /// Creates a refusal in the format of an enhanced error.
     static func refusal(_ refusal: APIRefusal, format: AnswerFormat, helpURL: String, trace: TraceID) -> APIAnswer {
         let members = refusal.members(helpURL: helpURL, trace: trace)
         var answer: APIAnswer
@@ -72,7 +72,7 @@ struct APIAnswer: HTTPAnswer {
             answer = APIAnswer([UInt8](xml.utf8), type: "application/xml", status: refusal.status, trace: trace)
         }
         switch refusal.status {
-        // RFC 9110 §15.5.2: says what is asked for.
+        // RFC 9110 §15.5.2: a 401 response names the scheme of the credentials that it asks for.
         case .unauthorized:
             let scheme = refusal.code == DenyCode.tokenMissing.rawValue ? "MediaToken" : "Bearer"
             answer.more.append(("WWW-Authenticate", scheme))
@@ -84,7 +84,7 @@ struct APIAnswer: HTTPAnswer {
     }
 
     var limit: Int {
-        // Status line, length and trace; the rest as it is.
+        // 192 bytes hold the fixed text, the numbers and the trace ID; the variable parts are added in full.
         192 + status.reasonPhrase.utf8.count + type.utf8CodeUnitCount + body.count
             + more.reduce(0) { $0 + $1.0.utf8CodeUnitCount + $1.1.utf8.count + 4 }
     }
@@ -148,7 +148,7 @@ extension Character {
 }
 
 extension Decision {
-    /// The answer in JSON to a playback that may start.
+    /// Returns the members of the JSON response to a playback that may start.
     static func members(_ allowance: Allowance, trace: TraceID) -> [(String, JSONText)] {
         let subject = allowance.subject
         var members: [(String, JSONText)] = [
@@ -164,7 +164,7 @@ extension Decision {
 }
 
 extension MediaToken {
-    /// What an authentic token says.
+    /// The fields of an authentic token.
     var json: JSONText {
         .object([
             ("requestorID", .string(requestorID)), ("resourceID", .string(resourceID)), ("mvpdID", .string(mvpdID)),

@@ -8,7 +8,7 @@ internal import NIOCore
 internal import Platform
 internal import PlaybackGate
 
-/// Asks for the start of a playback.
+/// A request to start a playback.
 struct PlaybackBody: StrictBody {
     static let members = ["media", "path", "host", "token", "playbackID"]
 
@@ -21,7 +21,7 @@ struct PlaybackBody: StrictBody {
     init(_ object: BodyObject) throws(BodyFault) {
         media = try object.text("media", limit: 1024)
         path = try object.text("path", limit: 8 * 1024)
-        // What is too large for a token is for the verifier to refuse.
+        // The verifier refuses a token that is too large.
         token = try object.text("token", limit: .max)
         playbackID = try object.text("playbackID", limit: 256)
         guard (media == nil) != (path == nil) else {
@@ -39,7 +39,7 @@ struct PlaybackBody: StrictBody {
     }
 }
 
-/// Asks for the start of several playbacks.
+/// A request to start several playbacks.
 struct BatchBody: StrictBody {
     static let members = ["playbacks"]
     static let limit = 100
@@ -53,7 +53,7 @@ struct BatchBody: StrictBody {
     }
 }
 
-/// Asks whether a token is good, without using it up.
+/// A request to verify a token without consuming it.
 struct VerifyBody: StrictBody {
     static let members = ["token", "resource", "requestor", "authenticityOnly"]
 
@@ -78,7 +78,7 @@ struct VerifyBody: StrictBody {
     }
 }
 
-/// Revokes a token, a session or an MVPD.
+/// A request to revoke a token, a session or an MVPD.
 struct RevocationBody: StrictBody {
     static let members = ["token", "fingerprint", "sessionGUID", "mvpd", "issuedBefore", "expires"]
 
@@ -104,7 +104,7 @@ struct RevocationBody: StrictBody {
         }
         if let guid = try object.text("sessionGUID", limit: 4096) { subjects.append(.session(guid)) }
         if let mvpd = try object.text("mvpd", limit: 4096) { subjects.append(.mvpd(mvpd)) }
-        // What names nobody would look like a success.
+        // A revocation with an empty name would revoke nothing and look like a success.
         switch subjects.last {
         case .session(""), .mvpd(""): throw BodyFault("sessionGUID and mvpd must not be empty")
         default: break
@@ -125,10 +125,10 @@ struct RevocationBody: StrictBody {
 
 // MARK: Reading
 
-/// A body whose members are all known: a member that is misspelt must not be overlooked.
+/// A request body in which an unknown member is an error, so that a misspelt member is not overlooked.
 protocol StrictBody {
     static var members: [String] { get }
-    /// The most bytes that are read, even where more are allowed.
+    /// The most bytes that are read, even if the configuration allows more.
     static var largestBody: Int { get }
 
     init(_ object: BodyObject) throws(BodyFault)
@@ -137,7 +137,7 @@ protocol StrictBody {
 extension StrictBody {
     static var largestBody: Int { 64 * 1024 }
 
-    /// Reads a body.
+    /// Parses a body.
     static func read(_ buffer: ByteBuffer) throws(BodyFault) -> Self {
         let value: JSONValue
         do throws(JSONFault) {
@@ -158,7 +158,7 @@ extension StrictBody {
     }
 }
 
-/// What is wrong with a body.
+/// A fault in a request body.
 struct BodyFault: Error {
     let reason: String
 
@@ -175,7 +175,7 @@ struct BodyFault: Error {
     }
 }
 
-/// The members of an object of a body. Null is no value of any of them.
+/// The members of an object in a body. A `null` is refused like any value of a wrong type.
 struct BodyObject {
     fileprivate let members: [JSONValue.Member]
 
@@ -199,7 +199,7 @@ struct BodyObject {
         }
     }
 
-    /// A time: Unix milliseconds, or ISO 8601 with a zone.
+    /// Reads a time: Unix milliseconds, or ISO 8601 with a zone.
     func time(_ name: String) throws(BodyFault) -> Timestamp? {
         switch self[name] {
         case nil: return nil

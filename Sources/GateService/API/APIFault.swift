@@ -5,27 +5,27 @@ internal import MediaTokens
 internal import NIOHTTP1
 internal import PlaybackGate
 
-/// What is wrong with a request to the API, apart from what the gate decides.
+/// A fault in an API request that is not a decision of the gate.
 ///
-/// The raw values are stable; they share no name with the deny codes.
+/// The raw values are stable and differ from all deny codes.
 enum APIFault: String, CaseIterable, Sendable {
-    /// The body is not what the operation takes.
+    /// The body does not match the operation's schema.
     case invalidRequest = "invalid_request"
-    /// There is neither a bearer key nor a client certificate.
+    /// The request has neither a bearer key nor a client certificate.
     case credentialMissing = "credential_missing"
-    /// The bearer key or the client certificate is not known.
+    /// The bearer key or the client certificate is unknown.
     case credentialUnknown = "credential_unknown"
-    /// The caller may not do this.
+    /// The caller lacks the scope of the operation.
     case scopeMissing = "scope_missing"
-    /// There is no such operation.
+    /// The path names no operation.
     case operationUnknown = "operation_unknown"
-    /// The operation has another method.
+    /// The operation requires another method.
     case methodNotAllowed = "method_not_allowed"
     /// The body is larger than allowed.
     case bodyTooLarge = "body_too_large"
-    /// The body is not said to be JSON.
+    /// The `Content-Type` of the body is not JSON.
     case unsupportedMediaType = "unsupported_media_type"
-    /// A code that is not in the table.
+    /// The code is not in the table.
     case codeUnknown = "code_unknown"
     /// The token to be revoked is not authentic.
     case tokenNotAuthentic = "token_not_authentic"
@@ -70,7 +70,7 @@ enum APIFault: String, CaseIterable, Sendable {
     }
 }
 
-/// An answer that is no success: what the body says of it.
+/// A refusal in an API response, with the members of its body.
 struct APIRefusal: Error {
     let status: HTTPResponseStatus
     let action: String
@@ -78,7 +78,7 @@ struct APIRefusal: Error {
     let message: String
     var details: String?
     var verifierStatus: String?
-    /// The methods that there are, where the method was wrong.
+    /// The permitted methods, if the method was wrong.
     var allow: String?
 
     init(_ fault: APIFault, details: String? = nil, allow: String? = nil) {
@@ -100,7 +100,7 @@ struct APIRefusal: Error {
 }
 
 extension DenyCode {
-    /// The status of a refusal over HTTP.
+    /// The HTTP status of a refusal.
     var status: HTTPResponseStatus {
         switch self {
         case .unknownMedia, .invalidPath: .notFound

@@ -3,7 +3,7 @@
 
 internal import NIOHTTP1
 
-/// An operation of the API, by its path.
+/// An operation of the API, identified by its path.
 enum APIOperation {
     case playback
     case batch
@@ -14,7 +14,7 @@ enum APIOperation {
     case catalogue(Substring)
     case document
 
-    /// The operation at a path; nil if there is none.
+    /// Finds the operation at a path; `nil` if there is none.
     init?(_ path: Substring) {
         switch path {
         case "/v1/playback": self = .playback
@@ -34,7 +34,7 @@ enum APIOperation {
         }
     }
 
-    /// The scope that a caller must have; nil if everyone may.
+    /// The scope that a caller needs; `nil` if every caller is allowed.
     var scope: Scope? {
         switch self {
         case .playback, .batch: .playback
@@ -45,7 +45,7 @@ enum APIOperation {
         }
     }
 
-    /// The most bytes of its body; nil if it has none.
+    /// The most bytes of the operation's request body; `nil` if it has none.
     var largestBody: Int? {
         switch self {
         case .playback: PlaybackBody.largestBody
@@ -56,7 +56,7 @@ enum APIOperation {
         }
     }
 
-    /// Refuses every method but that of the operation.
+    /// Checks that the method is that of the operation.
     func check(_ method: HTTPMethod) throws(APIRefusal) {
         if largestBody != nil {
             guard method == .POST else { throw APIRefusal(.methodNotAllowed, allow: "POST") }
@@ -67,7 +67,7 @@ enum APIOperation {
 }
 
 extension Substring {
-    /// The rest behind `prefix`, if it is not empty.
+    /// Returns the rest after `prefix`; `nil` if the prefix is missing or the rest is empty.
     fileprivate func below(_ prefix: String) -> Substring? {
         utf8.count > prefix.utf8.count && utf8.starts(with: prefix.utf8)
             ? self[utf8.index(startIndex, offsetBy: prefix.utf8.count)...] : nil

@@ -14,8 +14,8 @@ internal import PlaybackGate
 
 /// The API for player backends.
 ///
-/// A handful of fixed paths: a `switch` says more clearly than a router what there is, and answers a wrong method with
-/// 405 and the right one.
+/// The paths are few and fixed, so a `switch` replaces a router. A wrong method is answered with 405 and the permitted
+/// methods.
 struct APIResponder: HTTPService {
     let live: LiveGate
     let metrics: DecisionMetrics
@@ -42,7 +42,7 @@ struct APIResponder: HTTPService {
         helpURL = configuration.helpURL
     }
 
-    /// A request on its way through an operation.
+    /// A request in the course of an operation.
     struct RequestContext {
         let request: HTTPRequest
         let trace: TraceID
@@ -52,8 +52,8 @@ struct APIResponder: HTTPService {
         var gate: Gate { snapshot.gate }
     }
 
-    /// Reads a body if there is an operation that takes it, from a caller that may send it; what is refused is refused
-    /// before its body is read.
+    /// Admits a body if the path names an operation that takes one and the caller may send it. A refused request is
+    /// answered before its body is read.
     func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception {
         let request = HTTPRequest(head: head, connection: connection)
         guard let operation = APIOperation(request.path), let limit = operation.largestBody, head.method == .POST,
@@ -100,7 +100,7 @@ struct APIResponder: HTTPService {
         }
     }
 
-    /// What an operation comes to: at once, or after the store has answered.
+    /// The result of an operation: at once, or after the store has answered.
     private enum Outcome {
         case now(APIAnswer)
         case later(@Sendable () async throws(APIRefusal) -> APIAnswer)
@@ -127,7 +127,7 @@ struct APIResponder: HTTPService {
         }
     }
 
-    /// `POST /v1/playback`: decides, and uses the token up.
+    /// `POST /v1/playback`: decides, and consumes the token.
     private func playback(_ call: RequestContext, _ caller: String?) throws(APIRefusal) -> Outcome {
         let request = playbackRequest(try read(PlaybackBody.self, call), caller, call)
         let (gate, trace) = (call.gate, call.trace)
@@ -152,7 +152,7 @@ struct APIResponder: HTTPService {
         }
     }
 
-    /// `POST /v1/playback/batch`: decides each of up to 100, whatever becomes of the others.
+    /// `POST /v1/playback/batch`: decides up to 100 playbacks independently.
     private func batch(_ call: RequestContext, _ caller: String?) throws(APIRefusal) -> Outcome {
         let requests = try read(BatchBody.self, call).playbacks.map { playbackRequest($0, caller, call) }
         let (gate, time, trace) = (call.gate, call.time, call.trace)
@@ -193,7 +193,7 @@ struct APIResponder: HTTPService {
         return PlaybackRequest(target, host: body.host, token: body.token, playbackID: body.playbackID, client: client)
     }
 
-    /// `POST /v1/verify`: verifies, and uses nothing up.
+    /// `POST /v1/verify`: verifies a token and consumes nothing.
     private func verify(_ call: RequestContext) throws(APIRefusal) -> APIAnswer {
         let body = try read(VerifyBody.self, call)
         try takeRoom(for: 1)
@@ -220,7 +220,7 @@ struct APIResponder: HTTPService {
         }
     }
 
-    /// `POST /v1/revocations`.
+    /// `POST /v1/revocations`: records a revocation in the store.
     private func revoke(_ call: RequestContext) throws(APIRefusal) -> Outcome {
         let revocation = try revocation(try read(RevocationBody.self, call), call)
         let (gate, time, trace) = (call.gate, call.time, call.trace)
@@ -241,14 +241,14 @@ struct APIResponder: HTTPService {
         }
     }
 
-    /// For how long a token can be verified after a time before which it was issued, by whatever policy a reload may bring:
-    /// a day, and four minutes of leeways.
+    /// The longest time after a given time for which a token issued before it can be verified, under any policy that a
+    /// reload may bring: one day, plus four minutes of leeway.
     private static let longestLife = VerificationPolicy.timeToLiveLimit + VerificationPolicy.leewayLimit * 2
 
-    /// The revocation that a body asks for. Without an end, it holds until no token that it revokes can be verified, now or after any
-    /// reload.
+    /// Creates the revocation that a body asks for. Without `expires` it lasts until no token that it revokes can be
+    /// verified, before or after any reload, but at most 400 days.
     private func revocation(_ body: RevocationBody, _ call: RequestContext) throws(APIRefusal) -> Revocation {
-        // The clock of an issuer may be ahead by the early leeway: what it issued before a time may say that it is from later.
+        // An issuer's clock may be ahead by the early leeway, so a token issued before a time may carry a later issue time.
         let ahead = call.gate.verifier.policy.earlyLeeway.milliseconds
         let issuedBefore = body.issuedBefore?.advanced(byMilliseconds: ahead)
         let latest = call.time.advanced(byMilliseconds: Duration.seconds(400 * 86_400).milliseconds)
@@ -274,7 +274,7 @@ struct APIResponder: HTTPService {
         }
     }
 
-    /// `GET /v1/catalogue/{media}`.
+    /// `GET /v1/catalogue/{media}`: looks up an entry.
     private func lookUp(_ encoded: Substring, _ call: RequestContext) throws(APIRefusal) -> APIAnswer {
         guard let media = encoded.percentDecoded, let entry = call.gate.catalogue.entry(media: media) else {
             throw APIRefusal(DenyCode.unknownMedia)
@@ -297,14 +297,14 @@ struct APIResponder: HTTPService {
 
     // MARK: Parts of operations
 
-    /// The caller's name, once it may do what `operation` does; nil if everyone may.
+    /// Returns the name of a caller that may call `operation`; `nil` if every caller may.
     private static func authenticate(
         _ request: HTTPRequest,
         for operation: APIOperation,
         _ snapshot: LiveGate.Snapshot
     ) throws(APIRefusal) -> String? {
         guard let scope = operation.scope else { return nil }
-        // Found out at the head already, unless a reload has come between.
+        // The caller was authenticated at the head of the request, unless a reload took place since.
         if let admission = request.admission, admission.snapshot == snapshot.number { return admission.caller }
         return try CallerAuthentication(callers: snapshot.configuration.api.callers).authenticate(request, for: scope)
     }
@@ -327,7 +327,7 @@ struct APIResponder: HTTPService {
         return type.prefix { $0 != ";" }.lowercased().filter { $0 != " " } == "application/json"
     }
 
-    /// Takes room for `count` more decisions, and refuses at once where there is none.
+    /// Takes room for `count` more decisions, and refuses at once if there is not enough.
     private func takeRoom(for count: Int) throws(APIRefusal) {
         guard inFlight.take(count) else {
             metrics.countOverload()

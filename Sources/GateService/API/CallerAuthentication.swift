@@ -6,19 +6,19 @@ internal import Encodings
 internal import HTTPServer
 internal import NIOHTTP1
 
-/// Finds out who calls the API.
+/// Authenticates callers of the API.
 struct CallerAuthentication: Sendable {
-    /// Nil is everybody, with every scope.
+    /// The known callers; `nil` admits every caller with every scope.
     let callers: [Caller]?
 
-    /// The caller's name, once it is known and may do what `scope` says; nil where everybody may.
+    /// Returns the name of a known caller that has `scope`; `nil` if every caller is admitted.
     func authenticate(
         _ request: HTTPRequest,
         for scope: Scope
     ) throws(APIRefusal) -> String? {
         guard let callers else { return nil }
         guard let credential = try credential(request) else { throw APIRefusal(.credentialMissing) }
-        // All are looked at, so that the time says nothing of which one it is.
+        // All callers are compared, so that the time taken does not reveal which one matched.
         var found: Caller?
         for caller in callers where caller.credential.isSame(as: credential) { found = caller }
         guard let found else { throw APIRefusal(.credentialUnknown) }
@@ -28,7 +28,7 @@ struct CallerAuthentication: Sendable {
         return found.name
     }
 
-    /// What the caller shows: a bearer key (RFC 6750 §2.1), or else the certificate of its connection.
+    /// Returns the caller's credential: a bearer key (RFC 6750 §2.1), or else the certificate of its connection.
     private func credential(_ request: HTTPRequest) throws(APIRefusal) -> Caller.Credential? {
         let values = request.head.headers[canonicalForm: "authorization"]
         if let value = values.first {
@@ -49,7 +49,7 @@ extension Caller.Credential {
         if case .certificate = self { true } else { false }
     }
 
-    /// Equality in a time that does not depend on where two digests differ.
+    /// Compares digests in a time that does not depend on the position of a difference.
     fileprivate func isSame(as other: Self) -> Bool {
         switch (self, other) {
         case (.key(let mine), .key(let its)), (.certificate(let mine), .certificate(let its)):
@@ -60,12 +60,12 @@ extension Caller.Credential {
     }
 }
 
-/// A new bearer key of a caller: 255 random bits and more, from the system's generator.
+/// A new bearer key of a caller, with at least 255 random bits from the system's generator.
 package struct APIKey: Sendable {
     /// The key, which the caller keeps.
     package let text: String
 
-    /// Makes a key.
+    /// Generates a key.
     package init() {
         let digits = (0..<4).map { _ in String(UInt64.random(in: 1 << 60 ... .max), radix: 16) }
         text = "pg_" + digits.joined()

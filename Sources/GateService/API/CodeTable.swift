@@ -6,9 +6,9 @@ internal import MediaTokens
 internal import NIOHTTP1
 internal import PlaybackGate
 
-/// What every code means: what the links in refusals lead to.
+/// The table of all codes, to which the links in refusals lead.
 enum CodeTable {
-    /// All codes.
+    /// Returns all codes.
     static func json(helpURL: String) -> JSONText {
         .object([
             ("denyCodes", .array(DenyCode.allCases.map { entry($0, helpURL) })),
@@ -16,7 +16,7 @@ enum CodeTable {
         ])
     }
 
-    /// One code.
+    /// Returns one code; `nil` if it is unknown.
     static func entry(_ code: Substring, helpURL: String) -> JSONText? {
         if let code = DenyCode(rawValue: String(code)) { return entry(code, helpURL) }
         return APIFault(rawValue: String(code)).map { entry($0, helpURL) }

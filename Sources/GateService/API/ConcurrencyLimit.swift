@@ -3,17 +3,18 @@
 
 internal import Synchronization
 
-/// How much may be in hand at once. Nobody waits for room: who finds none is told so.
+/// A limit on the requests in flight. A request that finds no room is refused at once and never waits.
 final class ConcurrencyLimit: Sendable {
     private let taken = Atomic<Int>(0)
     private let limit: Int
 
     init(_ limit: Int) { self.limit = limit }
 
-    /// How much is in hand.
+    /// The number of requests in flight.
     var inFlight: Int { taken.load(ordering: .relaxed) }
 
-    /// Takes room for `count`; false where there is not that much. What is alone is let in whatever its size.
+    /// Takes room for `count` requests, and returns false if there is not enough. If nothing else is in flight, any count
+    /// is accepted.
     func take(_ count: Int = 1) -> Bool {
         let (before, after) = taken.add(count, ordering: .relaxed)
         if after <= limit || before == 0 { return true }

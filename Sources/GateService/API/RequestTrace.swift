@@ -7,7 +7,7 @@ internal import PlaybackGate
 internal import Synchronization
 
 extension TraceID {
-    /// The trace id that `traceparent` has; a new one where there is none, or a malformed one.
+    /// Takes the trace ID of `traceparent`; creates a new one if the field is missing or malformed.
     init(traceparent: String?) {
         if let traceparent, let id = Self.parse(traceparent.utf8.span) {
             self = id
@@ -16,10 +16,10 @@ extension TraceID {
         }
     }
 
-    /// A trace id that no other request has.
+    /// Creates a trace ID that no other request has.
     ///
-    /// Trace ids must differ, and need not be hard to guess: one random number a process, and a count that is spread over
-    /// all bits. The system's generator is a system call for each number.
+    /// Trace IDs must differ but may be guessable: they combine one random number per process with a counter that is spread
+    /// over all bits. The system's generator would need a system call for each ID.
     static func new() -> TraceID {
         let count = Made.count.add(1, ordering: .relaxed).newValue
         return TraceID(Made.process, count &* 0x9E37_79B9_7F4A_7C15 ^ Made.process)
@@ -30,7 +30,8 @@ extension TraceID {
         static let count = Atomic<UInt64>(0)
     }
 
-    /// `VERSION-TRACE-PARENT-FLAGS`, of 2, 32, 16 and 2 lower-case hexadecimal digits; later versions may have more.
+    /// Parses `VERSION-TRACE-PARENT-FLAGS`, of 2, 32, 16 and 2 lower-case hexadecimal digits. Later versions may append
+    /// more.
     ///
     /// Source: W3C Trace Context, §3.2.
     private static func parse(_ text: Span<UInt8>) -> TraceID? {
@@ -55,7 +56,7 @@ extension TraceID {
 }
 
 extension ByteWriter {
-    /// Writes a trace id in its 32 hexadecimal digits.
+    /// Writes a trace ID as 32 hexadecimal digits.
     mutating func write(_ trace: TraceID) {
         for place in 0..<32 { write(trace.digit(place)) }
     }

@@ -6,23 +6,22 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import PlaybackGate
 
-/// Keeps web pages away from the admin listener, which has no credentials of its own.
+/// Protects the admin listener, which has no credentials of its own, from web pages.
 ///
-/// A page in a browser on the operator's machine can send requests to loopback. A name that its author points there makes
-/// them look like the page's own (DNS rebinding), so `Host` must be an address or a configured name; and a form needs no
-/// permission to POST, so what changes something must have a header that a form cannot set, or come from a page of this
-/// listener.
+/// A page in a browser on the operator's machine can send requests to loopback. DNS rebinding makes them look same-origin,
+/// so `Host` must be an address or a configured name. A form needs no permission to POST, so a request that changes state
+/// must carry a header field that a form cannot set, or come from a page of this listener.
 struct AdminGuard {
-    /// The names by which the listener may be reached, in the form of ``HostName``.
+    /// The names of the listener, in the form of ``HostName``.
     let hosts: [String]
 
-    /// The header that requests must have that change something.
+    /// The header field that a request must have to change state.
     static let header = "X-Playgate-Request"
 
-    /// Why a request is refused; nil if it is not.
+    /// Returns the reason to refuse a request; `nil` if it is allowed.
     func refusal(_ request: HTTPRequest) -> String? {
         let headers = request.head.headers
-        // No browser reaches a unix socket.
+        // No browser can connect to a unix socket.
         if case .unixDomainSocket = request.connection.channel.localAddress { return nil }
         let named = headers["host"]
         guard named.count == 1, let host = HostName(named[0][...]), isKnown(host) else {
@@ -44,7 +43,7 @@ struct AdminGuard {
 
     private static let isForeign = "the request comes from a page of another site"
 
-    /// True if the host is an address, which no name can stand for, or a known name.
+    /// True if the host is an address, which DNS rebinding cannot use, or a known name.
     private func isKnown(_ host: HostName) -> Bool {
         if host.text == "localhost" || hosts.contains(where: { $0.utf8.elementsEqual(host.text.utf8) }) { return true }
         let text = host.text.utf8.first == UInt8(ascii: "[") ? host.text.dropFirst().dropLast() : host.text

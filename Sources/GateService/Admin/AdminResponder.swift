@@ -9,7 +9,7 @@ internal import NIOHTTP1
 internal import Platform
 internal import PlaybackGate
 
-/// Health, readiness, metrics and reload, for those who run the gate.
+/// The admin endpoints: health, readiness, metrics, configuration and reload.
 struct AdminResponder: HTTPService {
     let live: LiveGate
     let reloader: Reloader
@@ -56,8 +56,8 @@ struct AdminResponder: HTTPService {
         return answer
     }
 
-    /// A gate is ready if it could say yes: a key is valid now, the store answers, there is a catalogue, and whoever asks
-    /// finds a place.
+    /// Answers 200 if a key is valid now, the store answers, the catalogue is not empty, and every listener has room for a
+    /// connection; else 503.
     private func readiness() async -> APIAnswer {
         let gate = live.current.gate
         let now = clock()

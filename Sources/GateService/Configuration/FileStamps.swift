@@ -4,19 +4,20 @@
 internal import ConfigurationReading
 internal import Platform
 
-/// What a configuration and the files that it names looked like.
+/// The state of a configuration file and of the files that it names, for detecting changes.
 ///
-/// To see a change, compare with what they looked like *before* they were read: what is written while they are read, or
-/// before anybody watches, is a change too.
+/// Compare with the stamps taken *before* the files were read: a write during the read, or before the watch starts, is a
+/// change too.
 struct FileStamps: Equatable, Sendable {
     private let stamps: [String: FileStamp]
 
-    /// What they look like now.
+    /// Takes the stamps of the files as they are now.
     init(_ configuration: GateConfiguration) {
         self.init(configuration, FileStamp(configuration.file.path))
     }
 
-    /// What they looked like before they were read, where what `configuration` names is yet to be read.
+    /// Takes the stamps before the files that `configuration` names are read. The stamp of the configuration file itself is
+    /// from before its own reading.
     init(before configuration: GateConfiguration) {
         self.init(configuration, configuration.file.stamp)
     }

@@ -14,24 +14,24 @@ internal import PlaybackGate
 extension GateConfiguration {
     /// Reads a configuration file.
     ///
-    /// - Throws: ``ConfigurationError`` with everything that is wrong.
+    /// - Throws: ``ConfigurationError`` with all problems.
     init(file path: String) throws(ConfigurationError) {
         let file = ConfigurationFile(path: path)
         try self.init(file.text, file: file)
     }
 
-    /// Reads the text of a configuration file.
+    /// Parses the text of a configuration file.
     init(_ text: String, file: ConfigurationFile) throws(ConfigurationError) {
         let problems = ProblemList()
         let root = try ConfigurationSection(text, file: file, problems: problems)
         self.file = file
-        // One that is of the wrong type is told once, and not again for every entry.
+        // A requestor of the wrong type is reported once, not again for every entry.
         let requestor = root.optionalString("requestor") ?? (root.has("requestor") ? "?" : nil)
         if requestor == "" { root.note("requestor", "must not be empty") }
         trust = root.section("trust", Trust.init)
         let catalogue = root.section("catalogue") { Catalogue($0, requestor: requestor) }
         self.catalogue = catalogue
-        // Where a token is shown again and again, it is worth remembering.
+        // The cache is on by default only if an entry lets a token be shown repeatedly.
         let isRepeated = catalogue.entries.contains { $0.value.use == .withinTTL }
         verification = root.section("verification") { Verification($0, cacheCapacity: isRepeated ? 16_384 : 0) }
         policies = root.list("policies", PlaybackPolicy.init)
@@ -149,7 +149,7 @@ extension Timestamp {
     }
 }
 
-/// Why a text is not what it should be.
+/// The reason why a text cannot be parsed.
 struct ParseFault: Error, CustomStringConvertible {
     let description: String
 
@@ -182,7 +182,7 @@ extension GateConfiguration.Catalogue.Feed {
 }
 
 extension ConfigurationSection {
-    /// The requestor of an entry, or that of the file as a whole.
+    /// Reads the requestor of an entry, or else that of the whole file.
     fileprivate func requestor(default fallback: String?) -> String? {
         let requestor = optionalString("requestor") ?? fallback
         if requestor?.isEmpty ?? true {
@@ -193,7 +193,7 @@ extension ConfigurationSection {
 
     func resolve(_ name: String) -> String { file.resolve(name) }
 
-    /// A list of hosts without ports.
+    /// Reads a list of hosts without ports.
     fileprivate func hostNames(_ key: String) -> [HostName] {
         (strings(key) ?? []).compactMap { name in
             if let host = HostName(name[...]), host.text.utf8.elementsEqual(name.lowercased().utf8) { return host }
@@ -204,7 +204,7 @@ extension ConfigurationSection {
 }
 
 extension PlaybackGate.Catalogue.Entry {
-    /// Reads an entry; nil where it has no key or resource.
+    /// Reads an entry; `nil` if it has no valid key or resource.
     fileprivate static func read(_ section: ConfigurationSection, requestor: String?) -> Self? {
         let isShadow = section.bool("shadow", default: false)
         let isProtected = section.bool("protected", default: true)
@@ -249,7 +249,7 @@ extension PlaybackGate.Catalogue.Entry {
         guard section.has("hosts") else { return section.hostNames("hosts") }
         if section.has("media") { section.note("hosts", "is for paths: a media id has no host") }
         let hosts = section.hostNames("hosts")
-        // An empty list would be an entry of every host.
+        // An empty list would match every host.
         if hosts.isEmpty, !section.isFaulty { section.note("hosts", "must name at least one host") }
         return hosts
     }
@@ -372,10 +372,10 @@ extension GateConfiguration.Use {
 // MARK: Listeners
 
 extension ListenerAddress {
-    /// Reads `HOST:PORT`, `[IPv6]:PORT`, `unix:PATH` or `fd:NUMBER`.
+    /// Parses `HOST:PORT`, `[IPv6]:PORT`, `unix:PATH` or `fd:NUMBER`.
     init(_ text: String) throws(ParseFault) {
         if text.hasPrefix("fd:") {
-            // Sockets come from 3 on (sd_listen_fds(3)).
+            // Passed sockets are numbered from 3 on (sd_listen_fds(3)).
             guard let number = Int32(text.dropFirst(3)), 3...1023 ~= number else {
                 throw ParseFault("fd: needs the number of a socket, from 3 on")
             }
@@ -440,8 +440,7 @@ extension HTTPLimits {
         let connections = section.integer("connections", in: 1...1_000_000, default: 4096)
         self.init(
             connections: connections,
-            // Half: two clients that hold all they can get leave something for each other, and one leaves half for all
-            // others.
+            // Half, rounded up: one peer at its quota leaves half for all others, and two such peers get half each.
             connectionsPerPeer: section.integer(
                 "connectionsPerPeer",
                 in: 1...1_000_000,
@@ -553,7 +552,7 @@ extension GateConfiguration.Edge {
 }
 
 extension TokenSource {
-    /// Reads `query: NAME`, `cookie: NAME`, `header: NAME` (and `scheme`) or `segment: PREFIX`; nil where it is none.
+    /// Reads `query: NAME`, `cookie: NAME`, `header: NAME` (and `scheme`) or `segment: PREFIX`; `nil` if it is none.
     fileprivate static func read(_ section: ConfigurationSection) -> TokenSource? {
         let names = ["query", "cookie", "header", "segment"].filter { section.has($0) }
         let (query, cookie) = (section.optionalString("query"), section.optionalString("cookie"))
@@ -579,7 +578,7 @@ extension TokenSource {
 }
 
 extension ListenerAddress {
-    /// Whether two listeners cannot both listen: port 0 is another port each time.
+    /// True if two listeners cannot both listen. Port 0 never collides: it is another port each time.
     fileprivate func collides(with other: ListenerAddress) -> Bool {
         if case .tcp(_, 0) = self { return false }
         return self == other

@@ -10,9 +10,9 @@ internal import MediaTokens
 internal import Platform
 internal import PlaybackGate
 
-/// What the gate is told by its configuration file: read once, then plain values.
+/// The configuration file of the gate, read once into plain values.
 ///
-/// What the file names (keys, feeds) is not read yet; see `GateBuilder`.
+/// Files that it names (keys, feeds) are not read yet; see `GateBuilder`.
 struct GateConfiguration: Sendable {
     /// The configuration file.
     let file: ConfigurationFile
@@ -23,16 +23,16 @@ struct GateConfiguration: Sendable {
     var use: Use
     var isShadow: Bool
     var api: API
-    /// Nil where no edge asks.
+    /// The settings for edges; `nil` if there is no edge listener.
     var edge: Edge?
     var admin: Listener
-    /// The names by which the admin listener may be reached, beside addresses and localhost.
+    /// The host names of the admin listener, besides addresses and localhost.
     var adminHosts: [String]
     var log: Log
     var shutdownGrace: Duration
-    /// How often files are looked at for changes; nil never.
+    /// The interval at which files are checked for changes; `nil` for never.
     var watchInterval: Duration?
-    /// What is in force, defaults too, without secrets.
+    /// The effective configuration, with defaults and without secrets.
     var effective: JSONText
 
     struct Trust: Hashable, Sendable {
@@ -53,13 +53,13 @@ struct GateConfiguration: Sendable {
         var lateLeeway: Duration
         var maximumTimeToLive: Duration
         var matchOptions: MediaResource.MatchOptions
-        /// How many authenticated tokens are remembered; 0 is none.
+        /// The number of authenticated tokens that the cache holds; 0 for no cache.
         var cacheCapacity: Int
     }
 
     struct Catalogue: Sendable {
         var entries: [Located<PlaybackGate.Catalogue.Entry>]
-        /// Where tokens are shown for entries that say so themselves.
+        /// The token sources of entries that have a list of their own.
         var tokens: [PlaybackGate.Catalogue.Entry: [TokenSource]]
         var feeds: [Feed]
 
@@ -84,10 +84,10 @@ struct GateConfiguration: Sendable {
         }
     }
 
-    /// A socket that is listened to, and what clients may do there.
+    /// A listening socket and the limits of its clients.
     struct Listener: Sendable {
         var address: ListenerAddress
-        /// Who may use a unix socket, such as 0o660; nil leaves that to the umask.
+        /// The permissions of a unix socket, such as 0o660; `nil` leaves them to the umask.
         var socketMode: Int?
         var tls: TLS?
         var limits: HTTPLimits
@@ -96,50 +96,51 @@ struct GateConfiguration: Sendable {
         struct TLS: Hashable, Sendable {
             var certificate: Located<String>
             var key: Located<String>
-            /// Who may vouch for clients; nil where clients need no certificate.
+            /// The authorities that sign client certificates; `nil` if client certificates are not requested.
             var clientAuthorities: Located<String>?
         }
     }
 
     struct API: Sendable {
         var listener: Listener
-        /// Who may call; nil is everybody, which only a local listener may say.
+        /// The callers that may use the API; `nil` if every caller may, which only a local listener permits.
         var callers: [Caller]?
-        /// How many requests may be in hand at once.
+        /// The most requests in flight, of API and edges together; a batch counts once for each playback.
         var concurrency: Int
-        /// What the links to explanations of codes begin with.
+        /// The prefix of the links to explanations of codes.
         var helpURL: String
     }
 
-    /// What edges ask.
+    /// The settings for the checks of edges.
     struct Edge: Sendable {
         var listener: Listener
         var peers: TrustedPeers
-        /// The endpoints that there are.
+        /// The dialects whose endpoints exist.
         var dialects: Set<EdgeDialect>
-        /// Where clients may show their tokens.
+        /// The places in which clients may show their tokens.
         var tokens: [TokenSource]
-        /// The same for entries that have a list of their own.
+        /// The token sources of entries that have a list of their own.
         var tokensOfEntries: [PlaybackGate.Catalogue.Entry: [TokenSource]]
-        /// Prefixes of the segments of paths that may be tokens, for whatever entry: none is part of a path, or of a log.
+        /// The prefixes of path segments that may be tokens, for all entries. Such segments are removed from paths, also in
+        /// logs.
         var segments: [String]
-        /// The headers of clients that an answer depends on, for `Vary`: where tokens are.
+        /// The client's header fields that may carry tokens, for `Vary`.
         var tokenHeaders: String
-        /// For how many seconds an edge may keep an answer.
+        /// The longest time for which an edge may cache an answer, in seconds.
         var cacheCeiling: Int64
     }
 
     struct Log: Hashable, Sendable {
         var format: LogFormat
         var level: LogLevel
-        /// Which checks of edges get a line.
+        /// The checks of edges that are logged.
         var checks: CheckLog
-        /// What session GUIDs are hashed with; nil is a random salt for each start.
+        /// The salt of session hashes; `nil` for a random salt at each start.
         var salt: Secret?
     }
 }
 
-/// A value, and where it stands in the configuration.
+/// A value and its position in the configuration.
 struct Located<Value> {
     let value: Value
     let place: ConfigurationPlace
@@ -149,7 +150,7 @@ extension Located: Sendable where Value: Sendable {}
 extension Located: Equatable where Value: Equatable {}
 extension Located: Hashable where Value: Hashable {}
 
-/// Somebody who may call the API.
+/// A caller of the API.
 struct Caller: Hashable, Sendable {
     let name: String
     let credential: Credential
@@ -163,40 +164,40 @@ struct Caller: Hashable, Sendable {
     }
 }
 
-/// What a caller may do.
+/// A permission of a caller.
 enum Scope: String, CaseIterable, Sendable {
-    /// Start playbacks.
+    /// The caller may start playbacks.
     case playback
-    /// Verify tokens without using them up.
+    /// The caller may verify tokens without consuming them.
     case verify
-    /// Look things up in the catalogue.
+    /// The caller may look up entries of the catalogue.
     case catalogue
-    /// Revoke tokens, sessions and MVPDs.
+    /// The caller may revoke tokens, sessions and MVPDs.
     case revoke
 }
 
-/// The form of log lines.
+/// The format of log lines.
 enum LogFormat: String, CaseIterable, Sendable {
     case json
     case text
 }
 
-/// Which checks of edges get a line.
+/// The checks of edges that are logged.
 enum CheckLog: String, CaseIterable, Sendable {
-    /// Those that used a token up, or were refused.
+    /// All checks except those allowed as unprotected, within the TTL, or as a probe: these consume nothing.
     case decisive
-    /// All.
+    /// All checks.
     case all
 }
 
-/// The least that is logged.
+/// The lowest level that is logged.
 enum LogLevel: String, CaseIterable, Sendable {
     case debug
     case info
     case warning
     case error
 
-    /// True if lines of `level` are written too.
+    /// True if lines of `level` are logged.
     func isAtMost(_ level: LogLevel) -> Bool {
         (Self.allCases.firstIndex(of: self) ?? 0) <= (Self.allCases.firstIndex(of: level) ?? 0)
     }

@@ -9,35 +9,36 @@ internal import NIOHTTP1
 internal import Platform
 internal import PlaybackGate
 
-/// The answer to a check: 200, 401 or 403, no body, and always the same fields, so that none of a client's own survives
-/// where an edge copies them.
+/// The answer to a check: 200, 401 or 403, without a body. It always has the same fields, so that a client's own fields do
+/// not survive if an edge copies the gate's.
 struct EdgeAnswer: HTTPAnswer {
     let decision: Decision
     let trace: TraceID
-    /// The sources that have the token, as bits, and all that there are.
+    /// The sources that contain the token, as a bit mask over `sources`.
     let shownIn: UInt16
     let sources: [TokenSource]
     let keeping: Keeping
 
-    /// How long an answer may be kept, and by what.
+    /// The caching rules of an answer.
     struct Keeping {
-        /// In seconds; 0 is not at all.
+        /// The time for which an answer may be cached, in seconds; 0 for not at all.
         let seconds: Int64
-        /// The headers that it depends on, beside the URL of the check: those of the dialect, and those with tokens.
+        /// The header fields that the answer depends on, besides the URL of the check: those of the dialect, and those with
+        /// tokens.
         let varying: StaticString
         let tokenHeaders: String
 
         static let none = Keeping(seconds: 0, varying: "", tokenHeaders: "")
     }
 
-    /// 401 where a token would help; edges make other statuses 500.
+    /// 200 to allow, 401 if the token is missing, else 403. nginx turns other refusals into 500.
     var status: Int {
         guard case .refuse(let refusal) = decision else { return 200 }
         return refusal.code == .tokenMissing ? 401 : 403
     }
 
     var limit: Int {
-        // All that is the same in every answer is about 600 bytes; an escaped byte is three.
+        // The fixed parts of an answer have about 600 bytes; an escaped byte takes three.
         let subject = decision.subject
         var texts = (subject.requestor?.utf8.count ?? 0) + (subject.resource?.text.utf8.count ?? 0)
         subject.token?.withMVPDID { texts += $0.count }
@@ -64,7 +65,7 @@ struct EdgeAnswer: HTTPAnswer {
         guard keeping.seconds > 0 else { return writer.write("Cache-Control: no-store\r\nX-Accel-Expires: 0\r\n") }
         writer.write("Cache-Control: max-age=")
         writer.write(decimal: keeping.seconds)
-        // Never an old yes because the gate cannot be asked (RFC 9111 §5.2.2.2).
+        // A stale 200 must not be served while the gate is unreachable (RFC 9111 §5.2.2.2).
         writer.write(", must-revalidate\r\nX-Accel-Expires: ")
         writer.write(decimal: keeping.seconds)
         writer.write("\r\n")
@@ -105,14 +106,14 @@ struct EdgeAnswer: HTTPAnswer {
 }
 
 extension ByteWriter {
-    /// The most bytes of a text that become a header.
+    /// The longest text, in bytes, that is written into a header field.
     fileprivate static var escapedLimit: Int { 1024 }
 
-    /// Writes a text as part of a header: letters, digits and what can do no harm as they are, everything else
-    /// percent-encoded. A text that is too long is left out: half of it would be another one.
+    /// Writes a text into a header field. Letters, digits and harmless punctuation stay as they are; other bytes are
+    /// percent-encoded. A text longer than `escapedLimit` is omitted, because a truncated value would be a different one.
     fileprivate mutating func write(escaping text: Span<UInt8>) {
         guard text.count <= Self.escapedLimit else { return }
-        // Most texts have nothing to escape, and are copied in one go.
+        // Most texts need no escaping and are copied at once.
         var start = 0
         for place in text.indices where !text[place].isHarmless {
             write(text.extracting(start..<place))

@@ -4,20 +4,19 @@
 internal import Encodings
 internal import PlaybackGate
 
-/// The form in which an edge says what its client asked for. One endpoint each: which one is asked is the edge's
-/// configuration, and never guessed from what headers there are.
+/// The protocol in which an edge describes a client's request. Each dialect has its own endpoint. The edge's configuration
+/// chooses the endpoint; the dialect is never guessed from the header fields.
 enum EdgeDialect: String, CaseIterable, Sendable {
-    /// nginx's `auth_request`: the original target, undecoded, in headers that nginx was told to set.
+    /// nginx's `auth_request`: the original target, undecoded, in header fields that the nginx configuration sets.
     case nginx
     /// Caddy, Traefik, HAProxy and Varnish: the original target in `X-Forwarded-Uri`.
     case forward
-    /// Envoy's HTTP `ext_authz`: the original target behind the endpoint, with the original method and host.
+    /// Envoy's HTTP `ext_authz`: the original target after the endpoint, with the original method and host.
     case envoy
-    /// Traffic Server's `authproxy`: the original target behind the endpoint, through a mapping of its own.
+    /// Traffic Server's `authproxy`: the original target after the endpoint, by a remap rule of its own.
     case ats
 
-    /// The names of the headers that a dialect reads, in lower case. A fact without a header is in the request line, or in
-    /// `Host`, or not to be had.
+    /// The names of the header fields that a dialect reads, in lower case. A fact without a field is in the request line.
     struct Headers {
         let target: StaticString?
         let method: StaticString?
@@ -28,7 +27,7 @@ enum EdgeDialect: String, CaseIterable, Sendable {
     var headers: Headers {
         switch self {
         case .nginx:
-            // nginx takes `Range` out of checks that it may keep.
+            // nginx removes `Range` from checks that it may cache.
             Headers(
                 target: "x-original-uri",
                 method: "x-original-method",
@@ -47,8 +46,9 @@ enum EdgeDialect: String, CaseIterable, Sendable {
         }
     }
 
-    /// The headers, beside those with tokens, that a cache of answers must look at. nginx sets the dialect's own headers
-    /// itself, and its `Vary` sees those of its client: its key says the rest, see ``EdgeRequest/isKeyWhole``.
+    /// The header fields, besides those with tokens, that a cache of answers must include in its key. For nginx there are
+    /// none: nginx sets the dialect's fields itself, but evaluates `Vary` on those of its client. Its cache key covers the
+    /// rest, see ``EdgeRequest/isKeyWhole``.
     var varying: StaticString {
         switch self {
         case .nginx: ""
@@ -68,11 +68,11 @@ enum EdgeDialect: String, CaseIterable, Sendable {
         }
     }
 
-    /// Which paths are taken. nginx resolves empty and dot segments before it chooses a location, and so does the gate.
-    /// The others hand on what they do not resolve, so that gate and origin may differ: that is no path at all.
+    /// The accepted form of paths. nginx resolves empty and dot segments before it chooses a location, and so does the
+    /// gate. The other edges forward such segments unresolved, so gate and origin could differ; these paths are refused.
     var pathForm: MediaPath.Form { self == .nginx ? .resolved : .asIs }
 
-    /// The dialect of a check, and what follows its endpoint; nil if there is no such endpoint.
+    /// Finds the dialect of a check and the rest after its endpoint; `nil` if there is no such endpoint.
     static func find(_ uri: String) -> (dialect: EdgeDialect, rest: Substring)? {
         let bytes = uri.utf8.span
         for dialect in allCases {
@@ -80,8 +80,8 @@ enum EdgeDialect: String, CaseIterable, Sendable {
             let end = endpoint.count
             guard bytes.count >= end, bytes.extracting(..<end).hasSameBytes(as: endpoint) else { continue }
             let next = end < bytes.count ? bytes[end] : UInt8(ascii: "?")
-            // The query of the check is the client's, where the edge has added one: it means nothing. The path behind
-            // the endpoint is what is asked for, where it is the dialect's place for that.
+            // If the dialect has a header field for the target, the query of the check is ignored: some edges append the
+            // client's. Otherwise the original target follows the endpoint.
             guard next == UInt8(ascii: "?") || next == UInt8(ascii: "/") && dialect.headers.target == nil else {
                 return nil
             }

@@ -5,21 +5,22 @@ internal import Encodings
 internal import NIOHTTP1
 internal import PlaybackGate
 
-/// The facts of a client's request, as the edge that asks about it says.
+/// The facts of a client's request, as reported by the edge.
 struct EdgeRequest {
-    /// The target, undecoded, query and all.
+    /// The target, undecoded, with its query.
     private(set) var target: Substring
     private(set) var method = PlaybackRequest.Method.other
-    /// The host, in its one form; nil if the edge does not say.
+    /// The host, in canonical form; `nil` if the edge does not send it.
     private(set) var host: Substring?
-    /// True if the client asks for a part, and not for the whole.
+    /// True if the client requests a range, not the whole.
     private(set) var isPartial = false
-    /// True if the edge keeps answers by a key that has all that an answer depends on, beside headers of the client.
+    /// True if the edge's cache key contains all facts that an answer depends on, besides header fields of the client.
     private(set) var isKeyWhole = true
 
-    /// Reads the facts; nil if the edge leaves out one that its dialect must have, or says one twice.
+    /// Reads the facts of a check. `nil` if a required field is missing, if target, method or host is repeated, or if
+    /// method or host is malformed.
     ///
-    /// - Parameter rest: What follows the endpoint in the target of the check.
+    /// - Parameter rest: The target of the check after the endpoint.
     init?(_ head: HTTPRequestHead, rest: Substring, _ dialect: EdgeDialect) {
         let names = dialect.headers
         var (target, method, host): (String?, String?, String?)
@@ -50,7 +51,7 @@ struct EdgeRequest {
             self.method = PlaybackRequest.Method(head.method)
         }
         if let host {
-            // An edge that hands on what is no host says nothing that can be relied on.
+            // A malformed host shows that the edge is unreliable, so the check is refused.
             guard let name = HostName(host[...]) else { return nil }
             self.host = name.text
         }
@@ -71,20 +72,20 @@ extension PlaybackRequest.Method {
 }
 
 extension String {
-    /// Whether this can be the name of a method.
+    /// True if this can be the name of a method: 1 to 32 upper-case letters and hyphens.
     fileprivate var isMethod: Bool {
         1...32 ~= utf8.count
             && utf8.allSatisfy { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 || $0 == UInt8(ascii: "-") }
     }
 
-    /// Whether this `Range` asks for everything, as players do that would like to go on later: `bytes=0-`. So does an
-    /// empty one, which is what edges make of one that is not there.
+    /// True if this `Range` requests everything: `bytes=0-`, which players send to be able to resume. An empty value counts
+    /// too, because edges send it if there is no `Range`.
     ///
     /// Source: RFC 9110 §14.1.2.
     fileprivate var isWholeRange: Bool { isEmpty || isSameField("bytes=0-") }
 
-    /// Whether this is `METHOD HOST/TARGET`, alone or with a space and more behind it. None of the parts has a space, so
-    /// that two requests never have one key.
+    /// True if this is `METHOD HOST/TARGET`, alone or followed by a space and more. None of the parts contains a space, so
+    /// two requests never share a key.
     fileprivate func isKey(_ method: String, _ host: String, _ target: Substring) -> Bool {
         guard !method.isEmpty, !host.isEmpty else { return false }
         let key = utf8.span

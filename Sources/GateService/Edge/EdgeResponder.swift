@@ -7,8 +7,8 @@ internal import NIOHTTP1
 internal import Platform
 internal import PlaybackGate
 
-/// Answers the checks of edges. All that is on the way of a check that the cache of authenticated tokens knows makes no
-/// copy: texts are parts of what NIO has read, and the answer is written straight into the connection's buffer.
+/// Answers the checks of edges. A check whose token is in the cache of authenticated tokens copies nothing: texts are
+/// slices of NIO's input, and the answer is written directly into the connection's buffer.
 struct EdgeResponder: HTTPService {
     let live: LiveGate
     let metrics: DecisionMetrics
@@ -16,7 +16,7 @@ struct EdgeResponder: HTTPService {
     let requests: EdgeCounters
     let clock: @Sendable () -> Timestamp
 
-    /// Bodies mean nothing, nor do `If-*`, `Expect`, `TE` and `Upgrade`, which edges hand on.
+    /// Ignores bodies, and the fields `If-*`, `Expect`, `TE` and `Upgrade`, which edges forward.
     func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .answer }
 
     func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
@@ -27,11 +27,11 @@ struct EdgeResponder: HTTPService {
             trace: TraceID(traceparent: request.first("traceparent")),
             edge: found?.dialect.rawValue ?? "none"
         )
-        // What cannot be understood is not logged either: there may be a token in it.
+        // A target that cannot be parsed is not logged: it may contain a token.
         var asked = PlaybackRequest(.path(found?.dialect.endpoint ?? "/"), token: nil, client: client)
-        // Where a reload has taken the section away, the listener stays until a restart, and lets nobody pass.
+        // If a reload removed the section, the listener stays open until a restart and refuses every check.
         guard let rules = snapshot.edge, rules.peers.trusts(request.connection, snapshot: snapshot.number) else {
-            // The place is another's.
+            // The connection of an untrusted peer is closed, which frees its place.
             output.closing.closesConnection = true
             output.write(refuse(.peerNotTrusted, asked, snapshot.gate, at: now))
             return nil
@@ -82,14 +82,14 @@ struct EdgeResponder: HTTPService {
         }
     }
 
-    /// What the answer says, beside the decision.
+    /// The facts of an answer besides the decision.
     private struct Check {
         let rules: EdgeRules
         let dialect: EdgeDialect
         let trace: TraceID
         let shownIn: UInt16
         let sources: [TokenSource]
-        /// Whether the edge may keep the answer, if it says nothing that is over in a moment.
+        /// True if the edge's cache key permits caching. The decision must permit it too.
         let isKept: Bool
         let now: Timestamp
 
@@ -127,7 +127,7 @@ struct EdgeResponder: HTTPService {
         )
     }
 
-    /// Refuses before the catalogue is asked.
+    /// Refuses a check before the catalogue look-up.
     private func refuse(
         _ code: DenyCode,
         _ request: PlaybackRequest,

@@ -4,7 +4,7 @@
 internal import Platform
 internal import PlaybackGate
 
-/// What the configuration says of edges, as checks need it. A reference: a check takes it along, and copies nothing.
+/// The edge settings that checks use. This is a class, so that a check retains it without copying.
 final class EdgeRules: Sendable {
     private let edge: GateConfiguration.Edge
 
@@ -16,14 +16,14 @@ final class EdgeRules: Sendable {
 
     func answers(_ dialect: EdgeDialect) -> Bool { edge.dialects.contains(dialect) }
 
-    /// Where the token may be for what was found.
+    /// Returns the places in which the token may be, for the catalogue's finding.
     func sources(_ finding: Catalogue.Finding) -> [TokenSource] {
         guard !edge.tokensOfEntries.isEmpty, case .entry(let entry) = finding else { return edge.tokens }
         return edge.tokensOfEntries[entry] ?? edge.tokens
     }
 
-    /// For how many seconds an answer may be kept: not at all where something was used up, or refused, or may be another
-    /// one a moment later; else not beyond the life of the token.
+    /// Returns the time for which an answer may be cached, in seconds: 0 if a token was consumed, the request was refused,
+    /// or the answer may change at once; else at most the token's remaining life and the configured ceiling.
     func secondsToKeep(_ decision: Decision, at now: Timestamp) -> Int64 {
         guard case .allow(let allowance) = decision else { return 0 }
         switch allowance.reason {

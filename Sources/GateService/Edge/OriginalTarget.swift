@@ -3,19 +3,20 @@
 
 internal import Encodings
 
-/// What a client asked an edge for: a path and a query, neither of them decoded.
+/// The target that a client requested from an edge: a path and a query, both undecoded.
 struct OriginalTarget {
     let path: Substring
-    /// What follows the first `?`; nil where there is none.
+    /// The text after the first `?`; `nil` if there is none.
     let query: Substring?
 
-    /// The most bytes that a target may have.
+    /// The largest target, in bytes.
     static let maximumSize = 24 * 1024
 
-    /// Splits a target; nil where it is not in the one form that a gate and an origin understand alike.
+    /// Splits a target; `nil` if it is not in the one form that gate and origin interpret alike.
     ///
-    /// That form is RFC 9112's origin form, of bytes that can stand in a request line: no scheme and host, no fragment,
-    /// no space and no control character. Invalid UTF-8 comes here as U+FFFD, which nobody sends, and is refused too.
+    /// That is the origin form of RFC 9112, of bytes that are valid in a request line: no scheme and host, no fragment, no
+    /// space and no control character. NIO replaces invalid UTF-8 by U+FFFD, which no valid request contains, so it is
+    /// refused too.
     init?(_ target: Substring) {
         let bytes = target.utf8.span
         guard 1...Self.maximumSize ~= bytes.count, bytes[0] == UInt8(ascii: "/") else { return nil }
@@ -38,10 +39,10 @@ struct OriginalTarget {
 }
 
 extension Span<UInt8> {
-    /// Whether there is a space, a control character, a `#`, or U+FFFD.
+    /// True if there is a space, a control character, a `#`, or U+FFFD.
     fileprivate var hasForbiddenByte: Bool {
         var place = 0
-        // Thirty-two bytes at a time: what is allowed has none of these.
+        // Permitted text contains no such byte, so it is checked 32 bytes at a time.
         unsafe withUnsafeBytes { bytes in
             let word = { (offset: Int) in
                 unsafe bytes.loadUnaligned(fromByteOffset: offset, as: SIMD4<UInt64>.self)
@@ -60,8 +61,8 @@ extension Span<UInt8> {
 }
 
 extension SIMD4<UInt64> {
-    /// Whether one of the bytes may be forbidden: below 0x21, or one of the few above. Source: the usual tricks with
-    /// borrows, which are exact for a word as a whole.
+    /// True if one of the bytes may be forbidden: below 0x21, or 0x7F, `#` or 0xEF. The well-known borrow trick is exact
+    /// for a word as a whole.
     fileprivate var mayHaveForbiddenByte: Bool {
         let ones = SIMD4(repeating: 0x0101_0101_0101_0101 as UInt64)
         var found = (self &- ones &* 0x21) & ~self

@@ -6,20 +6,20 @@ internal import Encodings
 // Tokens in segments of paths: `/vod/t=TOKEN/movie.ts` is `/vod/movie.ts` to the catalogue.
 
 extension OriginalTarget {
-    /// A path without token segments.
+    /// A path without its token segments.
     struct WithoutSegments {
         let path: Substring
-        /// Whether edge, gate and origin could take it for different paths.
+        /// True if edge, gate and origin could interpret the path differently.
         let isAmbiguous: Bool
     }
 
-    /// The path without the segments that a token may stand in.
+    /// Returns the path without the segments that may contain a token.
     ///
-    /// Edges decode a path and resolve its dot segments before they look for a token in it; removing the token first gives
-    /// another path, such as for `/vod/premium/t=/../movie.ts`. Both orders agree only on paths where decoding and
-    /// resolving change nothing near a token. So a path with a token segment is ambiguous if it has an empty or a dot
-    /// segment anywhere, if the prefix is percent-encoded, or if the token has anything but the characters of URL-safe
-    /// Base64 and of compact JOSE: a slash, for one, would end the segment where it is decoded.
+    /// Edges decode a path and resolve its dot segments before they look for a token; removing the token first gives
+    /// another path, for example for `/vod/premium/t=/../movie.ts`. Both orders agree only if decoding and resolving change
+    /// nothing near a token. Therefore a path with a token segment is ambiguous if it has an empty or a dot segment
+    /// anywhere, if the prefix is percent-encoded, or if the token has other characters than those of URL-safe Base64 and
+    /// compact JOSE. A slash, for example, would end the segment once it is decoded.
     func removingSegments(_ prefixes: [String]) -> WithoutSegments {
         guard !prefixes.isEmpty, path.mayHaveSegment(prefixes) else {
             return WithoutSegments(path: path, isAmbiguous: false)
@@ -30,7 +30,7 @@ extension OriginalTarget {
         while let segment = segments.next() {
             let decoded = segment.text.percentDecoded
             guard let prefix = prefixes.first(where: { (decoded?[...] ?? segment.text).hasBytePrefix($0) }) else {
-                // What cannot be decoded is refused with the rest of the path.
+                // A segment that cannot be decoded is refused later, with the whole path.
                 let text = decoded?[...] ?? segment.text
                 isAmbiguous = isAmbiguous || text.isDots || (text.isEmpty && !segment.isLast)
                 kept += "/" + segment.text
@@ -68,7 +68,7 @@ private struct SegmentIterator {
 }
 
 extension Substring {
-    /// Whether it is worth looking at the segments one by one: one begins with a prefix, or something is encoded.
+    /// True if the segments need to be examined: one begins with a prefix, or the path has percent-encoding.
     fileprivate func mayHaveSegment(_ prefixes: [String]) -> Bool {
         if utf8.span.firstIndex(of: UInt8(ascii: "%"), from: 0) != nil { return true }
         var segments = SegmentIterator(self)
@@ -80,7 +80,7 @@ extension Substring {
 
     fileprivate var isDots: Bool { utf8.elementsEqual(".".utf8) || utf8.elementsEqual("..".utf8) }
 
-    /// Whether the rest behind `prefix` is what a token in a segment may be.
+    /// True if the rest after `prefix` has only characters that a token in a segment may have.
     fileprivate func isTokenSegment(behind prefix: String) -> Bool {
         utf8.dropFirst(prefix.utf8.count).allSatisfy { byte in
             switch byte {

@@ -5,15 +5,15 @@ internal import Encodings
 internal import HTTPServer
 internal import NIOHTTP1
 
-/// Where a client may show its token. The name is what an edge strips before it asks the origin.
+/// A place in which a client may show its token. Its name tells the edge what to remove before it asks the origin.
 enum TokenSource: Hashable, Sendable {
-    /// A header, and the scheme in front of the token where there is one (`Authorization: MediaToken ...`).
+    /// A header field, and the scheme before the token if there is one (`Authorization: MediaToken ...`).
     case header(String, scheme: String?)
     /// A cookie.
     case cookie(String)
     /// A parameter of the original query.
     case query(String)
-    /// A segment of the original path, by what it begins with; the catalogue knows the path without it. See
+    /// A segment of the original path, identified by its prefix; the catalogue knows the path without it. See
     /// ``OriginalTarget/removingSegments(_:)``.
     case segment(String)
 
@@ -26,17 +26,17 @@ enum TokenSource: Hashable, Sendable {
         }
     }
 
-    /// How many bytes its name has at most.
+    /// The most bytes of the source's name.
     var nameLimit: Int { 8 + parts.name.utf8.count }
 
-    /// Writes its name, such as `query:token`.
+    /// Writes the source's name, such as `query:token`.
     func writeName(into writer: inout ByteWriter) {
         let (kind, name) = parts
         writer.write(kind)
         writer.write(name.utf8.span)
     }
 
-    /// The header that it is in, if it is in one.
+    /// The name of the header field that contains the token; `nil` if none does.
     var headerName: String? {
         switch self {
         case .header(let name, _): name
@@ -46,19 +46,20 @@ enum TokenSource: Hashable, Sendable {
     }
 }
 
-/// The token that a request shows, out of all the places where it may.
+/// The token that a request shows, from all places in which it may be.
 struct PresentedToken {
-    /// The token, percent-decoded where it was encoded; nil where there is none.
+    /// The token, percent-decoded if it was encoded; `nil` if there is none.
     private(set) var token: Substring?
-    /// The numbers of the sources that have it, as bits.
+    /// The sources that contain the token, as a bit mask.
     private(set) var sources: UInt16 = 0
-    /// Whether there are two, and they differ: whoever put in the second one may hope that others look at the first.
+    /// True if the request shows two different tokens. An attacker may add a second token and rely on another component to
+    /// read the first.
     private(set) var isConflict = false
 
-    /// The most sources that there can be.
+    /// The most sources that can be configured.
     static let maximumSources = 16
 
-    /// Looks for tokens in `sources`.
+    /// Finds the token in `sources`.
     init(in sources: [TokenSource], _ headers: HTTPHeaders, _ target: OriginalTarget) {
         for (number, source) in sources.enumerated() {
             switch source {
@@ -100,7 +101,7 @@ struct PresentedToken {
 }
 
 extension String {
-    /// Whether this is `name`, in letters of either case.
+    /// True if this equals `name`, ignoring the case of ASCII letters.
     fileprivate func isSameField(as name: String) -> Bool {
         guard utf8.count == name.utf8.count else { return false }
         return zip(utf8, name.utf8).allSatisfy { byte, wanted in
@@ -111,9 +112,9 @@ extension String {
     }
 }
 
-// By bytes throughout: a combining character behind a separator makes another character of it.
+// All comparisons are by bytes: a combining character after a separator would form another character with it.
 extension Substring {
-    /// Calls `body` with what is between the `separator`s.
+    /// Calls `body` with each part between the `separator`s.
     fileprivate func forEachPart(of separator: UInt8, _ body: (Substring) -> Void) {
         let bytes = utf8.span
         var (start, place) = (startIndex, 0)
@@ -132,14 +133,14 @@ extension Substring {
 
     fileprivate func droppingBytes(_ count: Int) -> Substring { self[utf8.index(startIndex, offsetBy: count)...] }
 
-    /// What follows `name=`; nil if this has another name.
+    /// Returns the text after `name=`; `nil` if this has another name.
     fileprivate func after(name: String) -> Substring? {
         guard hasBytePrefix(name) else { return nil }
         let rest = droppingBytes(name.utf8.count)
         return rest.utf8.first == UInt8(ascii: "=") ? rest.droppingBytes(1) : nil
     }
 
-    /// What follows the scheme and blanks; nil if this has another scheme.
+    /// Returns the text after the scheme and blanks; `nil` if this has another scheme.
     fileprivate func after(scheme: String?) -> Substring? {
         guard let scheme else { return trimmingBlanks }
         let length = scheme.utf8.count
@@ -155,14 +156,14 @@ extension Substring {
         return Substring(rest)
     }
 
-    /// A cookie's value without the quotes that it may stand in (RFC 6265 §4.1.1).
+    /// The value of a cookie, without quotes (RFC 6265 §4.1.1).
     fileprivate var unquoted: Substring {
         utf8.count >= 2 && utf8.first == UInt8(ascii: "\"") && utf8.last == UInt8(ascii: "\"")
             ? Substring(utf8.dropFirst().dropLast()) : self
     }
 
-    /// This with percent-encoding undone once. Base64 has no percent sign; a raw token begins with `<` and may have one.
-    /// What is encoded badly stays: it is no token either way.
+    /// The token, percent-decoded once. Base64 has no percent sign; a raw token begins with `<`, may contain one, and is
+    /// not decoded. Malformed encoding is kept, because it is no valid token either way.
     fileprivate var percentDecodedToken: Substring {
         guard utf8.first != UInt8(ascii: "<"), utf8.span.firstIndex(of: UInt8(ascii: "%"), from: 0) != nil else {
             return self

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// Tells when files that changed may be read: once two looks in a row find them the same, so that a file is not read while
-/// it is being written. Half of a configuration can be a valid one, which protects less.
+/// Detects changed files that are safe to read. A change is reported once two consecutive checks find the same state, so
+/// that no file is read while it is being written. Half of a configuration may be valid, and protect less.
 package struct FileWatch<Stamps: Equatable> {
     private var last: Stamps?
     private var refused: (seen: Stamps, inForce: UInt64, again: ContinuousClock.Instant)?
 
+    /// Creates a watch before its first check.
     package init() {}
 
-    /// Takes notice of a look at the files.
+    /// Records a check of the files.
     ///
     /// - Parameters:
-    ///   - seen: The files as they are.
-    ///   - active: The files as they were when the active configuration was read.
+    ///   - seen: The current state of the files.
+    ///   - active: The state of the files before the active configuration was read.
     ///   - inForce: The number of the active configuration.
-    /// - Returns: Whether they are to be read now.
+    ///   - now: The time of the check.
+    /// - Returns: True if the files must be read now.
     package mutating func look(
         _ seen: Stamps,
         active: Stamps,
@@ -28,8 +30,8 @@ package struct FileWatch<Stamps: Equatable> {
         return refused.again <= now
     }
 
-    /// Takes notice that the files were read, and refused. They are read again when they change, and now and then: the
-    /// mistake may be with a file that only the new configuration names, or with the time.
+    /// Records that the files were read and refused. They are read again when they change, or from the time `again` on: the
+    /// fault may be in a file that only the new configuration names, or depend on the time.
     package mutating func refuse(_ seen: Stamps, inForce: UInt64, until again: ContinuousClock.Instant) {
         refused = (seen, inForce, again)
     }

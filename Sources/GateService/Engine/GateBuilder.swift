@@ -8,19 +8,19 @@ internal import MediaTokens
 internal import Platform
 internal import PlaybackGate
 
-/// What a configuration names, read and put together: trust, catalogue and verifier.
+/// The objects that a configuration describes: trust, catalogue and verifier.
 struct GateBuilder: Sendable {
     let trust: TrustStore
     let catalogue: Catalogue
     let verifier: Verifier
-    /// What the files looked like that this was read from.
+    /// The state of the files before they were read.
     let files: FileStamps
-    /// What people should know although it keeps nothing from working.
+    /// Warnings for the operator that do not prevent operation.
     let warnings: [String]
 
-    /// Reads what `configuration` names.
+    /// Reads the files that `configuration` names.
     ///
-    /// - Throws: ``ConfigurationError`` with everything that is wrong.
+    /// - Throws: ``ConfigurationError`` with all problems.
     init(_ configuration: GateConfiguration, at now: Timestamp) throws(ConfigurationError) {
         files = FileStamps(before: configuration)
         let problems = ProblemList()
@@ -28,7 +28,7 @@ struct GateBuilder: Sendable {
         var warnings: [String] = []
         let catalogue = Self.catalogue(configuration.catalogue, problems, &warnings)
         let policy = Self.policy(configuration, problems)
-        // Two halves of two states may be a whole that nobody wrote.
+        // Files that changed meanwhile may combine two states into one that was never intended.
         if FileStamps(configuration) != files {
             let change = "changed while it was read, or a file that it names did: try again"
             problems.add(configuration.file.place(""), change)
@@ -46,7 +46,7 @@ struct GateBuilder: Sendable {
         )
     }
 
-    /// The gate that goes by this.
+    /// Creates a gate from these objects.
     func gate(_ configuration: GateConfiguration, store: any ReplayStore, observer: any DecisionObserver) -> Gate {
         Gate(
             catalogue: catalogue,
@@ -60,7 +60,7 @@ struct GateBuilder: Sendable {
 
     // MARK: Parts
 
-    /// Each key is read by itself first, so that a fault is told with its line.
+    /// Reads the trust store. Each key is first read on its own, so that an error names its line.
     private static func trust(
         _ trust: GateConfiguration.Trust,
         at now: Timestamp,
@@ -77,7 +77,7 @@ struct GateBuilder: Sendable {
                 validity: key.validity
             )
             sources.append(source)
-            // With anchors, links of a chain come in files of their own: only the whole can be judged.
+            // With anchors, the certificates of a chain may be in separate files, so only the whole can be checked.
             guard anchors.isEmpty else { continue }
             do throws(TrustError) {
                 _ = try TrustStore([source], minimumKeySize: trust.minimumKeySize, at: now)
@@ -103,7 +103,7 @@ struct GateBuilder: Sendable {
         where !requestors.contains(where: { $0.utf8.elementsEqual(requestor.utf8) }) {
             requestors.append(requestor)
         }
-        // A catalogue where nothing is protected needs none; the verifier does.
+        // A catalogue without protected entries names no requestor, but the verifier requires one.
         if requestors.isEmpty { requestors = ["(none)"] }
         do throws(PolicyError) {
             return try VerificationPolicy(
@@ -181,9 +181,11 @@ struct GateBuilder: Sendable {
     }
 }
 
-/// A store as the configuration asks for it.
+/// Creates the configured replay store.
 enum ReplayStoreFactory {
-    /// - Throws: ``ConfigurationError`` where the store cannot be opened.
+    /// Creates the store.
+    ///
+    /// - Throws: ``ConfigurationError`` if the store cannot be opened.
     static func make(_ configuration: GateConfiguration) throws(ConfigurationError) -> any ReplayStore {
         switch configuration.use.store {
         case .memory(let capacity): return MemoryReplayStore(capacity: capacity)

@@ -7,19 +7,19 @@ internal import Platform
 internal import PlaybackGate
 internal import Synchronization
 
-/// The gate that is in force, until a reload puts another one in its place.
+/// The active gate, until a reload replaces it.
 ///
-/// A request takes it once, at its start, and goes by it to its end.
+/// A request takes the current snapshot once, at its start, and uses it to its end.
 final class LiveGate: Sendable {
-    /// A gate, and what it was made from.
+    /// A gate and the configuration that it was made from.
     final class Snapshot: Sendable {
         let gate: Gate
         let configuration: GateConfiguration
         let edge: EdgeRules?
-        /// What the files looked like that this was made from.
+        /// The state of the files before this was made from them.
         let files: FileStamps
         let loaded: Timestamp
-        /// A number that no other snapshot of this process has.
+        /// A number that is unique among the snapshots of this process.
         let number = Snapshot.count.add(1, ordering: .relaxed).newValue
 
         private static let count = Atomic<UInt64>(0)
@@ -37,12 +37,12 @@ final class LiveGate: Sendable {
 
     init(_ snapshot: Snapshot) { self.snapshot = Mutex(snapshot) }
 
-    /// What is in force.
+    /// The active snapshot.
     var current: Snapshot { snapshot.withLock { $0 } }
 
-    /// The standing of a peer of the edge listener, by its address.
+    /// Returns the standing of a peer of the edge listener, by its address.
     func standing(of peer: SocketAddress?) -> PeerStanding { current.edge?.peers.standing(of: peer) ?? .untrusted }
 
-    /// Puts `next` in force.
+    /// Makes `next` the active snapshot.
     func replace(with next: Snapshot) { snapshot.withLock { $0 = next } }
 }

@@ -11,16 +11,16 @@ internal import ServiceLifecycle
 internal import Synchronization
 internal import UnixSignals
 
-/// Reads the configuration and what it names again: on SIGHUP, when asked to, and when files change.
+/// Reloads the configuration and the files that it names: on SIGHUP, on request, and when files change.
 ///
-/// All of it is put in force at once, or none: with an error, what is in force stays. Listeners, the store and the log
-/// stay as they are; to change those, restart.
+/// A reload is atomic. After an error the previous configuration stays active. Listeners, the store and the log do not
+/// change; changing those needs a restart.
 final class Reloader: Service {
     private let live: LiveGate
     private let observer: any DecisionObserver
     private let logger: Logger
     private let counts: ReloadCounts
-    /// One at a time: a reload that began earlier must not end later.
+    /// Serializes reloads: one that began earlier must not end later.
     private let turn = Mutex<Void>(())
 
     private let clock: @Sendable () -> Timestamp
@@ -65,9 +65,9 @@ final class Reloader: Service {
         }
     }
 
-    /// Reads everything again, on a thread of its own: a large feed takes seconds.
+    /// Reloads everything on a background thread, because a large feed takes seconds.
     ///
-    /// - Returns: What is wrong; nil where it is in force.
+    /// - Returns: The error; `nil` if the new configuration is active.
     @discardableResult
     func reload(because reason: String) async -> ConfigurationError? {
         await withCheckedContinuation { continuation in
@@ -120,11 +120,11 @@ final class Reloader: Service {
     }
 }
 
-/// How often a reload succeeded and failed.
+/// The numbers of successful and failed reloads.
 final class ReloadCounts: Sendable {
     private let counts = Mutex((succeeded: 0, failed: 0, lastFailed: false))
 
-    /// The counts, and whether the last reload failed.
+    /// The counts, and true if the last reload failed.
     var current: (succeeded: Int, failed: Int, lastFailed: Bool) { counts.withLock { $0 } }
 
     func succeeded() { counts.withLock { $0 = ($0.succeeded + 1, $0.failed, false) } }
@@ -133,13 +133,13 @@ final class ReloadCounts: Sendable {
 }
 
 extension GateConfiguration {
-    /// The names of what a reload does not change and `other` has in another way.
+    /// Returns the names of the settings that need a restart and differ from those of `other`.
     fileprivate func fixedParts(differingFrom other: GateConfiguration) -> [String] {
         let (mine, its) = (fixed, other.fixed)
         return mine.keys.filter { mine[$0] != its[$0] }.sorted()
     }
 
-    /// What a reload does not change, in text. The rules of `use` are in force at once, and so are the callers of the API.
+    /// The settings that need a restart, as text. The rules of `use` and the callers of the API change with a reload.
     private var fixed: [String: String] {
         [
             "use.store": use.store.text, "api.listen": api.listener.text, "api.concurrency": "\(api.concurrency)",
@@ -152,7 +152,7 @@ extension GateConfiguration {
 }
 
 extension GateConfiguration.Listener {
-    /// What matters of it, without its place in the file.
+    /// The settings of the listener, without their place in the file.
     fileprivate var text: String {
         let files = tls.map { [$0.certificate.value, $0.key.value, $0.clientAuthorities?.value ?? ""] } ?? []
         return "\(address) \(socketMode ?? 0) \(files) \(limits)"
@@ -160,7 +160,7 @@ extension GateConfiguration.Listener {
 }
 
 extension GateConfiguration.Use.Store {
-    /// What matters of it, without its place in the file.
+    /// The settings of the store, without their place in the file.
     fileprivate var text: String {
         if case .sqlite(let file) = self { file.value } else { "\(self)" }
     }

@@ -7,7 +7,7 @@ internal import Logging
 internal import Platform
 internal import ServiceLifecycle
 
-/// Ends the process when draining takes longer than it may: whatever hangs, a stop is a stop.
+/// Ends the process with exit status 1 if draining exceeds the limit.
 struct ShutdownDeadline: Service {
     let limit: Duration
     let logger: Logger
@@ -15,11 +15,11 @@ struct ShutdownDeadline: Service {
     func run() async throws {
         try await gracefulShutdown()
         logger.info("stopping", metadata: ["grace": "\(limit.text)"])
-        // On a thread of its own, as those of the tasks may all be stuck.
+        // A thread of its own is used, because those of the tasks may all be blocked.
         let (limit, logger) = (limit, logger)
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(limit.milliseconds))) {
             logger.error("the grace time is over; requests in hand were cut off")
-            // The log is written by another thread: it gets a moment.
+            // Another thread writes the log; this gives it time to finish.
             usleep(20_000)
             _exit(1)
         }

@@ -9,7 +9,7 @@ internal import MediaTokens
 internal import Platform
 internal import PlaybackGate
 
-/// Writes a line for every decision: never a token, a key or a session GUID in clear.
+/// Logs a line for every decision, never with a token, a key or a session GUID in clear.
 struct DecisionLog: DecisionObserver {
     private let sink: LogSink
     private let format: LogFormat
@@ -17,10 +17,12 @@ struct DecisionLog: DecisionObserver {
 
     private let logsChecks: Bool
 
+    /// Creates a decision log.
+    ///
     /// - Parameters:
-    ///   - salt: What session GUIDs are hashed with.
-    ///   - logsChecks: Whether there is a line for every segment that an edge lets pass, which is a line a viewer every
-    ///     few seconds, or only for what was used up or refused.
+    ///   - salt: The salt of the session hashes.
+    ///   - logsChecks: True to log every segment that an edge lets pass, which is a line per viewer every few seconds;
+    ///     false to leave those out.
     init(_ sink: LogSink, format: LogFormat, salt: String, logsChecks: Bool) {
         self.logsChecks = logsChecks
         self.sink = sink
@@ -41,7 +43,7 @@ struct DecisionLog: DecisionObserver {
         writer.add("code", event.decision.codeName, &line)
         switch event.target {
         case .media(let id): writer.add("media", id, &line)
-        // A query may have a token in it.
+        // The query may contain a token.
         case .path(let path): writer.add("path", path.loggable, &line)
         }
         writer.add("entry", subject.entry?.key.text, &line)
@@ -57,15 +59,16 @@ struct DecisionLog: DecisionObserver {
         sink.line { $0 += line }
     }
 
-    /// The same GUID gives the same hash, so that a session can be followed; nobody can tell the GUID.
+    /// Returns the salted hash of a session GUID. Equal GUIDs have equal hashes, so that a session can be followed; the
+    /// hash does not reveal the GUID.
     private func session(_ guid: String) -> String {
         SHA256.digest("\(salt.utf8.count):\(salt)\(guid)").prefix(12).hexadecimal
     }
 }
 
 extension Substring {
-    /// A path as requested, without its query and at most 2 KiB of it. Cut by bytes: a combining character behind the
-    /// question mark makes another character of it, and the query would follow into the log.
+    /// The requested path without its query, at most 2 KiB of it. It is cut by bytes: a combining character after the
+    /// question mark would form another character with it, and the query would reach the log.
     fileprivate var loggable: String {
         let end = utf8.firstIndex(of: UInt8(ascii: "?")) ?? endIndex
         let path = utf8[..<end]
@@ -74,7 +77,7 @@ extension Substring {
 }
 
 extension DecisionEvent {
-    /// Whether nothing was used up, and nothing refused: there are many of these.
+    /// True if nothing was consumed and nothing refused. There are many such events.
     fileprivate var isPassingCheck: Bool {
         guard case .allow(let allowance) = decision else { return false }
         return allowance.reason == .withinTTL || allowance.reason == .probe
@@ -83,7 +86,7 @@ extension DecisionEvent {
 }
 
 extension Decision {
-    /// `allow` or `refuse`; `shadow` for what would have been refused.
+    /// The outcome: `allow` or `refuse`, or `shadow` for a refusal that shadow mode turned into an allowance.
     var name: String {
         switch self {
         case .allow(let allowance): allowance.reason.name == "shadow" ? "shadow" : "allow"
@@ -99,7 +102,7 @@ extension Decision {
     }
 }
 
-/// Writes a line member by member: a tree of values for every decision costs more than to write it.
+/// Writes a line member by member, which costs less than building a tree of values for every decision.
 private struct LineWriter {
     let format: LogFormat
 
@@ -114,7 +117,7 @@ private struct LineWriter {
     }
 
     func add(_ name: StaticString, _ text: String?, _ line: inout [UInt8]) {
-        // For people, what is not known is not said.
+        // Text lines omit unknown values.
         if format == .text, text == nil { return }
         addName(name, &line)
         switch (format, text) {

@@ -5,20 +5,20 @@ internal import Dispatch
 internal import Synchronization
 internal import SystemPackage
 
-/// Takes lines from any thread and writes them from one, many at a time.
+/// Takes lines from any thread, and writes them in batches from one.
 ///
-/// Whoever decides never waits for a disk or a pipe, and wakes nobody: lines are gathered for a hundredth of a second,
-/// since a thread that is woken for every line costs more than the decision. What is not written yet is bounded: where the
-/// reader of the log has stopped, lines are dropped and counted, and the gate goes on.
+/// A decision never waits for a disk or a pipe and wakes no thread. Lines are gathered for 10 ms, because waking a thread
+/// for every line costs more than the decision. The buffer is bounded: if the reader of the log has stopped, lines are
+/// dropped and counted, and the gate continues.
 final class LogSink: Sendable {
     private let buffer = Mutex(Buffer())
     private let writer = DispatchQueue(label: "playgate.log")
     private let descriptor: FileDescriptor
 
-    /// The most bytes that wait for being written.
+    /// The size of the buffer at which lines are dropped, in bytes.
     private static let limit = 8 << 20
 
-    /// How long lines are gathered.
+    /// The time for which lines are gathered.
     private static let delay = DispatchTimeInterval.milliseconds(10)
 
     private struct Buffer {
@@ -29,10 +29,10 @@ final class LogSink: Sendable {
 
     init(_ descriptor: FileDescriptor) { self.descriptor = descriptor }
 
-    /// How many lines were dropped.
+    /// The number of dropped lines.
     var dropped: Int { buffer.withLock { $0.dropped } }
 
-    /// Takes a line that `write` appends, without its end.
+    /// Takes a line that `write` appends, without its line end.
     func line(_ write: (inout [UInt8]) -> Void) {
         let mustStart = buffer.withLock { buffer in
             guard buffer.bytes.count < Self.limit else {
@@ -47,7 +47,7 @@ final class LogSink: Sendable {
         if mustStart { writer.asyncAfter(deadline: .now() + Self.delay) { self.drain() } }
     }
 
-    /// Waits until what was taken is written.
+    /// Waits until all lines taken so far are written.
     func flush() { writer.sync { drain() } }
 
     private func drain() {
@@ -58,7 +58,7 @@ final class LogSink: Sendable {
             }
             return buffer.bytes
         }
-        // What cannot be written is lost: there is nowhere to say so.
+        // Lines that cannot be written are lost: there is no other place to report that.
         _ = try? descriptor.writeAll(bytes)
     }
 }

@@ -6,8 +6,8 @@ internal import Logging
 internal import NIOCore
 internal import Synchronization
 
-/// Tells the log of refused connections: a line for the first of a listener and reason, then one a minute at most, with
-/// their number. What every connection of a stranger would write, a stranger could fill the disk with.
+/// Logs refused connections: a line for the first of a listener and reason, then at most one a minute, with their number.
+/// With a line for every connection, an untrusted peer could fill the disk.
 final class PeerReporter: Sendable {
     private let logger: Logger
     private let seen = Mutex<[String: (told: ContinuousClock.Instant, count: Int)]>([:])

@@ -5,7 +5,7 @@ internal import Encodings
 internal import Logging
 internal import Platform
 
-/// swift-log's lines, in the form and to the place of the decision lines.
+/// Writes swift-log's lines in the format, and to the sink, of the decision lines.
 struct SinkLogHandler: LogHandler {
     let sink: LogSink
     let format: LogFormat
@@ -38,15 +38,15 @@ struct SinkLogHandler: LogHandler {
     }
 }
 
-/// The parts of a log line for people.
+/// Formatting of log lines for people.
 enum TextLine {
-    /// A value that is one word, or stands in quotes.
+    /// Returns a value as it is if it is one word, and in quotes otherwise.
     static func value(_ text: String) -> String {
         let isWord = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
         return isWord ? text : JSONText.string(text).line
     }
 
-    /// A text without what would start another line or move the cursor.
+    /// Returns a text, quoted if it has characters that would start another line or move the cursor.
     static func printable(_ text: String) -> String {
         text.unicodeScalars.contains(where: \.isLineControl) ? JSONText.string(text).line : text
     }

@@ -4,7 +4,7 @@
 internal import CoreMetrics
 internal import Synchronization
 
-/// The metrics of this process, in Prometheus's text format.
+/// The metrics of this process, in Prometheus text format.
 ///
 /// Source: Prometheus documentation, "Exposition formats", text format 0.0.4.
 final class PrometheusRegistry: MetricsFactory {
@@ -53,14 +53,14 @@ final class PrometheusRegistry: MetricsFactory {
         }
     }
 
-    // Handles live as long as the process.
+    // Handlers live as long as the process.
     func destroyCounter(_: any CounterHandler) {}
     func destroyRecorder(_: any RecorderHandler) {}
     func destroyTimer(_: any TimerHandler) {}
 
     // MARK: Text
 
-    /// All metrics, and `gauges` beside them.
+    /// Returns all metrics, followed by `gauges`.
     func text(gauges: [PrometheusGauge]) -> String {
         let (counters, histograms) = state.withLock { ($0.counters, $0.histograms) }
         var text = ""
@@ -115,7 +115,7 @@ final class PrometheusRegistry: MetricsFactory {
     }
 }
 
-/// A value that is looked up when it is asked for.
+/// A value that is read when metrics are requested.
 struct PrometheusGauge {
     let name: String
     var type = "gauge"
@@ -123,14 +123,14 @@ struct PrometheusGauge {
     var labels: [(String, String)] = []
     let value: Double
 
-    /// A number without a fraction where it has none.
+    /// Formats a number, without a fraction if it is whole.
     static func number(_ value: Double) -> String {
         if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
         return value == value.rounded() && abs(value) < 1e15 ? "\(Int64(value))" : "\(value)"
     }
 }
 
-/// A count that only grows.
+/// A counter that only grows.
 final class PrometheusCounter: CounterHandler {
     private let count = Atomic<Int64>(0)
 
@@ -141,7 +141,7 @@ final class PrometheusCounter: CounterHandler {
     func reset() { count.store(0, ordering: .relaxed) }
 }
 
-/// A distribution of durations, in buckets from 10 µs to 2.5 s.
+/// A histogram of durations, in buckets from 10 µs to 2.5 s.
 final class PrometheusHistogram: TimerHandler, RecorderHandler {
     private static let bounds: [Int64] = [
         10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000,

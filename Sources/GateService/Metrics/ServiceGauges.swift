@@ -6,7 +6,7 @@ internal import MediaTokens
 internal import Platform
 internal import PlaybackGate
 
-/// What is looked up when metrics are asked for.
+/// The values that are read when metrics are requested.
 struct ServiceGauges: Sendable {
     let inFlight: ConcurrencyLimit
     let reloads: ReloadCounts
@@ -111,7 +111,7 @@ struct ServiceGauges: Sendable {
         ]
     }
 
-    /// In bytes; 0 where the system does not say.
+    /// The resident memory in bytes; 0 if the system does not report it.
     private static var residentMemory: Int {
         guard let text = try? "/proc/self/statm".contentsOfFile(limit: 4096) else { return 0 }
         let fields = text.split(separator: " ")

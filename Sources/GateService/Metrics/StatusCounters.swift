@@ -11,6 +11,10 @@ struct StatusCounters: Sendable {
     private let counters: [Int: Counter]
     private let others: Counter
 
+    /// Creates the counters of a listener.
+    ///
+    /// Creates the counters of a listener.
+    ///
     /// - Parameter listener: The name of the listener.
     init(factory: any MetricsFactory, listener: String) {
         let counter = { (status: String) in

@@ -4,7 +4,7 @@
 #if Redis
     internal import CHiredis
 
-    /// What Redis answered.
+    /// A reply of Redis.
     enum RedisReply: Hashable, Sendable {
         case null
         case integer(Int64)
@@ -13,13 +13,13 @@
         case array([RedisReply])
     }
 
-    /// A command in the form that it has on the wire, written by hiredis.
+    /// A command in wire format, encoded by hiredis.
     struct RedisCommand: Sendable {
         let bytes: [UInt8]
 
-        /// Makes a command; nil where there is no memory for it.
+        /// Creates a command; `nil` if memory is exhausted.
         init?(_ words: [[UInt8]]) {
-            // One buffer for all words: every pointer into it is good while it is open.
+            // One buffer for all words: the pointers into it are valid inside the closure.
             var lengths: [Int] = []
             var joined: [CChar] = []
             for word in words {
@@ -43,21 +43,21 @@
             self.bytes = bytes
         }
 
-        /// Makes a command of texts.
+        /// Creates a command from texts.
         init?(_ words: String...) { self.init(words.map { [UInt8]($0.utf8) }) }
     }
 
-    /// The owner of hiredis's reader of replies. One connection has one.
+    /// The owner of a hiredis reply reader. Each connection has one.
     @safe
     final class RedisReplyReader {
         private let reader: UnsafeMutablePointer<redisReader>
 
-        /// What is read is no reply; the connection is of no use any more.
+        /// An error for bytes that are not a reply. The connection can no longer be used.
         struct Malformed: Error {
             let reason: String
         }
 
-        /// Makes a reader; nil where there is no memory for it.
+        /// Creates a reader; `nil` if memory is exhausted.
         init?() {
             guard let reader = unsafe redisReaderCreate() else { return nil }
             unsafe self.reader = reader
@@ -65,13 +65,13 @@
 
         deinit { unsafe redisReaderFree(reader) }
 
-        /// Takes what came in.
+        /// Appends received bytes.
         func feed(_ bytes: UnsafeRawBufferPointer) throws(Malformed) {
             guard let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self) else { return }
             guard unsafe redisReaderFeed(reader, start, bytes.count) == REDIS_OK else { throw failure }
         }
 
-        /// The next reply that is whole.
+        /// Returns the next complete reply; `nil` if more bytes are needed.
         func next() throws(Malformed) -> RedisReply? {
             var object: UnsafeMutableRawPointer?
             guard unsafe redisReaderGetReply(reader, &object) == REDIS_OK else { throw failure }
@@ -80,7 +80,7 @@
             return unsafe Self.reply(object.assumingMemoryBound(to: redisReply.self).pointee)
         }
 
-        /// hiredis lets replies nest seven deep at most.
+        /// Converts a reply. The recursion is bounded: hiredis limits nested replies to seven levels.
         private static func reply(_ reply: redisReply) -> RedisReply {
             switch unsafe reply.type {
             case REDIS_REPLY_INTEGER: return unsafe .integer(reply.integer)

@@ -5,10 +5,9 @@
     internal import NIOCore
     internal import PlaybackGate
 
-    /// The handler of a connection to Redis: commands out, replies in, in one order.
+    /// The handler of a connection to Redis: commands out, replies in, in the same order.
     ///
-    /// Everything is pipelined. When the connection ends, or the oldest reply stays out for too long, all that is waited
-    /// for fails at once.
+    /// Commands are pipelined. All outstanding requests fail at once if the connection ends or the oldest reply is overdue.
     final class RedisConnectionHandler: ChannelDuplexHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundIn = RedisRequest
@@ -19,10 +18,12 @@
         private let patience: TimeAmount
         private var watch: RepeatedTask?
 
-        /// How many replies may be waited for.
+        /// The maximum number of outstanding replies.
         static let waitingLimit = 10_000
 
-        /// - Parameter patience: How long the oldest reply may stay out before the connection is given up.
+        /// Creates a handler.
+        ///
+        /// - Parameter patience: The maximum wait for the oldest reply before the connection is closed.
         init(patience: TimeAmount) {
             self.patience = patience
             reader = RedisReplyReader()
@@ -91,7 +92,7 @@
         }
     }
 
-    /// A command, and who waits for its reply.
+    /// A command, and the promise of its reply.
     struct RedisRequest: Sendable {
         let command: RedisCommand
         let promise: EventLoopPromise<RedisReply>
@@ -101,7 +102,7 @@
         fileprivate func withReplyBytes<Failure: Error>(
             _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
         ) throws(Failure) {
-            // NIO's closure knows untyped errors only.
+            // NIO's closure supports untyped errors only.
             let result: Result<Void, Failure> = unsafe withUnsafeReadableBytes { bytes in
                 do throws(Failure) { return .success(try unsafe body(bytes)) } catch { return .failure(error) }
             }

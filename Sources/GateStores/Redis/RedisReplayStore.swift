@@ -11,13 +11,13 @@ internal import Platform
     public import PlaybackGate
     internal import Synchronization
 
-    /// The use store that several gates share: Redis 6.2 or later.
+    /// A replay store that several gates share: Redis 6.2 or later.
     ///
-    /// A use is one round trip and one atomic script; see ``RedisScript``. Two gates never both allow a token that may be
-    /// used once. Where the connection is lost, uses fail at once, and a new connection is made in the background, with
-    /// growing pauses. Redis must be told to evict nothing (`maxmemory-policy noeviction`), as evicted uses are forgotten.
+    /// Each use is one round trip and one atomic script, so two gates never both allow a token that may be consumed once. If
+    /// the connection is lost, uses fail at once, and the store reconnects in the background with exponential back-off from
+    /// 50 ms to 2 s. Redis must not evict keys (`maxmemory-policy noeviction`), because evicted uses are forgotten.
     ///
-    /// Run ``run()`` for as long as the store is used.
+    /// Run ``run(report:)`` for as long as the store is in use.
     public final class RedisReplayStore: ReplayStore {
         public let name = "redis"
 
@@ -30,7 +30,7 @@ internal import Platform
             case down(String)
         }
 
-        /// Makes a store; it connects when it runs.
+        /// Creates a store. It connects when ``run(report:)`` runs.
         public init(_ settings: RedisSettings) {
             self.settings = settings
             group = MultiThreadedEventLoopGroup.singleton
@@ -63,7 +63,7 @@ internal import Platform
 
         // MARK: Commands
 
-        /// Calls a script by its digest, and by its text where Redis has forgotten it.
+        /// Calls the script by its digest, and by its text if Redis no longer has it.
         private func reply(to call: RedisScript.Invocation) async throws(ReplayStoreError) -> RedisReply {
             let digest = link.withLock { if case .up(_, let digest) = $0 { digest } else { "" } }
             let reply = try await send(call.command(digest: digest))
@@ -73,7 +73,8 @@ internal import Platform
                 if case .error(let text) = again { throw ReplayStoreError(.unavailable, "Redis refused: \(text)") }
                 return again
             }
-            // A replica, or a server that loads its data, may be another one after a new look-up.
+            // Reconnect: after a new look-up, the address may no longer lead to a replica or to a server that loads its
+            // data.
             if text.hasPrefix("READONLY") || text.hasPrefix("LOADING") || text.hasPrefix("MASTERDOWN") { drop() }
             throw ReplayStoreError(.unavailable, "Redis refused: \(text)")
         }
@@ -107,9 +108,9 @@ internal import Platform
 
         // MARK: Connecting
 
-        /// Keeps a connection until the task is cancelled.
+        /// Keeps a connection open until the task is cancelled.
         ///
-        /// - Parameter report: Is told of every connection that is made (nil) and of every fault.
+        /// - Parameter report: A closure that is called with `nil` for every new connection, and with every error.
         public func run(report: @escaping @Sendable (ReplayStoreError?) -> Void) async {
             var pause = Duration.milliseconds(50)
             while !Task.isCancelled {
@@ -117,7 +118,7 @@ internal import Platform
                     let channel = try await connect()
                     report(nil)
                     pause = .milliseconds(50)
-                    // Closing is what ends a connection, by whomever.
+                    // Wait until either side closes the connection.
                     await withTaskCancellationHandler {
                         try? await channel.closeFuture.get()
                     } onCancel: {
@@ -129,7 +130,7 @@ internal import Platform
                     link.withLock { $0 = .down(error.reason) }
                     if !Task.isCancelled { report(error) }
                 }
-                // Gates that lost the same server do not come back in step.
+                // Jitter keeps gates that lost the same server from reconnecting in step.
                 let jittered = pause * Double.random(in: 0.5...1)
                 try? await Task.sleep(for: jittered)
                 pause = min(pause * 2, .seconds(2))
@@ -174,7 +175,7 @@ internal import Platform
             }
         }
 
-        /// Logs in, looks at how the server is set up, and loads the script.
+        /// Authenticates, checks the settings of the server, and loads the script. Returns its digest.
         private func greet(_ channel: any Channel) async throws(ReplayStoreError) -> String {
             if let password = settings.password {
                 let words = ["AUTH"] + (settings.user.map { [$0] } ?? []) + [password.text]
@@ -204,7 +205,8 @@ internal import Platform
             }
         }
 
-        /// A server that evicts keys forgets uses. Where it may not be asked, that is for who runs it to know.
+        /// Checks that the server evicts no keys, which would forget uses. The check passes if the server does not permit
+        /// `INFO`.
         private func checkEviction(_ channel: any Channel) async throws(ReplayStoreError) {
             guard case .text(let bytes) = try await Self.send(RedisCommand("INFO", "memory"), on: channel) else {
                 return

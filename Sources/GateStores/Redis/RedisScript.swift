@@ -8,18 +8,19 @@ internal import Platform
     internal import MediaTokens
     internal import PlaybackGate
 
-    /// The script that Redis runs for a use, without anything between its steps.
+    /// The script that Redis runs atomically for a use or a revocation.
     ///
-    /// One key a use (`SET … NX PXAT`), so that Redis forgets it by itself. Redis's clock judges when: two minutes after a use
-    /// may be forgotten, for clocks that differ, it is recorded no more, and only a minute later its key goes.
+    /// Each use has its own key (`SET … NX PXAT`), so that Redis deletes it by itself. Redis's clock decides. A use can be
+    /// recorded until two minutes after its record may be deleted, because clocks differ; its key expires one minute later.
     ///
-    /// So no order of scripts records a use anew. A script sees keys as of its start, and the time as of its start (7.2) or as
-    /// of the moment at which it asks (6.2, 7.0), which is no earlier: a use that is not over by that time has its key, even
-    /// where Redis's clock was set back by up to that minute since.
+    /// No order of scripts records a use twice. A script sees the keys as of its start, and the time as of its start (7.2)
+    /// or as of its call of `TIME` (6.2, 7.0), which is no earlier. A use that can still be recorded at that time has its
+    /// key, even if Redis's clock was set back by up to one minute in between.
     enum RedisScript {
-        /// How long a use may be recorded, and a revocation is kept, beyond its end, for clocks that differ: two minutes.
+        /// The time for which a use may be recorded, and a revocation is kept, after its end, because clocks differ: two
+        /// minutes, in milliseconds.
         private static let margin: Int64 = 120_000
-        /// How much longer than a use may be recorded its key is kept: a minute.
+        /// The time for which the key of a use is kept after the use can no longer be recorded: one minute, in milliseconds.
         private static let keeping: Int64 = 60_000
 
         private static let recorded: Int64 = 0
@@ -28,9 +29,11 @@ internal import Platform
         private static let clocksDiffer: Int64 = -3
         private static let notRevoked: Int64 = -4
 
-        /// `use`: KEYS are the keys of the uses that a token has, then those of what may revoke it. `examine`: the same,
-        /// and nothing is recorded.
-        /// `revoke`: KEYS is the key of what is revoked.
+        /// The source of the script.
+        ///
+        /// - `use`: KEYS are the keys of the uses of a token, then those of the revocations that may apply to it.
+        /// - `examine`: the same keys, and nothing is recorded.
+        /// - `revoke`: KEYS is the key of the revocation.
         private static let text = """
             local function now()
                 local time = redis.call('TIME')
@@ -60,7 +63,7 @@ internal import Platform
             return -2
             """
 
-        /// The command that loads the script and answers with its digest.
+        /// The command that loads the script and returns its digest.
         static var load: RedisCommand? { RedisCommand("SCRIPT", "LOAD", text) }
 
         /// A call of the script.
@@ -79,7 +82,9 @@ internal import Platform
             }
         }
 
-        /// - Parameter isRecorded: Whether the use is recorded, or only looked for in what is revoked.
+        /// Returns the call for a use.
+        ///
+        /// - Parameter isRecorded: True if the use is recorded; false if only revocations are checked.
         static func use(_ use: TokenUse, isRecorded: Bool = true, prefix: String) -> Invocation {
             let fingerprint = use.token.fingerprint.hexadecimal
             let ends = use.forgettable.advanced(byMilliseconds: margin)
@@ -96,7 +101,7 @@ internal import Platform
         }
 
         static func revocation(_ revocation: Revocation, prefix: String, at now: Timestamp) -> Invocation {
-            // Lua counts in doubles: a time beyond their exact numbers is as good as the greatest of them.
+            // Lua numbers are doubles: clamp the time to their exact integers.
             let before = min(revocation.issuedBefore.millisecondsSince1970, 1 << 53)
             let ends = revocation.expires.advanced(byMilliseconds: margin)
             return Invocation(
@@ -105,7 +110,7 @@ internal import Platform
             )
         }
 
-        /// What the script's answer to a use means.
+        /// Converts the reply of the script to the outcome of a use.
         static func outcome(of reply: RedisReply, _ use: TokenUse) throws(ReplayStoreError) -> UseOutcome {
             guard case .integer(let number) = reply else {
                 throw ReplayStoreError(.unavailable, "Redis answered something else than a number")

@@ -5,26 +5,26 @@
     internal import NIOCore
     internal import NIOSSL
 
-    /// How to reach Redis.
+    /// The settings of a connection to Redis.
     public struct RedisSettings: Sendable {
-        /// Where the server listens.
+        /// The address of the server.
         public var address: Address
-        /// The user (Redis ACL); nil is the default user.
+        /// The user (Redis ACL); `nil` for the default user.
         public var user: String?
         /// The password, if one is needed.
         public var password: RedisPassword?
         /// The number of the database.
         public var database: Int
-        /// What all keys begin with.
+        /// The prefix of all keys.
         public var keyPrefix: String
-        /// TLS, if it is used.
+        /// The TLS settings; `nil` for plain text.
         public var tls: TLS?
 
-        /// Where a server listens.
+        /// The address of a server.
         public enum Address: Hashable, Sendable, CustomStringConvertible {
             /// A host, by name or address, and a port.
             case tcp(host: String, port: Int)
-            /// The path of a socket.
+            /// The path of a Unix domain socket.
             case unix(path: String)
 
             public var description: String {
@@ -35,16 +35,16 @@
             }
         }
 
-        /// How TLS is used.
+        /// The settings of TLS.
         public struct TLS: Hashable, Sendable {
-            /// A file with the certificates (PEM) of those who may vouch for the server; the system's by default.
+            /// The file with the certificates (PEM) of the trusted authorities; `nil` for the system's.
             public var authorities: String?
 
-            /// Makes TLS settings.
+            /// Creates TLS settings.
             public init(authorities: String? = nil) { self.authorities = authorities }
         }
 
-        /// Makes settings.
+        /// Creates settings.
         public init(
             address: Address,
             user: String? = nil,
@@ -61,23 +61,23 @@
             self.tls = tls
         }
 
-        /// How long a reply may stay out before the connection is given up: longer than any deadline of a use.
+        /// The maximum wait for a reply before the connection is closed: longer than any deadline of a use.
         var patience: TimeAmount { .seconds(2) }
 
         var connectTimeout: TimeAmount { .seconds(2) }
 
-        /// The name that the server's certificate must have, where the address is a name.
+        /// The required name in the server's certificate; `nil` if the address is an IP address or a socket.
         var serverName: String? {
             guard case .tcp(let host, _) = address else { return nil }
             return (try? SocketAddress(ipAddress: host, port: 0)) == nil ? host : nil
         }
     }
 
-    /// A password that does not print.
+    /// A password that is never printed.
     public struct RedisPassword: Sendable {
         let text: String
 
-        /// Takes a password.
+        /// Creates a password from its text.
         public init(_ text: String) { self.text = text }
     }
 

@@ -9,21 +9,21 @@ internal import Platform
     public import PlaybackGate
     internal import Synchronization
 
-    /// The use store in a file: what it answered is on the disk, and outlives a crash of process and machine.
+    /// A replay store in a file: recorded uses are on disk before the answer, and survive a crash of process and machine.
     ///
-    /// Uses that come in while the disk is busy are committed together with the next write (group commit), so that a
-    /// disk with 200 syncs a second still takes thousands of playback starts. Several processes of one machine may share
-    /// the file; it must not lie on a network file system.
+    /// Uses that arrive during a disk write are committed together with the next one (group commit), so that a disk with 200
+    /// syncs a second can take thousands of playback starts. Several processes of one machine may share the file. It must
+    /// not be on a network file system.
     public final class SQLiteReplayStore: ReplayStore {
         public let name = "sqlite"
 
         private let database: DatabaseQueue
         private let queue = Mutex(JobQueue())
 
-        /// How many uses may wait for the disk. One more is refused: the queue never grows beyond.
+        /// The maximum number of uses that wait for the disk. Further uses are refused.
         public static let waitingLimit = 10_000
 
-        /// The most uses that are committed at once.
+        /// The maximum number of uses in one commit.
         private static let batchLimit = 1000
 
         private struct JobQueue {
@@ -48,11 +48,11 @@ internal import Platform
             }
         }
 
-        /// Opens a store, and makes the file where it is missing.
+        /// Opens a store, and creates the file if it does not exist.
         ///
         /// - Parameters:
         ///   - path: The path of the file. SQLite keeps two more beside it (`-wal`, `-shm`).
-        ///   - busyTimeout: How long to wait for another process that writes.
+        ///   - busyTimeout: The maximum wait for another process that writes.
         /// - Throws: ``ReplayStoreError`` with code `store_misconfigured`.
         public init(path: String, busyTimeout: Duration = .milliseconds(200)) throws(ReplayStoreError) {
             var configuration = Configuration()
@@ -60,7 +60,7 @@ internal import Platform
             configuration.journalMode = .wal
             let (seconds, attoseconds) = busyTimeout.components
             configuration.busyMode = .timeout(Double(seconds) + Double(attoseconds) / 1e18)
-            // In the WAL, FULL is what syncs before every commit returns.
+            // With a WAL, FULL syncs before every commit returns.
             configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
             do {
                 database = try DatabaseQueue(path: path, configuration: configuration)
@@ -112,7 +112,7 @@ internal import Platform
             if mustStart { Task { await write() } }
         }
 
-        /// Writes until nothing waits any more.
+        /// Writes batches until the queue is empty.
         private func write() async {
             while let jobs = nextBatch() {
                 let answers: [Result<UseOutcome, ReplayStoreError>]
@@ -120,7 +120,7 @@ internal import Platform
                     answers = try await database.write { db in
                         let tables = UseTables(db)
                         let outcomes = try jobs.map { try Self.carryOut($0, tables) }
-                        // In the same transaction: another would be another sync of the disk.
+                        // In the same transaction, because another one would need another disk sync.
                         if let now = jobs.last?.time { try tables.forget(at: now, atMost: 2 * jobs.count + 16) }
                         return outcomes.map { .success($0) }
                     }
@@ -154,7 +154,7 @@ internal import Platform
         }
 
         private static func text(_ error: any Error) -> String {
-            // Not the statement: it has the fingerprints of tokens.
+            // The statement is left out: it contains fingerprints of tokens.
             guard let error = error as? DatabaseError else { return "\(error)" }
             return error.message ?? "SQLite's error \(error.extendedResultCode.rawValue)"
         }

@@ -15,7 +15,7 @@ internal import Platform
 
         init(_ database: Database) { self.database = database }
 
-        /// Records a use where the token has one left, and where none of its uses can have been forgotten.
+        /// Records a use if the token has one left, and if none of its uses can have been deleted.
         func record(_ use: TokenUse, at now: Timestamp) throws -> UseOutcome {
             if let kind = try revocation(of: use.token, at: now) { return .revoked(kind) }
             let fingerprint = Data(use.token.fingerprint.bytes)
@@ -43,7 +43,7 @@ internal import Platform
             return database.changesCount == 1 ? .recorded : .usedUp
         }
 
-        /// Records a revocation. Of two words on one thing, what each revokes stays revoked.
+        /// Records a revocation. Two revocations of one subject are merged, so that each stays effective.
         func revoke(_ revocation: Revocation, at now: Timestamp) throws {
             let statement = try database.cachedStatement(
                 sql: """
@@ -61,7 +61,7 @@ internal import Platform
             )
         }
 
-        /// Whether the token was revoked.
+        /// Checks a token for revocations.
         func examine(_ use: TokenUse, at now: Timestamp) throws -> UseOutcome {
             try revocation(of: use.token, at: now).map { .revoked($0) } ?? .notRevoked
         }
@@ -79,8 +79,8 @@ internal import Platform
             return nil
         }
 
-        /// Removes some of what can be forgotten, the oldest uses first, and keeps the latest time at which one of them could
-        /// be: jobs do not come in the order of their times, and what comes late is not taken for new.
+        /// Deletes some expired uses, the oldest first, and expired revocations. Keeps the latest deletion time of the
+        /// deleted uses: jobs are not ordered by their times, and a late job must not record a deleted use again.
         func forget(at now: Timestamp, atMost limit: Int) throws {
             let arguments: StatementArguments = [now.millisecondsSince1970, limit]
             let oldest = "FROM use WHERE forgettable < ? ORDER BY forgettable LIMIT ?"
@@ -98,13 +98,13 @@ internal import Platform
                 .execute(arguments: [Self.revocationsEnd(now)])
         }
 
-        /// The latest end of the revocations that need not be kept any more, and no later than that.
+        /// Returns the time before which a revocation must have ended to be deleted, in milliseconds since 1970.
         private static func revocationsEnd(_ now: Timestamp) -> Int64 {
             now.advanced(byMilliseconds: -Revocation.margin).millisecondsSince1970
         }
     }
 
-    /// The layout of the file.
+    /// The schema of the file.
     enum UseSchema {
         static var migrator: DatabaseMigrator {
             var migrator = DatabaseMigrator()
@@ -128,7 +128,7 @@ internal import Platform
                 )
             }
             migrator.registerMigration("2: late leeways, and what was forgotten") { database in
-                // Uses were kept by the late leeway that was in force: it may be raised to two minutes.
+                // Uses were kept by the active late leeway, which may be raised to two minutes.
                 try database.execute(
                     sql: """
                         UPDATE use SET forgettable = forgettable + 120000 WHERE forgettable < 9223372036854655807;

@@ -4,109 +4,110 @@
 internal import Encodings
 internal import XML
 
-/// What a feed says about one item: what it protects, or why it cannot be protected by what it says.
+/// The result for one item of a feed: a catalogue entry, or a refusal.
 public enum FeedItem: Sendable {
     /// An entry of the catalogue.
     case entry(CatalogueEntry)
-    /// An item that cannot become a resource. It must stay protected, and somebody must look at it.
+    /// An item that cannot become a resource. It must stay protected, and an operator must look at it.
     case refused(FeedRefusal)
 }
 
 /// An item of a feed that became a resource.
 public struct CatalogueEntry: Hashable, Sendable {
-    /// The identifier of the media: the item's guid, or the path of its first stream where it has none.
+    /// The identifier of the media: the item's guid, or the path of its first stream if it has no guid.
     public let mediaID: String
     /// The URLs of the streams as written, from `media:content` and `enclosure`.
     public let streamURLs: [String]
-    /// The paths of ``streamURLs``, one each: without scheme, host, query and fragment, and not decoded.
+    /// The paths of ``streamURLs``, one for each: without scheme, host, query and fragment, and not decoded.
     public let streamPaths: [String]
-    /// What a token must be good for.
+    /// The resource that a token must cover.
     public let resource: MediaResource
-    /// Where the item may be shown, as the feed says.
+    /// The restrictions on showing the item, as written in the feed.
     public let restrictions: [MediaRestriction]
     /// The line of the item's start tag, from 1.
     public let line: Int
 
-    /// The ratings of the item, or of its channel where it has none of its own.
+    /// The ratings of the item, or of its channel if the item has none.
     public var ratings: [Rating] { resource.ratings }
 }
 
-/// A `<media:restriction>`: who may or may not be shown an item.
+/// A `<media:restriction>`: a rule that allows or denies the showing of an item.
 ///
 /// Source: Media RSS 1.5.1, `<media:restriction>`.
 public struct MediaRestriction: Hashable, Sendable {
     /// `allow` or `deny`.
     public let relationship: String
-    /// `country`, `uri` or `sharing`; empty where the feed does not say.
+    /// `country`, `uri` or `sharing`; empty if the feed has none.
     public let type: String
-    /// What is allowed or denied, separated by white space, such as country codes.
+    /// The allowed or denied values, separated by white space, such as country codes.
     public let value: String
 }
 
-/// An item that cannot become a resource, and why.
+/// An item that cannot become a resource, and the reason.
 public struct FeedRefusal: Hashable, Sendable {
     /// The line of the item's start tag, from 1.
     public let line: Int
-    /// Why; stable, for programs.
+    /// The kind of fault; stable, for programs.
     public let reason: Reason
-    /// More about it, in words, for people; empty where the reason says all.
+    /// Details in words, for people; empty if the reason is sufficient.
     public let detail: String
-    /// The item's guid or title, as far as it could be read.
+    /// The item's guid or title, if it could be read.
     public let name: String?
 
-    /// Why an item cannot become a resource.
+    /// A reason why an item cannot become a resource.
     @nonexhaustive
     public enum Reason: String, Sendable, CaseIterable {
-        /// The title of the channel stands behind the item, or nowhere.
+        /// The title of the channel comes after the item, or is missing.
         case channelUnknown = "feed_channel_unknown"
-        /// Neither title nor guid: the item would be protected as its whole channel.
+        /// The item has neither title nor guid, and would be protected as its whole channel.
         case nameless = "feed_item_nameless"
-        /// Neither guid nor stream: nothing to find the item by.
+        /// The item has neither guid nor stream, and could not be looked up.
         case noMediaID = "feed_no_media_id"
-        /// A second title or guid.
+        /// The item has a second title or guid.
         case repeatedElement = "feed_repeated_element"
-        /// Elements in a title, guid, rating or restriction, or a comment or processing instruction within its text.
+        /// A title, guid, rating or restriction has an element in it, or a comment or processing instruction within its
+        /// text.
         case markupInText = "feed_markup_in_text"
-        /// A text of more than 64 KiB.
+        /// A text is longer than 64 KiB.
         case textTooLong = "feed_text_too_long"
-        /// More than 256 streams, 32 ratings or 64 restrictions.
+        /// The item has more than 256 streams, 32 ratings or 64 restrictions.
         case tooMuch = "feed_too_much"
-        /// A stream whose URL has no path that can be told.
+        /// The URL of a stream has no path that can be determined.
         case badURL = "feed_bad_url"
-        /// An item within an item, or outside the channel.
+        /// The item is within another item, or outside the channel.
         case misplaced = "feed_item_misplaced"
-        /// What the item says is no resource; the detail has the resource's error.
+        /// The content of the item is not a valid resource. The detail has the resource's error.
         case badResource = "feed_bad_resource"
     }
 }
 
-/// The reason why a feed cannot be read any further. What was read before is of a feed that is broken.
+/// An error that ends the reading of a feed. Items that were read before it come from a broken feed.
 ///
-/// Two errors are equal when their codes are.
+/// Two errors are equal if their codes are equal.
 public struct FeedError: Error, Sendable {
-    /// What is wrong; stable, for programs.
+    /// The kind of error; stable, for programs.
     public let code: Code
-    /// What is wrong, in words, for people.
+    /// The explanation in words, for people.
     public let reason: String
-    /// The line, from 1; 0 where it is not known.
+    /// The line, from 1; 0 if it is unknown.
     public let line: Int
-    /// The column, from 1; 0 where it is not known.
+    /// The column, from 1; 0 if it is unknown.
     public let column: Int
 
-    /// What is wrong with a feed.
+    /// The kind of an error in a feed.
     @nonexhaustive
     public enum Code: String, Sendable, CaseIterable {
-        /// Not well-formed XML, or cut short.
+        /// The feed is not well-formed XML, or is truncated.
         case malformedXML = "feed_malformed_xml"
-        /// A document type declaration.
+        /// The feed has a document type declaration.
         case doctype = "feed_doctype"
         /// The root element is not `rss`, or is in a namespace.
         case notRSS = "feed_not_rss"
-        /// Elements nested more than 64 deep.
+        /// Elements are nested more than 64 deep.
         case tooDeep = "feed_too_deep"
-        /// A second channel, or a second title of the channel, or one that has markup in it or is too long.
+        /// There is a second channel, a second title of the channel, or a title with markup in it or of more than 64 KiB.
         case ambiguousChannel = "feed_ambiguous_channel"
-        /// libxml2 could not get memory.
+        /// libxml2 could not allocate memory.
         case internalFailure = "feed_internal_failure"
     }
 
@@ -119,11 +120,12 @@ public struct FeedError: Error, Sendable {
 }
 
 extension FeedError: Equatable {
-    /// Equality of codes.
+    /// True if both errors have the same code.
     public static func == (left: FeedError, right: FeedError) -> Bool { left.code == right.code }
 }
 
 extension FeedError: CustomStringConvertible {
+    /// The position if known, the reason, and the code in brackets.
     public var description: String {
         let place = line > 0 ? "line \(line)\(column > 0 ? ", column \(column)" : ""): " : ""
         return "\(place)\(reason) [\(code.rawValue)]"

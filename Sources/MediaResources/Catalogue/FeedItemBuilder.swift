@@ -7,7 +7,7 @@ internal import Encodings
 struct FeedItemBuilder: Sendable {
     let line: Int
     let depth: Int
-    /// Nil before the element; empty where it is empty.
+    /// The title: `nil` before its element, empty if that is empty.
     var title: String?
     var guid: String?
     private var streamURLs: [String] = []
@@ -20,7 +20,7 @@ struct FeedItemBuilder: Sendable {
         self.depth = depth
     }
 
-    /// Makes the item a refused one; the first reason stays.
+    /// Marks the item as refused. The first reason stays.
     mutating func fail(_ reason: FeedRefusal.Reason) {
         if fault == nil { fault = reason }
     }
@@ -46,7 +46,7 @@ struct FeedItemBuilder: Sendable {
         restrictions.append(restriction)
     }
 
-    /// What the item comes to, when it has ended.
+    /// Returns the item at its end: a catalogue entry, or a refusal.
     func finish(channel: String?, channelRatings: [Rating]) -> FeedItem {
         func refused(_ reason: FeedRefusal.Reason, _ detail: String = "") -> FeedItem {
             let name = [self.guid, self.title].compactMap(\.self).first { !$0.isEmpty }
@@ -86,7 +86,7 @@ struct FeedItemBuilder: Sendable {
         }
     }
 
-    /// The path of an absolute URL, or of a reference that begins with a slash; nil for any other (RFC 3986 §3).
+    /// Returns the path of an absolute URL, or of a reference that begins with a slash (RFC 3986 §3). Otherwise `nil`.
     static func path(ofURL url: String) -> String? {
         let bytes = url.utf8
         guard !bytes.contains(where: { $0 <= 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "\\") }) else { return nil }

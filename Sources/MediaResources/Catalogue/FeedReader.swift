@@ -3,10 +3,10 @@
 
 internal import XML
 
-/// The reader of a programmer's Media RSS feed, which makes a catalogue of it.
+/// A reader of a programmer's Media RSS feed, for making a catalogue.
 ///
-/// It is given the feed piece by piece and hands out an item for every `<item>`, in constant memory whatever the size of
-/// the feed: RSS 2.0 in any encoding that libxml2 knows, with elements of other namespaces skipped.
+/// Takes the feed in pieces and reports an item for every `<item>`, in constant memory whatever the size of the feed.
+/// Reads RSS 2.0 in any encoding that libxml2 supports, and skips elements of other namespaces.
 ///
 /// ```swift
 /// var reader = FeedReader()
@@ -16,8 +16,8 @@ internal import XML
 /// try reader.finish { item in add(item) }
 /// ```
 ///
-/// The resource of an item is built from the title of the channel, and the item's title, guid and ratings
-/// (`media:rating` of the item, its groups and contents; where there are none, those of the channel).
+/// The resource of an item is built from the title of the channel, and the item's title, guid and ratings: each
+/// `media:rating` of the item, its groups and contents, or if there are none, of the channel.
 public struct FeedReader: ~Copyable, Sendable {
     private var parser: XMLEventParser?
     private var scanner: FeedScanner
@@ -25,13 +25,13 @@ public struct FeedReader: ~Copyable, Sendable {
 
     private static let limits = XMLLimits(depth: 64, elements: .max, root: "rss", utf8Only: false)
 
-    /// The most bytes that are parsed at once: what is found in them is held until it is handed out.
+    /// The largest number of bytes parsed at once. Their events are held in memory until the items are reported.
     private static let largestPiece = 64 * 1024
 
-    /// Makes a reader.
+    /// Creates a reader.
     ///
-    /// - Parameter channel: The channel of the resources, where the title of the feed's channel is not its name; the
-    ///   title by default.
+    /// - Parameter channel: The channel of the resources, if it is not the title of the feed's channel. By default,
+    ///   that title.
     public init(channel: String? = nil) {
         parser = XMLEventParser(limits: Self.limits)
         scanner = FeedScanner(channel: channel?.trimmed)
@@ -40,9 +40,9 @@ public struct FeedReader: ~Copyable, Sendable {
     /// Reads the next bytes of the feed.
     ///
     /// - Parameters:
-    ///   - chunk: As many bytes as there are.
-    ///   - body: Is called for each item that ends in them.
-    /// - Throws: ``FeedError``, again on every further call.
+    ///   - chunk: The next bytes, in any number.
+    ///   - body: Called for each item that ends in the chunk.
+    /// - Throws: ``FeedError``. Every further call throws it again.
     public mutating func read(_ chunk: Span<UInt8>, _ body: (FeedItem) -> Void) throws(FeedError) {
         var start = 0
         while start < chunk.count {
@@ -54,8 +54,8 @@ public struct FeedReader: ~Copyable, Sendable {
 
     /// Ends the feed.
     ///
-    /// - Parameter body: Is called for items that end only now.
-    /// - Throws: ``FeedError``; a feed that is cut short is malformed.
+    /// - Parameter body: Called for each item that ends only now.
+    /// - Throws: ``FeedError``. A truncated feed is malformed.
     public mutating func finish(_ body: (FeedItem) -> Void) throws(FeedError) {
         let nothing: [UInt8] = []
         try parse(nothing.span, isLast: true, body)

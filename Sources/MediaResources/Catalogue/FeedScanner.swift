@@ -3,7 +3,7 @@
 
 internal import XML
 
-/// What a feed means: follows the elements of a feed and makes items of them.
+/// A scanner that follows the elements of a feed and makes items of them.
 struct FeedScanner: Sendable {
     private let isChannelGiven: Bool
     private var channel: String?
@@ -14,17 +14,17 @@ struct FeedScanner: Sendable {
     private var depth = 0
     private var item: FeedItemBuilder?
     private var text: TextUnderway?
-    /// What the attributes that come next belong to.
+    /// The element to which the next attributes belong.
     private var element = Element.other
 
-    /// The depth of the elements of RSS.
+    /// The depths of the elements of RSS.
     private enum Depth {
         static let rss = 1
         static let channel = 2
         static let item = 3
     }
 
-    /// An element whose attributes or text matter.
+    /// An element whose attributes or text are used.
     private enum Element: Equatable, Sendable {
         case other
         case stream
@@ -50,7 +50,7 @@ struct FeedScanner: Sendable {
         self.channel = isChannelGiven ? channel : nil
     }
 
-    /// Whether the root was there and has ended.
+    /// True if the root element was read to its end.
     var isComplete: Bool { hasRoot && depth == 0 }
 
     mutating func read(_ events: XMLEventList, _ body: (FeedItem) -> Void) throws(FeedError) {
@@ -136,7 +136,7 @@ struct FeedScanner: Sendable {
         }
     }
 
-    /// Begins to read a text; begins anew when an attribute says more about its element, as attributes come before text.
+    /// Starts to read a text. Starts again if an attribute adds to its element, as attributes come before text.
     private mutating func startText(_ element: Element) {
         self.element = element
         text = TextUnderway(element: element, depth: depth)
@@ -202,7 +202,7 @@ struct FeedScanner: Sendable {
             guard !value.isEmpty else { return }
             let rating = Rating(scheme: scheme, value: value)
             if item == nil {
-                // A channel with more ratings than these makes resources too large, which are refused one by one.
+                // More ratings than these make the resources too large. Those are refused one by one.
                 if channelRatings.count < 64 { channelRatings.append(rating) }
             } else {
                 item?.add(rating)

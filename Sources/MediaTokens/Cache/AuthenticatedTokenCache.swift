@@ -4,36 +4,36 @@
 internal import MediaResources
 internal import Platform
 
-/// A memory of signatures that were checked, for where one token is shown again and again.
+/// A cache of verified signatures, for clients that present the same token repeatedly.
 ///
-/// All it remembers is that these exact bytes carried a valid signature by this key of this trust store, and what they
-/// said. Requestor, time, resource and the key's validity are judged anew on every call, and so is use, by the gate.
-/// Tokens are compared byte for byte. It is bounded, a token leaves when its life is over, and a verifier finds only what
-/// it remembered itself: after a change of trust or policy, nothing. Bad signatures are remembered too, for a short time and in a
-/// table of their own, so that a storm of retries is cheap and cannot push good tokens out.
+/// An entry records that these exact bytes carried a valid signature by this key of this trust store, and the token's
+/// content. The requestor, the time, the resource and the key's validity are checked again on every call, and the gate
+/// still consumes the token. Tokens are compared byte for byte. The cache is bounded, and an entry expires with its
+/// token. A verifier finds only its own entries, so none survive a change of trust or policy. Bad signatures are cached
+/// too, for a short time and in a separate table, so that a burst of retries is cheap and cannot evict valid tokens.
 public final class AuthenticatedTokenCache: Sendable {
     private let authentic: TokenTable<Authentic>
     private let forged: TokenTable<RefusalReason>
     private let forgedMilliseconds: Int64
 
-    /// The largest token, in bytes as transmitted, that is remembered. Real ones have about 1 KiB.
+    /// The largest token that is cached, in bytes as transmitted: 4 KiB. Real tokens have about 1 KiB.
     public static let maximumTokenSize = 4 * 1024
 
-    /// Makes an empty cache.
+    /// Creates an empty cache.
     ///
     /// - Parameters:
-    ///   - capacity: How many good tokens are remembered at most; at least 8. Each takes its size and about 300 bytes.
-    ///   - forgedCapacity: How many tokens with bad signatures are remembered at most; at least 8.
-    ///   - forgedLifetime: For how long a bad signature is remembered, to the millisecond; at most a day.
+    ///   - capacity: The largest number of authentic tokens; at least 8. Each takes its size and about 300 bytes.
+    ///   - forgedCapacity: The largest number of tokens with bad signatures; at least 8.
+    ///   - forgedLifetime: The time for which a bad signature is cached, in whole milliseconds; at most a day.
     public init(capacity: Int = 4096, forgedCapacity: Int = 1024, forgedLifetime: Duration = .seconds(5)) {
         authentic = TokenTable(capacity: capacity)
         forged = TokenTable(capacity: forgedCapacity)
-        // A day is as good as forever for a bad signature, and well within the numbers.
+        // A day is long enough for a bad signature, and cannot overflow.
         let life = min(max(forgedLifetime, .zero), .seconds(86_400)).components
         forgedMilliseconds = life.seconds * 1000 + life.attoseconds / 1_000_000_000_000_000
     }
 
-    /// How the cache did since it was made.
+    /// The counts since the cache was created.
     public var statistics: Statistics {
         let (good, bad) = (authentic.counters, forged.counters)
         return Statistics(
@@ -45,27 +45,27 @@ public final class AuthenticatedTokenCache: Sendable {
         )
     }
 
-    /// Counts of a cache.
+    /// The counts of a cache.
     public struct Statistics: Hashable, Sendable {
-        /// How many look-ups found a good token.
+        /// The number of look-ups that found an authentic token.
         public let hits: Int
-        /// How many look-ups found a bad signature.
+        /// The number of look-ups that found a bad signature.
         public let forgedHits: Int
-        /// How many look-ups found nothing.
+        /// The number of look-ups that found no entry.
         public let misses: Int
-        /// How many good tokens are remembered.
+        /// The number of authentic tokens in the cache.
         public let count: Int
-        /// How many bad signatures are remembered.
+        /// The number of bad signatures in the cache.
         public let forgedCount: Int
     }
 
-    /// Forgets everything.
+    /// Removes all entries.
     public func removeAll() {
         authentic.removeAll()
         forged.removeAll()
     }
 
-    /// Forgets what is over at `now`. Needed only to give memory back; what is over is never found.
+    /// Removes the entries that have expired at `now`. Only frees memory: expired entries are never returned.
     public func removeExpired(at now: Timestamp) {
         authentic.removeExpired(at: now)
         forged.removeExpired(at: now)
@@ -91,7 +91,7 @@ public final class AuthenticatedTokenCache: Sendable {
 
     func remember(_ token: Span<UInt8>, says content: MediaToken, key: Int, generation: UInt64, until end: Timestamp) {
         guard token.count <= Self.maximumTokenSize else { return }
-        // What was issued in the future is not remembered at all, so every time before the end will do.
+        // No lower bound is needed: the issue time is checked again on every call.
         let life = Timestamp(millisecondsSince1970: .min)...end
         authentic.insert(token, Authentic(token: content, key: key), generation: generation, life: life)
     }

@@ -3,9 +3,9 @@
 
 internal import Platform
 
-/// Hash and equality of the bytes of tokens, eight at a time. The only unsafe code of the cache.
+/// Hashing and comparison of token bytes. The only unsafe code of the cache.
 enum TokenBytes {
-    /// Whether both are the same bytes.
+    /// True if both have the same bytes.
     static func areEqual(_ left: [UInt8], _ right: Span<UInt8>) -> Bool {
         guard left.count == right.count else { return false }
         return unsafe left.withUnsafeBytes { left in
@@ -16,8 +16,8 @@ enum TokenBytes {
         }
     }
 
-    /// A hash to find a place by. Collisions cost a comparison and no more, so it need not be a strong one: four lanes of
-    /// multiply and fold, from a secret seed.
+    /// Returns a hash that selects a place in the table. A collision costs only a comparison, so the hash need not be
+    /// cryptographic: four lanes of multiply and fold, eight bytes at a time, from a secret seed.
     static func hash(_ bytes: Span<UInt8>, seed: UInt64) -> UInt64 {
         unsafe bytes.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress else { return fold(seed) }

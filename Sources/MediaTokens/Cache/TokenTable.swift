@@ -4,19 +4,20 @@
 internal import Platform
 internal import Synchronization
 
-/// A bounded table from the bytes of tokens to values with a life, for many threads.
+/// A bounded, thread-safe table from token bytes to values with a validity period.
 ///
-/// Set-associative like a processor's cache: the hash of a token chooses a shard and a set of eight places in it, and
-/// the place that was used longest ago makes way. No list to maintain, no rehashing, a bounded time for everything.
+/// Set-associative, like a processor's cache: the hash of a token selects a shard and a set of eight places in it. A
+/// new entry replaces the least recently used entry of a full set. There is no list to maintain and no rehashing, and
+/// every operation takes a bounded time.
 final class TokenTable<Value: Sendable>: Sendable {
     private let shards: [Shard]
     private let setsPerShard: Int
     private let seed: UInt64
 
-    /// How many tokens a set holds.
+    /// The number of tokens in a set.
     private static var ways: Int { 8 }
 
-    /// Makes a table of at most `capacity` tokens, rounded down to full sets, of which there is at least one.
+    /// Creates a table of at most `capacity` tokens, rounded down to full sets, with at least one set.
     init(capacity: Int) {
         let sets = max(1, capacity / Self.ways)
         let shardCount = sets >= 128 ? 32 : 1
@@ -34,7 +35,7 @@ final class TokenTable<Value: Sendable>: Sendable {
         var lastUse: UInt64
     }
 
-    /// Counts since the table was made, and the number of tokens in it.
+    /// The hits and misses since the table was created, and the number of tokens in it.
     struct Counters {
         var hits = 0
         var misses = 0
@@ -74,7 +75,8 @@ final class TokenTable<Value: Sendable>: Sendable {
         func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
             state.withLock { state in
                 #if THREAD_SANITIZER
-                    // The sanitizer does not see into the mutex of the Swift runtime; this shows it the same order.
+                    // The thread sanitizer does not see the mutex of the Swift runtime. These accesses show it the same
+                    // order.
                     _ = lastUnlock.load(ordering: .acquiring)
                     defer { lastUnlock.store(1, ordering: .releasing) }
                 #endif
@@ -83,7 +85,7 @@ final class TokenTable<Value: Sendable>: Sendable {
         }
     }
 
-    /// The value for `token`, put in under the same generation, if `now` is in its life.
+    /// Returns the value of `token` if it was stored under `generation` and its period contains `now`.
     func lookUp(_ token: Span<UInt8>, generation: UInt64, at now: Timestamp) -> Value? {
         let hash = TokenBytes.hash(token, seed: seed)
         let places = places(hash)
@@ -104,7 +106,7 @@ final class TokenTable<Value: Sendable>: Sendable {
         }
     }
 
-    /// Puts `value` in for `token`, in place of what was there for it or of what was used longest ago.
+    /// Stores `value` for `token`, in place of the token's entry or of the least recently used entry of a full set.
     func insert(_ token: Span<UInt8>, _ value: Value, generation: UInt64, life: ClosedRange<Timestamp>) {
         let hash = TokenBytes.hash(token, seed: seed)
         let places = places(hash)

@@ -4,25 +4,25 @@
 internal import Cryptography
 internal import Platform
 
-/// A new certificate authority, and a key with a certificate of that authority, for development and tests.
+/// A new certificate authority and a signing key with a certificate of that authority, for development and tests.
 ///
-/// The authority's own key is thrown away at once, so it can sign nothing else.
+/// The authority's private key is discarded at once, so it can sign no other certificate.
 public struct DevelopmentKeys: Sendable {
-    /// The certificate of the authority, in PEM: the anchor of a trust store.
+    /// The certificate of the authority, in PEM: an anchor for a trust store.
     public let authorityCertificate: String
-    /// The certificate of the signing key, in PEM: what a trust store trusts.
+    /// The certificate of the signing key, in PEM: a source for a trust store.
     public let signerCertificate: String
-    /// The signing key, in PEM (PKCS #8, not encrypted). Secret.
+    /// The signing key, in PEM (PKCS #8, unencrypted). Secret.
     public let signerKey: String
 
-    /// For how long the certificates are valid.
+    /// The period for which the certificates are valid: 398 days.
     public static let validity = Duration.seconds(398 * 86_400)
 
-    /// Makes new keys. Takes a good part of a second, and several seconds for large keys.
+    /// Creates new keys. Takes a large part of a second, and several seconds for large keys.
     ///
     /// - Parameters:
-    ///   - bits: The size of both RSA keys, from 1024 to 8192. Verifiers take fewer than 2048 only by a named opt-in.
-    ///   - now: From when the certificates are valid (less five minutes, for clocks).
+    ///   - bits: The size of both RSA keys, from 1024 to 8192. Verifiers accept fewer than 2048 only by a named opt-in.
+    ///   - now: The start of the validity, less five minutes to allow for clock skew.
     /// - Throws: ``TrustError`` with code ``TrustError/Code/keyTooSmall``, ``TrustError/Code/keyTooLarge`` or
     ///   ``TrustError/Code/internalFailure``.
     public init(bits: Int = 2048, at now: Timestamp) throws(TrustError) {

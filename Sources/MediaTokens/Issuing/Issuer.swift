@@ -6,15 +6,15 @@ internal import MediaResources
 internal import Platform
 internal import XML
 
-/// A maker of media tokens, for tests, staging and stand-in services. Real tokens come from the entitlement service.
+/// An issuer of media tokens for tests, staging and sandboxes. Real tokens come from the entitlement service.
 ///
-/// The wire form byte for byte: one line, fields in the order of real tokens, fragments in CDATA.
+/// Writes the wire format byte for byte: one line, fields in the order of real tokens, fragments in CDATA.
 public struct Issuer: Sendable {
     /// The name of a token's element.
     public enum Root: String, Sendable, CaseIterable {
-        /// As real tokens have it.
+        /// The name in real tokens.
         case authToken
-        /// As the documents have it.
+        /// The name in the vendor's documents.
         case shortAuthorizationToken
     }
 
@@ -22,12 +22,12 @@ public struct Issuer: Sendable {
     private let root: Root
     private let offsetMinutes: Int
 
-    /// Makes an issuer.
+    /// Creates an issuer.
     ///
     /// - Parameters:
-    ///   - key: The key to sign with.
+    ///   - key: The signing key.
     ///   - root: The name of the element.
-    ///   - offsetMinutes: The offset from UTC in which issue times are written, in minutes east, from -840 to 840.
+    ///   - offsetMinutes: The offset from UTC of written issue times, in minutes east, clamped to -840 to 840.
     public init(key: SigningKey, root: Root = .authToken, offsetMinutes: Int = 0) {
         self.key = key
         self.root = root
@@ -37,9 +37,9 @@ public struct Issuer: Sendable {
     /// Issues a token.
     ///
     /// - Parameters:
-    ///   - claims: What the token says.
+    ///   - claims: The content of the token.
     ///   - time: The time of issue, written to the second.
-    /// - Throws: ``IssueError`` where a verifier could not read the token, or OpenSSL cannot sign.
+    /// - Throws: ``IssueError`` if a verifier could not read the token, or OpenSSL cannot sign it.
     public func issue(_ claims: TokenClaims, at time: Timestamp) throws(IssueError) -> IssuedToken {
         var body: [UInt8] = []
         body += "<\(root.rawValue)>".utf8
@@ -54,7 +54,7 @@ public struct Issuer: Sendable {
         return try sign(body: body)
     }
 
-    /// Signs an element as it is. For tests of what no issuer would issue, and so not public.
+    /// Signs an element as it is, for tests and for the long-lived tokens of the sandbox. Not public for this reason.
     package func sign(body: [UInt8]) throws(IssueError) -> IssuedToken {
         let signature: [UInt8]
         do { signature = try key.sign(body) } catch { throw .signingFailed }
@@ -65,22 +65,22 @@ public struct Issuer: Sendable {
     }
 }
 
-/// What a token is to say.
+/// The content of a token to issue.
 public struct TokenClaims: Hashable, Sendable {
-    /// The programmer that the token is for; not empty.
+    /// The programmer to which the token is issued; not empty.
     public var requestorID: String
-    /// The resource that the token is good for, an identifier or a fragment; not empty.
+    /// The resource for which the token is issued, an identifier or a fragment; not empty.
     public var resourceID: String
     /// The TV provider that authorized the viewer; not empty.
     public var mvpdID: String
-    /// The provider behind a proxy provider, if there is one; then not empty.
+    /// The provider behind a proxy provider, not empty; `nil` if there is none.
     public var proxyMVPDID: String?
     /// The viewer's session; not empty.
     public var userSessionGUID: String
-    /// For how long the token may start a playback, in milliseconds. Real tokens have 420 000.
+    /// The period in which the token may start a playback, in milliseconds. Real tokens have 420 000.
     public var timeToLiveMilliseconds: Int64
 
-    /// Makes claims.
+    /// Creates claims.
     public init(
         requestorID: String,
         resourceID: String,
@@ -100,26 +100,27 @@ public struct TokenClaims: Hashable, Sendable {
 
 /// A signed token in its two forms.
 public struct IssuedToken: Hashable, Sendable {
-    /// The token as it is.
+    /// The raw token.
     public let raw: String
-    /// The token in Base64, as entitlement services hand it out.
+    /// The token in Base64, as entitlement services return it.
     public let serialized: String
 }
 
-/// The reason why a token cannot be issued.
+/// An error that prevents the issue of a token.
 @nonexhaustive
 public enum IssueError: Error, Hashable, Sendable {
-    /// The field of this name is empty or white space only.
+    /// The field of this name is empty or only white space.
     case emptyField(String)
     /// The field of this name has a character that XML does not allow.
     case invalidCharacter(String)
-    /// The serialized token would be larger than verifiers take.
+    /// The serialized token would exceed ``Verifier/maximumEncodedSize``.
     case tooLarge
-    /// OpenSSL could not sign.
+    /// OpenSSL could not sign the token.
     case signingFailed
 }
 
 extension IssueError: CustomStringConvertible {
+    /// The explanation, and the code in brackets.
     public var description: String {
         switch self {
         case .emptyField(let name): "\(name) is empty [issue_empty_field]"
@@ -135,7 +136,7 @@ extension [UInt8] {
         guard !text.trimmed.isEmpty else { throw .emptyField(name) }
         guard text.isLegalXML else { throw .invalidCharacter(name) }
         self += "<\(name)>".utf8
-        // A CDATA section would turn a carriage return into a line feed.
+        // In a CDATA section, a carriage return would be read as a line feed.
         if text.utf8.contains(UInt8(ascii: "<")), !text.utf8.contains(0xD) {
             appendSection(text)
         } else {
@@ -144,7 +145,7 @@ extension [UInt8] {
         self += "</\(name)>".utf8
     }
 
-    /// Appends a CDATA section that is closed and reopened around the `>` of every `]]>` in `text`.
+    /// Appends a CDATA section. Closes and reopens it around the `>` of every `]]>` in `text`.
     private mutating func appendSection(_ text: String) {
         self += "<![CDATA[".utf8
         var brackets = 0

@@ -7,7 +7,7 @@ internal import Platform
 
 /// A private RSA key that signs media tokens.
 ///
-/// It never prints: neither its description nor reflection shows anything of it.
+/// Neither its description nor its reflection shows any part of the key.
 public struct SigningKey: Sendable {
     let key: RSAPrivateKey
 
@@ -15,7 +15,7 @@ public struct SigningKey: Sendable {
     ///
     /// - Parameters:
     ///   - text: PEM with one private key.
-    ///   - name: What errors call the text.
+    ///   - name: The name of the text in errors.
     /// - Throws: ``TrustError`` with code ``TrustError/Code/noKey``, ``TrustError/Code/malformedPEM``,
     ///   ``TrustError/Code/unsupportedKey``, ``TrustError/Code/keyTooSmall`` (fewer than 1024 bits) or
     ///   ``TrustError/Code/keyTooLarge``.
@@ -25,8 +25,8 @@ public struct SigningKey: Sendable {
 
     /// Reads an unencrypted private key from a PEM file.
     ///
-    /// - Parameter path: A file of at most 1 MiB.
-    /// - Throws: ``TrustError`` as ``init(pem:name:)``, and with code ``TrustError/Code/fileUnreadable``.
+    /// - Parameter path: The path of a file of at most 1 MiB.
+    /// - Throws: ``TrustError``, as ``init(pem:name:)``, or with code ``TrustError/Code/fileUnreadable``.
     public init(file path: String) throws(TrustError) {
         let text: [UInt8]
         do { text = try path.bytesOfFile(limit: 1 << 20) } catch {
@@ -59,6 +59,8 @@ public struct SigningKey: Sendable {
 }
 
 extension SigningKey: CustomStringConvertible, CustomReflectable {
+    /// A placeholder that shows no part of the key.
     public var description: String { "<private key>" }
+    /// A mirror without children, so that reflection shows no part of the key.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

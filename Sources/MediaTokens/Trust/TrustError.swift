@@ -3,31 +3,31 @@
 
 internal import Cryptography
 
-/// The reason why keys cannot be trusted or used: it names the file and what is wrong with it.
+/// An error in loading or using keys. It names the source and explains the fault.
 ///
-/// Two errors are equal when their codes are.
+/// Two errors are equal if their codes are equal.
 public struct TrustError: Error, Sendable {
-    /// What is wrong; stable, for programs.
+    /// The kind of error; stable, for programs.
     public let code: Code
-    /// The file or name that the fault is in; empty where it is in none.
+    /// The file or name with the fault; empty if the error is not in one source.
     public let source: String
-    /// What is wrong, in words, for people. Holds nothing of a private key.
+    /// The explanation in words, for people. Contains no part of a private key.
     public let reason: String
 
-    /// What is wrong with a key or its file.
+    /// The kind of an error in keys or their source.
     @nonexhaustive
     public enum Code: String, Sendable, CaseIterable {
         /// The file cannot be read, or is larger than 1 MiB.
         case fileUnreadable = "trust_file_unreadable"
-        /// There is no PEM block in the text.
+        /// There is no key of the required kind.
         case noKey = "trust_no_key"
-        /// A PEM block is damaged, or is not what its label says.
+        /// A PEM block is damaged, or its content does not match its label.
         case malformedPEM = "trust_malformed_pem"
-        /// A private key stands where only public ones belong.
+        /// A private key was found where only public keys are allowed.
         case privateKeyPresent = "trust_private_key_present"
-        /// The key is not RSA, or the block is neither a certificate nor a public key.
+        /// The key is not RSA or is encrypted, or the PEM block is of a kind that is not accepted.
         case unsupportedKey = "trust_unsupported_key"
-        /// The modulus has fewer bits than demanded.
+        /// The modulus has fewer bits than required.
         case keyTooSmall = "trust_key_too_small"
         /// The modulus has more than 8192 bits.
         case keyTooLarge = "trust_key_too_large"
@@ -35,13 +35,13 @@ public struct TrustError: Error, Sendable {
         case weakExponent = "trust_weak_exponent"
         /// The certificate or key is not valid yet.
         case notYetValid = "trust_not_yet_valid"
-        /// The certificate or key is not valid any more.
+        /// The certificate or key is no longer valid.
         case noLongerValid = "trust_no_longer_valid"
-        /// No chain of certificates leads to an anchor.
+        /// No certificate chain leads to an anchor.
         case untrustedChain = "trust_untrusted_chain"
-        /// More than 8 different keys: each costs a check for every forged token.
+        /// There are more than 8 different keys. Each one costs a check for every forged token.
         case tooManyKeys = "trust_too_many_keys"
-        /// The requestor scope names nobody.
+        /// The requestor scope is empty.
         case emptyScope = "trust_empty_scope"
         /// OpenSSL failed.
         case internalFailure = "trust_internal_failure"
@@ -55,11 +55,12 @@ public struct TrustError: Error, Sendable {
 }
 
 extension TrustError: Equatable {
-    /// Equality of codes.
+    /// True if both errors have the same code.
     public static func == (left: TrustError, right: TrustError) -> Bool { left.code == right.code }
 }
 
 extension TrustError: CustomStringConvertible {
+    /// The source, the reason, and the code in brackets.
     public var description: String { (source.isEmpty ? "" : "\(source): ") + "\(reason) [\(code.rawValue)]" }
 }
 

@@ -6,7 +6,7 @@ internal import Encodings
 internal import MediaResources
 internal import Platform
 
-/// Where trusted keys come from: PEM text, from a file or given, with certificates or public keys or both.
+/// A source of trusted keys: PEM text, given or in a file, with certificates, public keys or both.
 public struct TrustSource: Sendable {
     enum Content {
         case file(String)
@@ -14,18 +14,18 @@ public struct TrustSource: Sendable {
     }
 
     let content: Content
-    /// The name of the keys in answers and logs. Several keys of one source are told apart by `#2`, `#3` …
+    /// The name of the keys in answers and logs. Further keys of one source get the suffix `#2`, `#3` and so on.
     let name: String
     let requestors: RequestorScope
     let validity: ClosedRange<Timestamp>?
 
-    /// Keys in a file of at most 1 MiB.
+    /// Creates a source from a PEM file of at most 1 MiB, which is read when a ``TrustStore`` is loaded.
     ///
     /// - Parameters:
     ///   - path: The path of the file.
-    ///   - name: The name of the keys; that of the file without folders and extension by default.
+    ///   - name: The name of the keys; by default, the name of the file without folders and extension.
     ///   - requestors: The requestors whose tokens the keys may sign.
-    ///   - validity: When the keys may be used; a certificate must be valid too. Always by default.
+    ///   - validity: The period in which the keys may be used; unlimited by default. A certificate must be valid too.
     public static func file(
         _ path: String,
         name: String? = nil,
@@ -42,13 +42,13 @@ public struct TrustSource: Sendable {
         )
     }
 
-    /// Keys in a text.
+    /// Creates a source from PEM text.
     ///
     /// - Parameters:
     ///   - text: PEM.
     ///   - name: The name of the keys.
     ///   - requestors: The requestors whose tokens the keys may sign.
-    ///   - validity: When the keys may be used; a certificate must be valid too. Always by default.
+    ///   - validity: The period in which the keys may be used; unlimited by default. A certificate must be valid too.
     public static func pem(
         _ text: String,
         name: String,
@@ -58,7 +58,7 @@ public struct TrustSource: Sendable {
         TrustSource(content: .text(text), name: name, requestors: requestors, validity: validity)
     }
 
-    /// What errors call this source.
+    /// The name of this source in errors: the path of the file, or the name of the keys.
     var label: String {
         switch content {
         case .file(let path): path
@@ -66,7 +66,7 @@ public struct TrustSource: Sendable {
         }
     }
 
-    /// The blocks of the text, at least one.
+    /// Reads the PEM blocks of the source. Throws if there is none.
     func blocks() throws(TrustError) -> [PEM.Block] {
         let text: [UInt8]
         switch content {
@@ -91,10 +91,10 @@ public struct TrustSource: Sendable {
 public enum RequestorScope: Hashable, Sendable {
     /// Every requestor.
     case any
-    /// These requestors and no other, by the bytes of their ids.
+    /// These requestors only. Ids are compared by their bytes.
     case only([String])
 
-    /// Whether a key of this scope may sign a token for `requestorID`.
+    /// True if a key of this scope may sign a token for `requestorID`.
     public func covers(_ requestorID: String) -> Bool {
         switch self {
         case .any: true
@@ -103,7 +103,7 @@ public enum RequestorScope: Hashable, Sendable {
     }
 }
 
-/// The smallest RSA modulus that is taken.
+/// The smallest RSA modulus that is accepted.
 public struct MinimumRSAKeySize: Hashable, Sendable {
     /// The size in bits.
     public let bits: Int
@@ -111,9 +111,9 @@ public struct MinimumRSAKeySize: Hashable, Sendable {
     /// 2048 bits, the default.
     public static let standard = MinimumRSAKeySize(bits: 2048)
 
-    /// 1024 bits, as issuers used in the past. Such a key can be broken by who is determined to: only for a time of change.
+    /// 1024 bits, as issuers used in the past. A determined attacker can break such a key: only for migrations.
     public static let legacy1024 = MinimumRSAKeySize(bits: 1024)
 
-    /// A size of at least 2048 bits; smaller ones count as 2048. For less there is ``legacy1024``.
+    /// Returns a size of at least 2048 bits. Smaller values count as 2048. For 1024 bits, use ``legacy1024``.
     public static func atLeast(_ bits: Int) -> MinimumRSAKeySize { MinimumRSAKeySize(bits: max(bits, 2048)) }
 }

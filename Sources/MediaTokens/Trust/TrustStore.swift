@@ -6,10 +6,10 @@ internal import Encodings
 internal import MediaResources
 internal import Platform
 
-/// The set of keys whose signatures are believed. Immutable: new keys make a new store.
+/// An immutable set of trusted keys. A change of keys needs a new store.
 ///
-/// A token does not say which key signed it, and several keys are trusted at a time while keys are rotated. A store
-/// keeps the prepared OpenSSL contexts of its keys, so make it once and share it.
+/// A token does not name the key that signed it, and several keys are trusted at a time during a key rotation. A store
+/// keeps the prepared OpenSSL contexts of its keys, so create it once and share it.
 public final class TrustStore: Sendable {
     /// The trusted keys, in the order of their sources.
     public let keys: [TrustedKey]
@@ -18,19 +18,19 @@ public final class TrustStore: Sendable {
     let slots = SlotPool()
     let contexts: [VerificationContext]
 
-    /// How many different public keys a store may have.
+    /// The largest number of different public keys in a store.
     public static let maximumKeys = 8
 
-    /// Loads trusted keys.
+    /// Loads trusted keys from sources.
     ///
     /// - Parameters:
-    ///   - sources: Certificates and public keys; at least one, at most ``maximumKeys`` different keys.
-    ///   - anchors: Certificates that every trusted certificate must be derived from. Without any, the certificates in
+    ///   - sources: Certificates and public keys, with 1 to ``maximumKeys`` different keys.
+    ///   - anchors: Certificates to which every trusted certificate must chain. Without anchors, the certificates in
     ///     `sources` are trusted as they are. With anchors, a certificate authority in `sources` is a link of a chain
-    ///     and not a key of its own, and a bare public key is refused.
-    ///   - minimumKeySize: The smallest RSA modulus that is taken.
-    ///   - now: The time at which everything must be valid.
-    /// - Throws: ``TrustError``, with every code that it has.
+    ///     and not a signing key, and a bare public key is refused.
+    ///   - minimumKeySize: The smallest RSA modulus that is accepted.
+    ///   - now: The time at which all keys and certificates must be valid.
+    /// - Throws: ``TrustError`` with any of its codes.
     public init(
         _ sources: [TrustSource],
         anchors: [TrustSource] = [],
@@ -78,20 +78,20 @@ public final class TrustStore: Sendable {
     ///
     /// - Parameters:
     ///   - paths: PEM files with certificates or public keys.
-    ///   - now: The time at which everything must be valid.
-    /// - Throws: ``TrustError``, with every code that it has.
+    ///   - now: The time at which all keys and certificates must be valid.
+    /// - Throws: ``TrustError`` with any of its codes.
     public convenience init(files paths: [String], at now: Timestamp) throws(TrustError) {
         try self.init(paths.map { .file($0) }, at: now)
     }
 }
 
-/// The reader of trust sources.
+/// A loader of trust sources.
 private struct TrustLoader {
     let anchors: [Certificate]
     let minimumKeySize: MinimumRSAKeySize
     let now: Timestamp
 
-    /// The certificates of a source of anchors.
+    /// Reads the certificates of an anchor source.
     static func anchors(_ source: TrustSource) throws(TrustError) -> [Certificate] {
         try source.blocks().mapTyped { (block) throws(TrustError) in
             guard block.isCertificate else {
@@ -101,7 +101,7 @@ private struct TrustLoader {
         }
     }
 
-    /// The keys of a source, each with the DER form of its public key.
+    /// Reads the keys of a source, each with its public key in DER.
     func keys(_ source: TrustSource) throws(TrustError) -> [(TrustedKey, [UInt8])] {
         if case .only(let ids) = source.requestors, ids.isEmpty {
             throw TrustError(
@@ -128,7 +128,7 @@ private struct TrustLoader {
         return found
     }
 
-    /// The key in a block; nil for a certificate authority that is but a link to an anchor.
+    /// Reads the key in a block. Returns `nil` for a certificate authority that is only a link to an anchor.
     private func key(
         _ block: PEM.Block,
         of source: TrustSource,
@@ -210,14 +210,14 @@ private struct TrustLoader {
         _ chain: [Certificate],
         _ source: TrustSource
     ) throws(TrustError) {
-        // Expiry has its own code, so it is not left to OpenSSL's chain.
+        // Expiry has its own code, so it is checked before OpenSSL checks the chain.
         try checkValidity(certificate.validity, source)
         if let why = certificate.refusalOfChain(anchors: anchors, intermediates: chain, at: now) {
             throw TrustError(.untrustedChain, source.label, "no chain of certificates leads to an anchor: \(why)")
         }
     }
 
-    /// When both the certificate is valid and the source may be used.
+    /// Returns the period in which both the certificate and the source are valid.
     private func intersection(
         _ certificate: Certificate,
         _ source: TrustSource
@@ -244,7 +244,7 @@ private struct TrustLoader {
 }
 
 extension TrustSource {
-    /// Runs `body`, whose faults are this source's.
+    /// Calls `body` and converts its faults to errors of this source.
     fileprivate func naming(
         _ body: () throws(KeyFault) -> RSAPublicKey
     ) throws(TrustError) -> RSAPublicKey {
@@ -257,7 +257,7 @@ extension PEM.Block {
 }
 
 extension Array {
-    /// `map` with the closure's own error type.
+    /// Variant of `map` that throws the closure's own error type.
     fileprivate func mapTyped<Result, Failure: Error>(
         _ transform: (Element) throws(Failure) -> Result
     ) throws(Failure) -> [Result] {
@@ -266,7 +266,7 @@ extension Array {
         return results
     }
 
-    /// `flatMap` with the closure's own error type.
+    /// Variant of `flatMap` that throws the closure's own error type.
     fileprivate func flatMapTyped<Result, Failure: Error>(
         _ transform: (Element) throws(Failure) -> [Result]
     ) throws(Failure) -> [Result] {

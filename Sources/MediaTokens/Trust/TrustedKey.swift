@@ -4,9 +4,9 @@
 internal import Cryptography
 internal import Platform
 
-/// A key whose signatures are believed, with the limits of that belief.
+/// A key whose signatures are trusted, with the scope and the period of that trust.
 public struct TrustedKey: Hashable, Sendable {
-    /// Where a key comes from.
+    /// The form in which a key was loaded.
     public enum Form: String, Sendable {
         /// A certificate, with its own validity.
         case certificate
@@ -18,20 +18,20 @@ public struct TrustedKey: Hashable, Sendable {
     public let name: String
     /// The file or name that the key was loaded from.
     public let source: String
-    /// Whether the key was a certificate or a bare public key.
+    /// The form of the key: a certificate or a bare public key.
     public let form: Form
     /// The size of the modulus in bits.
     public let bits: Int
     /// The requestors whose tokens the key may sign.
     public let requestors: RequestorScope
-    /// When the key may be used, both ends included; nil for always.
+    /// The period in which the key may be used, both ends included; `nil` if unlimited.
     public let validity: ClosedRange<Timestamp>?
 
-    /// Whether the key may be used at `now`.
+    /// True if the key may be used at `now`.
     public func isValid(at now: Timestamp) -> Bool { validity?.contains(now) ?? true }
 }
 
-/// A public key and everything that is believed of it: one key may come in two certificates, as at a renewal.
+/// A public key with all its grants. One key may occur in two certificates, for example at a renewal.
 final class KeyGroup: Sendable {
     let key: RSAPublicKey
     let grants: [Grant]
@@ -42,7 +42,7 @@ final class KeyGroup: Sendable {
     }
 }
 
-/// What a verification needs to know of a trusted key.
+/// The properties of a trusted key that a verification needs.
 struct Grant: Sendable {
     let name: String
     let requestors: RequestorScope
@@ -58,7 +58,7 @@ struct Grant: Sendable {
 
     func isValid(at now: Timestamp) -> Bool { start <= now && now <= end }
 
-    /// Whether the key may sign a token of this requestor.
+    /// True if the key may sign a token for this token's requestor.
     func maySign(_ token: MediaToken) -> Bool {
         guard case .only(let ids) = requestors else { return true }
         return ids.contains { token.fields.equals(.requestorID, Array($0.utf8)) }

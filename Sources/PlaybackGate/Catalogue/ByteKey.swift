@@ -3,7 +3,7 @@
 
 internal import Encodings
 
-/// A text that is compared and hashed by its bytes: two spellings of one character are two names.
+/// A key that is compared and hashed by its bytes: two Unicode spellings of one character are different keys.
 struct ByteKey: Hashable {
     let text: Substring
 
@@ -15,7 +15,7 @@ struct ByteKey: Hashable {
     }
 
     func hash(into hasher: inout Hasher) {
-        // All bytes at once: a hasher that is fed them one by one takes ten times as long.
+        // All bytes at once: feeding the hasher one byte at a time takes ten times as long.
         unsafe text.utf8.span.bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
         hasher.combine(UInt8(0xFF))
     }

@@ -3,18 +3,18 @@
 
 public import MediaResources
 
-/// What is protected, and by which resource: media ids and paths of streams.
+/// A map from media ids and stream paths to the resource that a token must be good for.
 ///
-/// The resource that a token must be good for comes from here and never from whoever asks. What is not in the catalogue
-/// is protected, and nobody can play it.
+/// The required resource always comes from the catalogue, never from the request. Media that is not in the catalogue is
+/// protected and cannot be played.
 public struct Catalogue: Sendable {
     private var media: [ByteKey: Entry] = [:]
-    /// The paths of every host.
+    /// The paths that apply to every host.
     private var paths = PathTable()
-    /// The paths of entries that name hosts.
+    /// The paths of entries that name hosts, by host.
     private var pathsOfHosts: [ByteKey: PathTable] = [:]
 
-    /// Makes an empty catalogue: nothing can be played.
+    /// Creates an empty catalogue, which refuses every playback.
     public init() {}
 
     /// The number of entries.
@@ -22,37 +22,37 @@ public struct Catalogue: Sendable {
 
     // MARK: Looking up
 
-    /// The entry of a media id, byte for byte.
+    /// Returns the entry of a media id, compared byte for byte.
     public func entry(media id: String) -> Entry? { media[ByteKey(id)] }
 
-    /// Whether a path alone does not say which entry it has.
+    /// True if any entry names hosts: a path alone then does not determine its entry.
     public var hasHosts: Bool { !pathsOfHosts.isEmpty }
 
-    /// The entry of a path. Of several patterns that cover it, the longest wins; of two that are equally long, the one
-    /// that names the host, else the one that protects.
+    /// Returns the entry of a path. If several patterns cover it, the one with the most bytes that are no wildcards wins. Of
+    /// two equally long patterns, the one that names the host wins, otherwise the one that protects.
     ///
-    /// - Parameter host: The host that was asked for, in the form of ``HostName``.
+    /// - Parameter host: The requested host, in the form of ``HostName``.
     public func entry(path: MediaPath, host: Substring? = nil) -> Entry? {
         let common = paths.entry(path)
         guard hasHosts, let host, let own = pathsOfHosts[ByteKey(host)]?.entry(path) else { return common }
         return own.isLonger(than: common) ?? true ? own : common
     }
 
-    /// What is known of the target of a request.
+    /// The result of a catalogue lookup.
     public enum Finding: Hashable, Sendable {
-        /// An entry speaks of it.
+        /// An entry covers the target.
         case entry(Entry)
-        /// No entry does.
+        /// No entry covers the target.
         case unknown
-        /// It is a path that may mean several things.
+        /// The target is a path that is ambiguous or malformed.
         case invalidPath(MediaPathError)
-        /// It is a path, entries name hosts, and the request names none.
+        /// The target is a path, entries name hosts, and the request names none.
         case hostMissing
     }
 
-    /// Looks up what is to be played.
+    /// Looks up the target of a request.
     ///
-    /// - Parameter host: The host that was asked for, in the form of ``HostName``.
+    /// - Parameter host: The requested host, in the form of ``HostName``.
     public func find(_ target: PlaybackRequest.Target, host: Substring? = nil) -> Finding {
         switch target {
         case .media(let id): entry(media: id).map { .entry($0) } ?? .unknown
@@ -63,9 +63,9 @@ public struct Catalogue: Sendable {
     /// Looks up a path.
     ///
     /// - Parameters:
-    ///   - requested: The path as it was requested: percent-encoded, a query may follow.
-    ///   - host: The host that was asked for, in the form of ``HostName``.
-    ///   - form: Which spellings of a path are taken.
+    ///   - requested: The path as it was requested: percent-encoded, with or without a query.
+    ///   - host: The requested host, in the form of ``HostName``.
+    ///   - form: The accepted spellings of a path.
     public func find(_ requested: Substring, host: Substring? = nil, form: MediaPath.Form = .resolved) -> Finding {
         do throws(MediaPathError) {
             let path = try MediaPath(requested, form: form)
@@ -78,24 +78,24 @@ public struct Catalogue: Sendable {
 
     /// Adds an entry.
     ///
-    /// - Throws: ``DuplicateEntry`` where there is an entry for the same media id or pattern already.
+    /// - Throws: ``DuplicateEntry`` if the catalogue has an entry for the same media id or pattern.
     public mutating func add(_ entry: Entry) throws(DuplicateEntry) {
         if let present = replace(entry, where: { _ in false }) {
             throw DuplicateEntry(key: entry.key, present: present)
         }
     }
 
-    /// Adds what an item of a feed says: its media id, and the paths of its streams.
+    /// Adds the entries of a feed item: its media id and the paths of its streams.
     ///
-    /// What is in the catalogue by name stays as it is. Where two items name the same thing and differ in what protects
-    /// it, neither is to be believed: the thing gets an entry that no token opens.
+    /// Entries of origin ``Entry/Origin/list`` stay unchanged. If two feed items claim the same key with different
+    /// protection, the key becomes ``Entry/Protection/ambiguous``: no token opens it.
     ///
     /// - Parameters:
-    ///   - item: The item.
-    ///   - requestor: Whose tokens are asked for.
+    ///   - item: The feed item.
+    ///   - requestor: The requestor whose tokens the entries require.
     ///   - source: The name of the feed.
-    ///   - scope: Which paths the item protects.
-    /// - Returns: The keys that other items of feeds claim too, with another resource.
+    ///   - scope: The paths that the item protects.
+    /// - Returns: The keys that other feed items claim with another resource or requestor.
     public mutating func add(
         _ item: CatalogueEntry,
         requestor: String,
@@ -114,7 +114,7 @@ public struct Catalogue: Sendable {
         return conflicts
     }
 
-    /// Puts `entry` in where its place is empty or `mayReplace` says so; returns what was there.
+    /// Inserts `entry` if its key is free or `mayReplace` is true for the present entry. Returns the present entry.
     private mutating func replace(_ entry: Entry, where mayReplace: (Entry) -> Bool) -> Entry? {
         let present: Entry?
         switch entry.key {
@@ -142,9 +142,9 @@ public struct Catalogue: Sendable {
 }
 
 extension Catalogue {
-    /// What the catalogue says of a media id or of paths.
+    /// The rule of the catalogue for a media id or for paths.
     ///
-    /// A reference to its facts: an entry goes with a decision from one hand to the next, and a copy must cost nothing.
+    /// The properties are stored by reference: an entry is passed along with each decision, and a copy must be cheap.
     public struct Entry: Hashable, Sendable {
         private let facts: Facts
 
@@ -156,7 +156,7 @@ extension Catalogue {
             let origin: Origin
             let methods: [PlaybackRequest.Method]
             let hosts: [String]
-            /// ``methods`` as bits.
+            /// ``methods`` as a bit set.
             let permitted: UInt16
 
             init(
@@ -179,26 +179,31 @@ extension Catalogue {
             }
         }
 
-        /// What it speaks of.
+        /// The media id or the paths that the entry covers.
         public var key: Key { facts.key }
-        /// What is asked for.
+        /// The token that the entry requires.
         public var protection: Protection { facts.protection }
-        /// Whether refusals are counted and logged, and allowed all the same.
+        /// True if refusals are counted and logged, and the request is allowed.
         public var isShadow: Bool { facts.isShadow }
-        /// How often a token may be shown.
+        /// The rule for consuming tokens.
         public var use: Use { facts.use }
-        /// Where the entry comes from.
+        /// The source of the entry.
         public var origin: Origin { facts.origin }
-        /// The methods that requests may have.
+        /// The request methods that the entry permits.
         public var methods: [PlaybackRequest.Method] { facts.methods }
-        /// The hosts whose paths it speaks of, in the form of ``HostName``; those of every host if there is none.
+        /// The hosts whose paths the entry covers, in the form of ``HostName``; empty for every host.
         public var hosts: [String] { facts.hosts }
 
-        /// Makes an entry.
+        /// Creates an entry.
         ///
         /// - Parameters:
-        ///   - methods: The methods that requests may have.
-        ///   - hosts: The hosts whose paths it speaks of; none means every host. Media ids have no host.
+        ///   - key: The media id or the paths that the entry covers.
+        ///   - protection: The token that the entry requires.
+        ///   - isShadow: True if refusals are counted and logged, and the request is allowed.
+        ///   - use: The rule for consuming tokens.
+        ///   - origin: The source of the entry.
+        ///   - methods: The request methods that the entry permits. ``PlaybackRequest/Method/other`` is ignored.
+        ///   - hosts: The hosts whose paths the entry covers; empty for every host. Media ids have no host.
         public init(
             key: Key,
             protection: Protection,
@@ -211,10 +216,10 @@ extension Catalogue {
             facts = Facts(key, protection, isShadow, use, origin, methods, hosts.map { String($0.text) })
         }
 
-        /// Whether requests may have this method.
+        /// True if the entry permits requests of this method.
         func permits(_ method: PlaybackRequest.Method) -> Bool { facts.permitted & method.bit != 0 }
 
-        /// Whether both say the same.
+        /// Compares all properties.
         public static func == (left: Entry, right: Entry) -> Bool {
             left.facts === right.facts
                 || left.key == right.key && left.protection == right.protection && left.isShadow == right.isShadow
@@ -222,23 +227,23 @@ extension Catalogue {
                     && left.hosts == right.hosts
         }
 
-        /// Hashes what it speaks of: catalogues have an entry for each.
+        /// Hashes the key only, which rarely repeats in a catalogue.
         public func hash(into hasher: inout Hasher) { hasher.combine(key) }
 
-        /// How often a token may be shown.
+        /// The rule for consuming a token.
         public enum Use: String, Hashable, Sendable, CaseIterable {
-            /// It is used up by the first playback.
+            /// The first playback consumes the token.
             case once
-            /// Any number of times until it expires, unless it is revoked: for what is fetched again and again in one
-            /// playback, such as segments, where nobody checks its start.
+            /// The token is accepted until it expires, unless it is revoked. Meant for media that one playback fetches
+            /// repeatedly, such as segments, if the start of the playback is not checked.
             case withinTTL = "within-ttl"
         }
 
-        /// What an entry speaks of.
+        /// The media id or the paths that an entry covers.
         public enum Key: Hashable, Sendable {
-            /// A media id, byte for byte.
+            /// A media id, compared byte for byte.
             case media(String)
-            /// The path of a stream, or many.
+            /// The stream paths that a pattern covers.
             case path(PathPattern)
 
             var pattern: PathPattern? {
@@ -254,63 +259,64 @@ extension Catalogue {
             }
         }
 
-        /// What is asked for.
+        /// The token that an entry requires.
         public enum Protection: Hashable, Sendable {
-            /// No token.
+            /// No token is required.
             case none
             /// A token for this resource, issued to this requestor.
             case resource(MediaResource, requestor: String)
-            /// Something that no token has: feeds contradict each other.
+            /// No token is accepted, because feeds contradict each other.
             case ambiguous
 
-            /// What a token must be good for.
+            /// The resource that a token must be good for; `nil` if the entry names none.
             public var resource: MediaResource? {
                 if case .resource(let resource, _) = self { resource } else { nil }
             }
 
-            /// Whose tokens are asked for.
+            /// The requestor whose tokens are required; `nil` if the entry names none.
             public var requestor: String? {
                 if case .resource(_, let requestor) = self { requestor } else { nil }
             }
         }
 
-        /// Where an entry comes from.
+        /// The source of an entry.
         public enum Origin: Hashable, Sendable {
-            /// The list of who runs the gate.
+            /// The operator's list.
             case list
-            /// A feed, by its name and the line of the item.
+            /// A feed, with its name and the line of the item.
             case feed(String, line: Int)
         }
 
-        /// Whether the pattern of this fixes more of a path than that of `other`; nil if both fix as much.
+        /// True if the pattern of this entry fixes more bytes of a path than that of `other`; `nil` if both fix the same
+        /// number.
         fileprivate func isLonger(than other: Entry?) -> Bool? {
             guard let other, let mine = key.pattern, let its = other.key.pattern else { return true }
             return mine.fixedLength == its.fixedLength ? nil : mine.fixedLength > its.fixedLength
         }
 
-        /// The one of this and `other` that decides.
+        /// Returns the entry that takes precedence: this one or `other`.
         func stronger(than other: Entry?) -> Entry {
             guard let other else { return self }
             return isLonger(than: other) ?? (other.protection == .none) ? self : other
         }
     }
 
-    /// Two entries for the same media id or pattern.
+    /// An error for a second entry with the same media id or pattern.
     public struct DuplicateEntry: Error, Hashable, Sendable {
-        /// What both speak of.
+        /// The key of both entries.
         public let key: Entry.Key
-        /// The entry that is there already.
+        /// The entry that the catalogue already has.
         public let present: Entry
     }
 }
 
-/// Which paths an item of a feed protects.
+/// The paths that a feed item protects.
 public enum FeedPathScope: String, Sendable, CaseIterable {
-    /// None: its media id alone.
+    /// No paths: the media id alone.
     case none
     /// The paths of its streams.
     case file
-    /// Everything in the folders of its streams: a manifest with its segments.
+    /// All paths in the folders of its streams: a manifest with its segments.
     case folder
 
     fileprivate func keys(_ item: CatalogueEntry) -> [Catalogue.Entry.Key] {
@@ -320,7 +326,7 @@ public enum FeedPathScope: String, Sendable, CaseIterable {
                 return nil
             }
             guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
-            // A folder of everything would let one item speak for all others.
+            // The root folder would make one item cover the paths of all others.
             let isRoot = slash == path.startIndex
             let text = self == .folder && !isRoot ? String(path[...slash]) : path
             return (try? PathPattern(text)).map { .path($0) }
@@ -329,7 +335,7 @@ public enum FeedPathScope: String, Sendable, CaseIterable {
 }
 
 extension PlaybackRequest.Method {
-    /// A bit of its own; none for methods that nothing permits.
+    /// The bit of the method; 0 for methods that no entry permits.
     fileprivate var bit: UInt16 {
         switch self {
         case .get: 1
@@ -345,6 +351,6 @@ extension PlaybackRequest.Method {
 }
 
 extension UInt8 {
-    /// A path with such a character would be a glob; the item is then found by its media id only.
+    /// True for `*` and `?`. A path with a wildcard would be a glob, so its item is found by its media id only.
     fileprivate var isWildcard: Bool { self == UInt8(ascii: "*") || self == UInt8(ascii: "?") }
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// A host in its one form: lower case, without a port and without the dot of the root.
+/// A host in canonical form: lower case, without a port and without the trailing dot of the root.
 ///
-/// Source: RFC 9110 §7.2, RFC 3986 §3.2.2, taken narrowly.
+/// Source: RFC 9110 §7.2, RFC 3986 §3.2.2; accepts a subset.
 public struct HostName: Hashable, Sendable {
     /// The host, such as `live.example.com` or `[2001:db8::1]`.
     public let text: Substring
 
-    /// The most bytes of a host.
+    /// The maximum size of a host, in bytes.
     public static let maximumSize = 255
 
-    /// Reads a host as a client or an edge names it; nil if it is none.
+    /// Parses a host as a client or an edge sends it; `nil` if it is invalid.
     ///
-    /// - Parameter requested: A name or an address, a port may follow.
+    /// - Parameter requested: A name or an address, with or without a port.
     public init?(_ requested: Substring) {
         let bytes = requested.utf8.span
         guard 1...Self.maximumSize + 6 ~= bytes.count else { return nil }
@@ -41,7 +41,7 @@ public struct HostName: Hashable, Sendable {
         text = isLower ? host : host.lowercased()[...]
     }
 
-    /// Whether nothing, or a colon and at most five digits, follows.
+    /// True if the rest is empty, or a colon and at most five digits.
     private static func isPort(_ bytes: Span<UInt8>, from start: Int) -> Bool {
         guard start < bytes.count else { return true }
         guard bytes[start] == UInt8(ascii: ":"), bytes.count - start <= 6 else { return false }

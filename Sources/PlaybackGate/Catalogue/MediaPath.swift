@@ -4,35 +4,38 @@
 internal import Encodings
 internal import MediaResources
 
-/// The path of a stream in its one form: decoded once, without empty and dot segments.
+/// A stream path in canonical form: percent-decoded once, without empty and dot segments.
 ///
-/// What an origin may read in another way than the gate does is no path at all, so that nobody gets a protected file by
-/// the rules of an unprotected one.
+/// A path that an origin may interpret differently from the gate is rejected. Otherwise the rules of an unprotected file
+/// could give access to a protected one.
 ///
-/// Source: RFC 3986 §5.2.4 and §6.2.2, taken narrowly.
+/// Source: RFC 3986 §5.2.4 and §6.2.2; accepts a subset.
 public struct MediaPath: Hashable, Sendable {
-    /// The path, from `/` on.
+    /// The path, with its leading `/`.
     public var text: String { String(characters) }
 
-    /// The path without a copy of what was requested, where that is in its one form already.
+    /// The path. It shares the storage of the requested text if that is already canonical.
     let characters: Substring
 
-    /// The most bytes that a path may have as requested.
+    /// The maximum size of a path as requested, with its query, in bytes.
     public static let maximumSize = 8 * 1024
 
-    /// Reads a path as it was requested.
+    /// Parses a path as it was requested.
     ///
-    /// A query is cut off. One percent-encoding is undone, `//` counts as `/`, and dot segments are resolved.
+    /// A query is removed. One level of percent-encoding is decoded, `//` counts as `/`, and dot segments are resolved.
     ///
     /// - Parameter requested: At most ``maximumSize`` bytes, beginning with `/`.
     /// - Throws: ``MediaPathError``.
     public init(_ requested: String) throws(MediaPathError) { try self.init(requested[...]) }
 
-    /// Reads a path as it was requested; a part of a larger text costs no copy.
+    /// Parses a path as it was requested. A canonical slice of a larger text is not copied.
     ///
     /// See ``init(_:)-(String)``.
     ///
-    /// - Parameter form: Which spellings of a path are taken.
+    /// - Parameters:
+    ///   - requested: At most ``maximumSize`` bytes, beginning with `/`.
+    ///   - form: The accepted spellings of a path.
+    /// - Throws: ``MediaPathError``.
     public init(_ requested: Substring, form: Form = .resolved) throws(MediaPathError) {
         let bytes = requested.utf8
         guard bytes.count <= Self.maximumSize else { throw .tooLong }
@@ -44,28 +47,28 @@ public struct MediaPath: Hashable, Sendable {
         let decoded = try Self.decode(bytes)
         let resolved = try Self.resolve(decoded)
         if form == .asIs, resolved.count != decoded.count { throw .notResolved }
-        // Segments that are resolved away count too: a server that reads overlong dots in them resolves another path.
+        // Check the removed segments too: a server that accepts overlong encodings of dots in them resolves to another path.
         let isWhole = resolved.count == decoded.count || String(validating: decoded, as: UTF8.self) != nil
         guard isWhole, let text = String(validating: resolved, as: UTF8.self) else { throw .notUTF8 }
         characters = text[...]
     }
 
-    /// Which spellings of a path are taken.
+    /// The accepted spellings of a path.
     public enum Form: Hashable, Sendable {
         /// Empty and dot segments are resolved.
         case resolved
-        /// Empty and dot segments are an error: who asks should have resolved them.
+        /// Empty and dot segments are an error: the caller must resolve them.
         case asIs
     }
 
-    /// How long the path is, up to its query, where it is in its one form and plain characters; nil where it may not be.
+    /// Returns the length of the path, up to its query, if it is canonical and in plain characters; `nil` if it may not be.
     private static func plainLength(_ bytes: Span<UInt8>) -> Int? {
         var previous: UInt8 = 0
         for place in bytes.indices {
             let byte = bytes[place]
             switch byte {
             case UInt8(ascii: "?"): return place
-            // What follows a slash must be no dot and no slash.
+            // No dot and no slash may follow a slash.
             case UInt8(ascii: "/"), UInt8(ascii: "."): if previous == UInt8(ascii: "/") { return nil }
             case UInt8(ascii: "%"), UInt8(ascii: "#"), UInt8(ascii: "\\"), UInt8(ascii: ";"): return nil
             case 0x21..<0x7F: break
@@ -76,7 +79,7 @@ public struct MediaPath: Hashable, Sendable {
         return bytes.count
     }
 
-    /// Undoes one percent-encoding, up to the query.
+    /// Decodes one level of percent-encoding, up to the query.
     private static func decode(_ bytes: Substring.UTF8View) throws(MediaPathError) -> [UInt8] {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(bytes.count)
@@ -101,7 +104,7 @@ public struct MediaPath: Hashable, Sendable {
             case UInt8(ascii: ";"): throw .parameters
             default: decoded.append(byte)
             }
-            // What looks encoded again would name another file to whoever decodes twice.
+            // A double-encoded path names another file to a server that decodes twice.
             if decoded.count >= 3, decoded[decoded.count - 3] == UInt8(ascii: "%"),
                 decoded[decoded.count - 2].hexadecimalDigit != nil, decoded[decoded.count - 1].hexadecimalDigit != nil
             {
@@ -111,13 +114,13 @@ public struct MediaPath: Hashable, Sendable {
         return decoded
     }
 
-    /// Removes empty and dot segments. A slash at the end stays.
+    /// Removes empty and dot segments. A trailing slash stays.
     private static func resolve(_ path: [UInt8]) throws(MediaPathError) -> [UInt8] {
         var resolved: [UInt8] = []
         resolved.reserveCapacity(path.count)
         var position = 0
         while position < path.count {
-            // At a slash: the segment up to the next one.
+            // `position` is at a slash; the segment ends at the next one.
             var end = position + 1
             while end < path.count, path[end] != UInt8(ascii: "/") { end += 1 }
             let segment = path[position + 1..<end]
@@ -145,16 +148,16 @@ public struct MediaPath: Hashable, Sendable {
     public func hash(into hasher: inout Hasher) { hasher.combine(ByteKey(characters)) }
 }
 
-/// Why a text is no path of a stream.
+/// The reason why a text is not a stream path.
 @nonexhaustive
 public enum MediaPathError: String, Error, Sendable, CaseIterable {
-    /// More than 8 KiB.
+    /// The path has more than 8 KiB.
     case tooLong = "path_too_long"
-    /// It does not begin with a slash.
+    /// The path does not begin with a slash.
     case notAbsolute = "path_not_absolute"
-    /// A percent sign that two hexadecimal digits do not follow.
+    /// A percent sign without two hexadecimal digits after it.
     case badEncoding = "path_bad_encoding"
-    /// What is still percent-encoded when it is decoded.
+    /// The path is double-encoded.
     case encodedTwice = "path_encoded_twice"
     /// A slash that is percent-encoded.
     case encodedSlash = "path_encoded_slash"
@@ -162,14 +165,14 @@ public enum MediaPathError: String, Error, Sendable, CaseIterable {
     case backslash = "path_backslash"
     /// A control character, encoded or not.
     case controlCharacter = "path_control_character"
-    /// A semicolon: some servers cut off what follows, others do not.
+    /// A semicolon: some servers cut off the text after it, others do not.
     case parameters = "path_parameters"
     /// A fragment, which no client sends.
     case fragment = "path_fragment"
-    /// More `..` than there are segments.
+    /// More `..` than segments before them.
     case aboveRoot = "path_above_root"
     /// Bytes that are not UTF-8.
     case notUTF8 = "path_not_utf8"
-    /// Empty or dot segments, where none are taken.
+    /// Empty or dot segments, with ``MediaPath/Form/asIs``.
     case notResolved = "path_not_resolved"
 }

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The paths that an entry of the catalogue speaks of.
+/// A pattern for the paths that an entry of the catalogue covers.
 ///
 /// - `/vod/1234/master.m3u8`: this path.
-/// - `/live/tnt/`: everything below this folder, and the folder itself.
-/// - `/vod/*/trailer-??.m3u8`: a glob. `?` is one character and `*` any number of them, both within a segment; `**` is
-///   any number of characters, slashes too.
+/// - `/live/tnt/`: this folder and everything below it.
+/// - `/vod/*/trailer-??.m3u8`: a glob. `?` matches one character and `*` any number of them, both within a segment; `**`
+///   matches any number of characters, including slashes.
 public struct PathPattern: Hashable, Sendable {
     /// The pattern as written.
     public let text: String
 
-    /// How much of a path it fixes: the bytes that are no wildcards. The longest pattern wins.
+    /// The number of bytes that are no wildcards. The longest pattern wins.
     let fixedLength: Int
-    /// The folder that all paths of the pattern lie in, from `/` to `/`; for a path, the path.
+    /// The folder that contains all paths of the pattern, from `/` to `/`; for a path, the path itself.
     let root: Substring
-    /// ``root`` of a folder or glob, without the slash at its end.
+    /// ``root`` of a folder or glob, without the trailing slash.
     var folderName: Substring { root.dropLast() }
 
-    /// What a path must look like.
+    /// The kind of the pattern.
     let form: Form
 
     enum Form: Hashable, Sendable {
@@ -35,12 +35,12 @@ public struct PathPattern: Hashable, Sendable {
         case anything
     }
 
-    /// The most wildcards that a glob may have.
+    /// The maximum number of wildcards in a glob.
     public static let maximumWildcards = 16
 
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
-    /// - Parameter text: A path in its one form, see ``MediaPath``, in plain characters: nothing in it is decoded.
+    /// - Parameter text: A path in canonical form, see ``MediaPath``, in plain characters: nothing in it is decoded.
     /// - Throws: ``PathPatternError``.
     public init(_ text: String) throws(PathPatternError) {
         self.text = text
@@ -63,9 +63,9 @@ public struct PathPattern: Hashable, Sendable {
         root = text[...(head.lastIndex(of: UInt8(ascii: "/")) ?? text.startIndex)]
     }
 
-    /// Whether `text` is what a path looks like when it is normalised; wildcards aside.
+    /// True if `text`, apart from wildcards, is a normalised path.
     private static func isNormal(_ text: String) -> Bool {
-        // By bytes, as everywhere in paths: with a combining character behind it, a slash is another character.
+        // Split by bytes: a slash with a combining character behind it is a different `Character`.
         let segments = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
         return segments.dropLast().allSatisfy { !$0.isEmpty }
             && segments.allSatisfy { !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) }
@@ -92,7 +92,7 @@ public struct PathPattern: Hashable, Sendable {
         return steps
     }
 
-    /// Whether `path` is one of the pattern's, given that it lies in ``root``.
+    /// True if the pattern matches `path`, which must be in ``root``.
     func covers(_ path: MediaPath) -> Bool {
         switch form {
         case .path, .folder: true
@@ -100,7 +100,7 @@ public struct PathPattern: Hashable, Sendable {
         }
     }
 
-    /// Follows all ways through the steps at once: no pattern takes longer than path times steps.
+    /// Tracks all states of the glob at once, so the time is bounded by path length times steps.
     private static func matches(_ path: Substring.UTF8View, _ steps: [Step]) -> Bool {
         var live = [Bool](repeating: false, count: steps.count + 1)
         live[0] = true
@@ -111,7 +111,7 @@ public struct PathPattern: Hashable, Sendable {
                 switch steps[place] {
                 case .byte(let wanted): if byte == wanted { next[place + 1] = true }
                 case .anyCharacter:
-                    // One character: its first byte takes the step, those that follow belong to it.
+                    // The first byte of a UTF-8 character takes the step; its continuation bytes belong to the same step.
                     if byte & 0xC0 != 0x80, byte != UInt8(ascii: "/") { next[place + 1] = true }
                 case .anyWithinSegment: if byte != UInt8(ascii: "/") { next[place] = true }
                 case .anything: next[place] = true
@@ -128,7 +128,7 @@ public struct PathPattern: Hashable, Sendable {
         return live[steps.count]
     }
 
-    /// A star may stand for nothing.
+    /// Activates the state after each star, because a star may match an empty text.
     private static func skipStars(_ live: inout [Bool], _ steps: [Step]) {
         for place in steps.indices where live[place] {
             if steps[place] == .anyWithinSegment || steps[place] == .anything { live[place + 1] = true }
@@ -136,16 +136,16 @@ public struct PathPattern: Hashable, Sendable {
     }
 }
 
-/// Why a text is no pattern of paths.
+/// The reason why a text is not a path pattern.
 @nonexhaustive
 public enum PathPatternError: String, Error, Sendable, CaseIterable {
-    /// It does not begin with a slash.
+    /// The pattern does not begin with a slash.
     case notAbsolute = "pattern_not_absolute"
-    /// More than 8 KiB.
+    /// The pattern has more than 8 KiB.
     case tooLong = "pattern_too_long"
-    /// Empty or dot segments, a backslash, `;`, `#` or a control character: no path looks like that.
+    /// Empty or dot segments, a backslash, `;`, `#` or a control character: no canonical path contains them.
     case notNormal = "pattern_not_normal"
-    /// More than 16 wildcards.
+    /// The glob has more than 16 wildcards.
     case tooManyWildcards = "pattern_too_many_wildcards"
 }
 

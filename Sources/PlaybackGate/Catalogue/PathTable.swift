@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The entries of paths, found by path: exact ones, folders and globs.
+/// The entries of paths, looked up by path: exact paths, folders and globs.
 struct PathTable: Sendable {
     private var paths: [ByteKey: Catalogue.Entry] = [:]
-    /// By the names of folders without the slash at their end: so a folder is found by itself and by what is in it.
+    /// The folders, by name without the trailing slash: the folder itself and the paths in it find the same entry.
     private var folders: [ByteKey: Folder] = [:]
     private var hasGlobs = false
 
-    /// The entries of paths in a folder.
+    /// The entry of a folder, and the globs in it.
     private struct Folder {
         var all: Catalogue.Entry?
         var globs: [Catalogue.Entry] = []
     }
 
-    /// The entry that decides about a path.
+    /// Returns the entry that decides about a path.
     func entry(_ path: MediaPath) -> Catalogue.Entry? {
         let characters = path.characters
         if let exact = paths[ByteKey(characters)] { return exact }
         if folders.isEmpty { return nil }
-        // The folder itself may be named without its slash.
+        // A request may name the folder without its trailing slash.
         var best = folders[ByteKey(characters)]?.all
         var end = characters.utf8.endIndex
         while let slash = characters.utf8[..<end].lastIndex(of: UInt8(ascii: "/")) {
-            // Globs of this folder may fix more than its name; those of folders above fix less only as a rule.
+            // Globs of this folder may fix more bytes than its name. Globs of folders above usually fix less, but not
+            // always.
             if let folder = folders[ByteKey(characters[..<slash])] {
                 for glob in folder.globs where glob.key.pattern?.covers(path) ?? false {
                     best = glob.stronger(than: best)
@@ -37,7 +38,7 @@ struct PathTable: Sendable {
         return best
     }
 
-    /// The entry of exactly this pattern.
+    /// Returns the entry of exactly this pattern.
     func entry(_ pattern: PathPattern) -> Catalogue.Entry? {
         switch pattern.form {
         case .path: paths[ByteKey(pattern.root)]
@@ -46,7 +47,7 @@ struct PathTable: Sendable {
         }
     }
 
-    /// Puts `entry` in if its place is empty or `mayReplace` says so; returns the entry that was there.
+    /// Inserts `entry` if its place is free or `mayReplace` is true for the present entry. Returns the present entry.
     mutating func replace(
         _ entry: Catalogue.Entry,
         _ pattern: PathPattern,

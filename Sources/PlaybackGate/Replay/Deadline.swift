@@ -5,9 +5,9 @@ internal import Synchronization
 
 /// Waits for `body`, but no longer than `limit`.
 ///
-/// Returns when time is up even if `body` takes no notice of being cancelled: a store that hangs must not hang the gate.
+/// Returns at the deadline even if `body` ignores cancellation: a store that hangs must not hang the gate.
 ///
-/// - Returns: What `body` returned, or nil where it took too long.
+/// - Returns: The value of `body`, or `nil` if it took too long.
 func withDeadline<Value: Sendable>(
     _ limit: Duration,
     _ body: @escaping @Sendable () async -> Value
@@ -26,7 +26,7 @@ func withDeadline<Value: Sendable>(
     }
 }
 
-/// A continuation that is resumed by the first of two.
+/// A continuation that is resumed by the first of two answers.
 private final class FirstAnswer<Value: Sendable>: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Value?, Never>?
@@ -39,7 +39,7 @@ private final class FirstAnswer<Value: Sendable>: Sendable {
         state = Mutex(State(continuation: continuation))
     }
 
-    /// Gives an answer; false where there was one.
+    /// Resumes the continuation with `value`. Returns false if it was resumed before.
     @discardableResult
     func give(_ value: Value?) -> Bool {
         let (continuation, cleanUp) = state.withLock { state in
@@ -51,7 +51,7 @@ private final class FirstAnswer<Value: Sendable>: Sendable {
         return continuation != nil
     }
 
-    /// Runs `body` once there is an answer.
+    /// Runs `body` after the continuation is resumed.
     func whenGiven(_ body: @escaping @Sendable () -> Void) {
         let isGiven = state.withLock { state in
             if state.continuation != nil { state.cleanUp = body }

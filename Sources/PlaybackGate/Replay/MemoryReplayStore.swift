@@ -6,17 +6,17 @@ public import MediaTokens
 public import Platform
 internal import Synchronization
 
-/// The use store of a single process: exact, bounded, and gone with the process.
+/// The replay store of a single process: exact, bounded and lost when the process ends.
 ///
-/// After a restart, tokens that are still alive could be used once more: hold playbacks back for the longest life of a
-/// token, or take a store that lasts.
+/// After a restart, tokens that are still live could be consumed again. Hold playbacks back for the longest life of a token,
+/// or use a persistent store.
 public final class MemoryReplayStore: LocalReplayStore {
     public let name = "memory"
 
-    /// How many live uses there is room for, at least. All room is taken at once: 53 bytes a use.
+    /// The minimum number of live uses that fit. All memory is allocated at once: 53 bytes a use.
     public let capacity: Int
 
-    /// How many revocations there is room for.
+    /// The maximum number of revocations.
     public static let revocationLimit = 100_000
 
     private let shards: [Shard]
@@ -29,22 +29,33 @@ public final class MemoryReplayStore: LocalReplayStore {
         init(capacity: Int) { table = Mutex(UseTable(capacity: capacity)) }
     }
 
-    /// Makes a store.
+    /// Creates a store.
     ///
-    /// - Parameter capacity: How many live uses there is room for. A store that is full of them refuses; it never
-    ///   forgets. Needed are playback starts a second, times the longest life of a token and two minutes more in seconds.
+    /// - Parameter capacity: The number of live uses that fit. A full store refuses; it never forgets a live use.
+    ///   Sufficient: playback starts a second × (longest life of a token + 120 s).
     public init(capacity: Int = 1_000_000) {
         self.capacity = max(capacity, 1)
-        // Small shards have short waits; in a shard of thousands, the share of all uses that falls to it hardly varies.
+        // Small shards have short waits. In a shard of thousands, its share of all uses hardly varies.
         let count = min(64, max(1, self.capacity / 4096))
         let share = self.capacity / count
-        // Room for seven standard deviations more than the share, so that no shard is full long before the others.
+        // Seven standard deviations above the share, so that no shard is full long before the others.
         let slack = count == 1 ? 0 : Int(7 * Double(share).squareRoot())
         shards = (0..<count).map { _ in Shard(capacity: share + slack) }
     }
 
-    /// The number of uses that are kept, the forgettable among them.
+    /// The number of stored uses, including those that can be deleted.
     public var count: Int { shards.reduce(0) { $0 + $1.table.withLock { $0.count } } }
+
+    public var gauges: [StoreGauge] {
+        [
+            StoreGauge(name: "playgate_store_uses", help: "Uses in memory.", value: Double(count)),
+            StoreGauge(
+                name: "playgate_store_capacity",
+                help: "Uses that there is room for in memory.",
+                value: Double(capacity)
+            ),
+        ]
+    }
 
     public func recordNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome {
         if let kind = revocation(of: use.token, at: now) { return .revoked(kind) }
@@ -61,13 +72,14 @@ public final class MemoryReplayStore: LocalReplayStore {
         revocation(of: use.token, at: now).map { .revoked($0) } ?? .notRevoked
     }
 
-    /// Records a use of a token of which no more than the fingerprint is known, whatever was revoked.
+    /// Records a use of a token that is known by its fingerprint only. Revocations are not checked.
     ///
     /// - Parameters:
     ///   - fingerprint: The SHA-256 of the token's signed bytes.
-    ///   - playback: What names this start of a playback, if anything does; not 0.
-    ///   - until: When no policy can take the token any more, as ``TokenUse/forgettable``: the same in all uses of a token.
-    ///   - maximumUses: How often the token may be used.
+    ///   - playback: The hash that identifies this playback start, if there is one; not 0.
+    ///   - until: The time after which no policy accepts the token, as ``TokenUse/forgettable``: the same in all uses of a
+    ///     token.
+    ///   - maximumUses: The number of times that the token may be consumed.
     ///   - now: The time of receipt.
     public func recordNow(
         _ fingerprint: TokenFingerprint,
@@ -90,7 +102,7 @@ public final class MemoryReplayStore: LocalReplayStore {
             }
             guard revocations.count < Self.revocationLimit || revocations[key] != nil else { return false }
             if let present = revocations[key], !Revocation.isForgettable(present.expires, at: now) {
-                // Of two words on one thing, what each revokes stays revoked.
+                // Merge both revocations of one subject, so that each stays effective.
                 revocations[key] = (max(present.issuedBefore, entry.0), max(present.expires, entry.1))
             } else {
                 revocations[key] = entry

@@ -5,31 +5,32 @@ internal import Cryptography
 public import MediaTokens
 public import Platform
 
-/// The record of which tokens were used, and of what was revoked.
+/// A replay store: the record of consumed tokens and of revocations.
 ///
-/// Recording a use is atomic: of any number of requests with one token, at once or one after the other, on however many
-/// machines share the store, as many are the first as the token may be used.
+/// Recording a use is atomic. A token is recorded as often as it may be consumed and no more, for any number of requests,
+/// concurrent or not, on any number of machines that share the store.
 public protocol ReplayStore: Sendable {
     /// The store's name in logs and metrics: `memory`, `sqlite`, `redis`.
     var name: String { get }
 
-    /// Records a use, unless the token was revoked or used up.
+    /// Records a use, unless the token is revoked or consumed.
     ///
     /// - Parameters:
-    ///   - use: The token, and what is known of this playback.
+    ///   - use: The token, and the facts about this playback.
     ///   - now: The time of receipt.
-    /// - Throws: ``ReplayStoreError`` where it is not known whether the use was recorded.
+    /// - Returns: The outcome; a refusal is an outcome, not an error.
+    /// - Throws: ``ReplayStoreError`` if it is unknown whether the use was recorded.
     func record(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome
 
-    /// Finds out whether a token was revoked, and records nothing: for tokens that may be shown until they expire.
+    /// Checks a token for revocations, and records nothing: for tokens that are accepted until they expire, and for probes.
     ///
-    /// - Returns: ``UseOutcome/notRevoked``, or by what it is revoked.
-    /// - Throws: ``ReplayStoreError`` where it is not known.
+    /// - Returns: ``UseOutcome/notRevoked``, or ``UseOutcome/revoked(_:)`` with the kind of the revocation.
+    /// - Throws: ``ReplayStoreError`` if it is unknown.
     func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome
 
     /// Records a revocation.
     ///
-    /// - Throws: ``ReplayStoreError`` where it is not known whether it was recorded.
+    /// - Throws: ``ReplayStoreError`` if it is unknown whether it was recorded.
     func revoke(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError)
 
     /// Finds out whether the store can record uses.
@@ -69,12 +70,12 @@ public struct StoreGauge: Hashable, Sendable {
     }
 }
 
-/// A store that answers at once, without input or output: a decision need not leave its thread.
+/// A replay store that answers without input or output, so that a decision stays on its thread.
 public protocol LocalReplayStore: ReplayStore {
-    /// Records a use, unless the token was revoked or used up.
+    /// Records a use, unless the token is revoked or consumed.
     func recordNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome
 
-    /// Finds out whether a token was revoked, and records nothing.
+    /// Checks a token for revocations, and records nothing.
     func examineNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome
 }
 
@@ -90,33 +91,33 @@ extension LocalReplayStore {
     public func check() async throws(ReplayStoreError) {}
 }
 
-/// One use of a token.
+/// A use of a token.
 public struct TokenUse: Hashable, Sendable {
-    /// The token, which is verified.
+    /// The token, already verified.
     public let token: MediaToken
-    /// When no policy can take the token any more, and its record may be forgotten.
+    /// The time after which no policy accepts the token, so that its record may be deleted.
     ///
-    /// The largest late leeway that there is counts, not the one that is in force: a reload may raise that, and would give a
-    /// used token another life if its record went by the old one.
+    /// The largest permitted late leeway counts, not the active one. A reload may raise the leeway, and a record that was
+    /// deleted by the previous leeway would let the token be consumed again.
     public var forgettable: Timestamp {
         token.expires.advanced(byMilliseconds: VerificationPolicy.leewayLimitMilliseconds)
     }
-    /// How often a token may be used, from 1 to ``maximumUsesLimit``.
+    /// The number of times that the token may be consumed, from 1 to ``maximumUsesLimit``.
     public let maximumUses: Int
-    /// What names this start of a playback, if anything does: never 0.
+    /// The hash that identifies this playback start, if there is a playback id; never 0.
     public let playback: UInt64?
 
-    /// The most uses that a token may be given.
+    /// The largest value of ``maximumUses``.
     public static let maximumUsesLimit = 16
 
-    /// Makes a use.
+    /// Creates a use.
     ///
     /// - Parameters:
     ///   - token: A verified token.
-    ///   - maximumUses: From 1 to ``maximumUsesLimit``; what is outside counts as the nearest of them.
-    ///   - playbackID: What names this start of a playback.
-    ///   - media: The one thing that is played: a playback id names a playback of this and of nothing else. Asked for only
-    ///     where there is a playback id.
+    ///   - maximumUses: From 1 to ``maximumUsesLimit``; other values are clamped to this range.
+    ///   - playbackID: The identifier of this playback start.
+    ///   - media: The played media: a playback id identifies a playback of this media only. Evaluated only if there is a
+    ///     playback id.
     public init(
         _ token: MediaToken,
         maximumUses: Int = 1,
@@ -134,7 +135,7 @@ public struct TokenUse: Hashable, Sendable {
 }
 
 extension PlaybackRequest.Target {
-    /// The one thing that this names: a media id, or a path in its one form. No media id has the name of a path.
+    /// The name of the target: a media id, or a path in canonical form. No media id has the name of a path.
     var playedName: String {
         switch self {
         case .media(let id): "media:\(id)"
@@ -143,44 +144,44 @@ extension PlaybackRequest.Target {
     }
 }
 
-/// What became of a use.
+/// The outcome of recording or checking a use.
 @nonexhaustive
 public enum UseOutcome: Hashable, Sendable {
-    /// It is recorded: the playback may start.
+    /// The use is recorded: the playback may start.
     case recorded
-    /// It had been recorded before, for the same playback.
+    /// The use was recorded before, for the same playback.
     case repeated
-    /// The token is used up.
+    /// The token has no use left.
     case usedUp
-    /// The token is revoked, by what.
+    /// The token is revoked, itself or with its session or MVPD.
     case revoked(Revocation.Kind)
-    /// There is no room for one more live token.
+    /// There is no room for another live token.
     case full
     /// The token is not revoked; nothing is recorded.
     case notRevoked
 }
 
-/// The reason why a store cannot answer.
+/// An error of a replay store.
 public struct ReplayStoreError: Error, Sendable {
-    /// What is wrong; stable, for programs.
+    /// The stable code of the error, for programs.
     public let code: Code
-    /// What is wrong, in words, for people.
+    /// The description of the error, for people.
     public let reason: String
 
-    /// What keeps a store from answering.
+    /// The cause of a replay store error.
     @nonexhaustive
     public enum Code: String, Sendable, CaseIterable {
-        /// It cannot be reached, or says that it cannot work.
+        /// The store cannot be reached, or reports a failure.
         case unavailable = "store_unavailable"
-        /// It did not answer in time.
+        /// The store did not answer in time.
         case deadline = "store_deadline"
-        /// It has no room for one more revocation.
+        /// The store has no room for another revocation.
         case full = "store_full"
-        /// It cannot be opened or set up as configured.
+        /// The store cannot be opened or set up as configured.
         case misconfigured = "store_misconfigured"
     }
 
-    /// Makes an error.
+    /// Creates an error.
     public init(_ code: Code, _ reason: String) {
         self.code = code
         self.reason = reason
@@ -188,7 +189,7 @@ public struct ReplayStoreError: Error, Sendable {
 }
 
 extension ReplayStoreError: Equatable {
-    /// Equality of codes.
+    /// Compares the codes only.
     public static func == (left: ReplayStoreError, right: ReplayStoreError) -> Bool { left.code == right.code }
 }
 

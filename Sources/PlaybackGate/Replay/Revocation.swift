@@ -5,14 +5,14 @@ internal import Cryptography
 public import MediaTokens
 public import Platform
 
-/// The word that tokens are no longer good although they verify.
+/// A revocation of a token, a session or an MVPD. Revoked tokens are refused although they verify.
 public struct Revocation: Hashable, Sendable {
-    /// What is revoked.
+    /// The revoked subject.
     public let subject: Subject
-    /// Until when it is revoked.
+    /// The last moment at which the revocation applies.
     public let expires: Timestamp
 
-    /// What is revoked.
+    /// The subject of a revocation.
     public enum Subject: Hashable, Sendable {
         /// One token, by the SHA-256 of its signed bytes.
         case token(TokenFingerprint)
@@ -22,7 +22,7 @@ public struct Revocation: Hashable, Sendable {
         case mvpd(id: String, issuedBefore: Timestamp)
     }
 
-    /// What sort of thing is revoked.
+    /// The kind of a revoked subject.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         /// One token.
         case token
@@ -32,13 +32,13 @@ public struct Revocation: Hashable, Sendable {
         case mvpd
     }
 
-    /// Makes a revocation.
+    /// Creates a revocation.
     public init(_ subject: Subject, expires: Timestamp) {
         self.subject = subject
         self.expires = expires
     }
 
-    /// What sort of thing is revoked.
+    /// The kind of the revoked subject.
     public var kind: Kind {
         switch subject {
         case .token: .token
@@ -47,7 +47,7 @@ public struct Revocation: Hashable, Sendable {
         }
     }
 
-    /// The time before which a token must have been issued to be revoked by this.
+    /// The time before which a token must have been issued to be revoked.
     package var issuedBefore: Timestamp {
         switch subject {
         case .token: Timestamp(millisecondsSince1970: .max)
@@ -55,16 +55,17 @@ public struct Revocation: Hashable, Sendable {
         }
     }
 
-    /// How much longer than it holds a revocation is kept, in milliseconds: for requests whose time is behind that of others.
+    /// The time for which a revocation is kept after it ends, in milliseconds: requests may arrive with an earlier time of
+    /// receipt.
     package static let margin: Int64 = 120_000
 
-    /// Whether a revocation that ends at `expires` need not be kept any more. Whether it holds is for the time of a request to
-    /// say.
+    /// True if a revocation that ends at `expires` can be deleted. The time of a request decides whether the revocation
+    /// applies to it.
     package static func isForgettable(_ expires: Timestamp, at now: Timestamp) -> Bool {
         expires.advanced(byMilliseconds: margin) < now
     }
 
-    /// The name under which stores keep this. Neither GUID nor MVPD can be read in it.
+    /// The key of this revocation in stores. It reveals neither GUID nor MVPD.
     package var key: [UInt8] {
         switch subject {
         case .token(let fingerprint): Self.key(.token, fingerprint.bytes)
@@ -73,7 +74,7 @@ public struct Revocation: Hashable, Sendable {
         }
     }
 
-    /// The names under which stores would keep what revokes `token`.
+    /// Returns the store keys of all revocations that may apply to `token`.
     package static func keys(of token: MediaToken) -> [(kind: Kind, key: [UInt8])] {
         var keys = [
             (Kind.token, key(.token, token.fingerprint.bytes)),

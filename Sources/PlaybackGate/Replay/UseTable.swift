@@ -5,32 +5,32 @@ internal import Cryptography
 internal import MediaTokens
 internal import Platform
 
-/// A table of uses with a fixed number of places: a shard of the memory store.
+/// A hash table of uses with a fixed number of places: a shard of the memory store.
 ///
-/// Open addressing with linear probing. A use takes 44 bytes: the whole fingerprint, since two tokens must never be taken
-/// for one, the playback and the time at which the use can be forgotten. Every insertion looks at a few places more and
-/// removes what can be forgotten there, so that no sweep ever holds up a decision.
+/// Open addressing with linear probing. A use takes 44 bytes: the whole fingerprint, because two tokens must never be
+/// confused, the playback, and the time after which the use can be deleted. Every insertion also looks at a few other places
+/// and deletes expired uses there. A complete sweep is only needed if the table is full.
 ///
-/// Times need not come in order: a use that would have been forgotten with those that were is taken for one of them, and is
-/// never recorded anew.
+/// Times need not come in order. A use that would have been deleted together with those that were counts as consumed, and is
+/// never recorded again.
 struct UseTable {
     private var fingerprints: [UInt64]
     private var playbacks: [UInt64]
-    /// Seconds since 1970, rounded up; 0 is a free place. Good until 2106.
+    /// The time after which a use can be deleted, in seconds since 1970, rounded up; 0 for a free place. Valid until 2106.
     private var forgettable: [UInt32]
     private let limit: Int
     private(set) var count = 0
-    /// Where the next look for what can be forgotten begins.
+    /// The place at which the next incremental deletion begins.
     private var hand = 0
-    /// No use can be forgotten before, after a sweep that made no room.
+    /// The time before which no use can be deleted, after a sweep that made no room.
     private var fullUntil: UInt32 = 0
-    /// The latest of the times at which uses that were forgotten could be. Not the time of a sweep: after a leap of the clock,
-    /// it is no further ahead than tokens lived.
+    /// The latest deletion time of the deleted uses. It is not the time of a sweep: after a clock jump, it is ahead by no
+    /// more than the life of a token.
     private var forgotten: UInt32 = 0
 
-    /// Makes a table.
+    /// Creates a table.
     ///
-    /// - Parameter capacity: The most uses that it holds, at least 1.
+    /// - Parameter capacity: The maximum number of uses, at least 1.
     init(capacity: Int) {
         limit = capacity
         let places = capacity + capacity / 5 + 1
@@ -41,7 +41,7 @@ struct UseTable {
 
     private var places: Int { forgettable.count }
 
-    /// Records a use where the token has one left.
+    /// Records a use if the token has one left.
     mutating func record(
         _ fingerprint: TokenFingerprint,
         playback: UInt64?,
@@ -90,17 +90,18 @@ struct UseTable {
 
     private func holds(_ place: Int, _ wanted: Quarters) -> Bool { fingerprint(place) == wanted }
 
-    /// A fingerprint is a digest, so any part of it is spread evenly. The shard was chosen by the first quarter.
+    /// Returns the first place for a fingerprint. Any part of a digest is evenly distributed; the first quarter chose the
+    /// shard.
     private func home(_ fingerprint: Quarters) -> Int { Int(fingerprint.1 % UInt64(places)) }
 
     private func next(_ place: Int) -> Int { place + 1 == places ? 0 : place + 1 }
 
-    /// How many steps lead from one place to another.
+    /// Returns the number of steps from one place to another.
     private func distance(_ start: Int, _ end: Int) -> Int { end >= start ? end - start : end + places - start }
 
     // MARK: Forgetting
 
-    /// Looks at four places: much faster than uses come in, as a table with fewer uses is a faster one.
+    /// Deletes expired uses in the next four places. This outpaces insertion, because a table with fewer uses is faster.
     private mutating func forgetSome(at now: UInt32) {
         for _ in 0..<4 {
             if isForgettable(hand, at: now) {
@@ -111,7 +112,7 @@ struct UseTable {
         }
     }
 
-    /// Looks at all places, unless it is known to be in vain.
+    /// Deletes expired uses in all places, unless that is known to make no room.
     private mutating func makeRoom(at now: UInt32) -> Bool {
         guard now >= fullUntil else { return false }
         var place = 0
@@ -132,7 +133,7 @@ struct UseTable {
         remove(place)
     }
 
-    /// Frees a place, and closes the gap: what stands behind it must be found from its home still.
+    /// Frees a place and closes the gap, so that later uses can still be found from their home.
     private mutating func remove(_ place: Int) {
         var gap = place
         var following = next(place)

@@ -6,21 +6,22 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Platform
 
-/// Concurrency Monitoring: how many streams a household watches at once.
+/// Concurrency Monitoring, which limits the streams that a household watches at once.
 ///
-/// Of the three shapes in which a conflict is printed, this is the one that answers a call.
+/// The documentation shows a conflict in three forms. This is the form of a response to a call.
 struct ConcurrencyEndpoints: Sendable {
     let core: SandboxCore
 
-    /// When a stream must be heard of again, and when it has ended otherwise.
+    /// The time in milliseconds after which a stream must send a heartbeat.
     private static let heartbeat: Int64 = 60_000
+    /// The time in milliseconds after which a stream without a heartbeat ends.
     private static let lifetime: Int64 = 90_000
 
-    /// How many metadata a stream has at most, and how many bytes each of their names and values.
+    /// The maximum number of metadata of a stream, and the maximum size of each name and value in bytes.
     private static let metadataLimit = 64
     private static let metadataSize = 256
 
-    /// What cannot be changed once it is said.
+    /// The names of metadata that cannot change once they are set.
     private static let immutable: Set<String> = [
         "package", "channel", "platform", "assetId", "idp", "mvpd", "hba_status", "hba", "mobileDevice",
     ]
@@ -105,9 +106,9 @@ struct ConcurrencyEndpoints: Sendable {
         return .json(.object([("runningStreams", .array(shown))]), headers: [.expires: first.httpDate])
     }
 
-    // MARK: Who asks about whom
+    // MARK: Callers and households
 
-    /// The application's id: the user of `Authorization: Basic`.
+    /// Returns the application's id: the user of `Authorization: Basic`.
     private func application(_ call: EndpointRequest) throws -> String {
         let parts = (call.headers[.authorization] ?? "").split(separator: " ")
         guard parts.count == 2, parts[0].lowercased() == "basic",
@@ -118,8 +119,8 @@ struct ConcurrencyEndpoints: Sendable {
         return name
     }
 
-    /// The household of a viewer, who is named by the session GUID of media tokens or by the provider's own id; somebody
-    /// who is not known is a household alone.
+    /// Returns the household of a viewer, who is named by the session GUID of media tokens or by the provider's own id. An
+    /// unknown viewer is a household of one.
     private func household(_ call: EndpointRequest) throws -> String {
         let (provider, subject) = (call.segment("idp"), call.segment("subject"))
         guard core.configuration.provider(provider) != nil else { throw EndpointError(404, "There is no such idp.") }
@@ -146,7 +147,7 @@ struct ConcurrencyEndpoints: Sendable {
         return stream
     }
 
-    /// What a stream comes with, in the query or in the form.
+    /// Returns the metadata of a stream, from the query and the form.
     private func metadata(_ call: EndpointRequest) throws -> [String: String] {
         let metadata = call.query.others(than: []).merging(call.form.others(than: []), uniquingKeysWith: { $1 })
         let isSmall = metadata.allSatisfy { name, value in
@@ -210,7 +211,7 @@ struct ConcurrencyEndpoints: Sendable {
         return .json(.object([("associatedAdvice", .array([advice]))]), status: .conflict)
     }
 
-    /// Without a body where a stream has ended by itself, and with the reason where another has ended it.
+    /// Returns 410: without a body if the stream ended by itself, with the reason if another stream ended it.
     private static func gone(_ stream: WatchedStream) -> Response {
         guard let terminator = stream.terminator else { return .empty(.gone) }
         let advice = JSONText.object([

@@ -6,7 +6,7 @@ internal import FoundationEssentials
 internal import GRDB
 internal import Platform
 
-/// A stream that somebody watches, as Concurrency Monitoring counts it.
+/// A stream, as Concurrency Monitoring counts it.
 struct WatchedStream: Sendable {
     let id: String
     let provider: String
@@ -14,26 +14,26 @@ struct WatchedStream: Sendable {
     let household: String
     let application: String
     var metadata: [String: String]
-    /// What ends it from another device.
+    /// The code that ends the stream from another device.
     let terminationCode: String
     let started: Timestamp
-    /// When it ends unless it is heard of again.
+    /// The time at which the stream ends without a further heartbeat.
     var expires: Timestamp
-    /// The application that has ended it, if one did.
+    /// The application whose stream ended this one; `nil` if there is none.
     var terminator: String?
-    /// Whether somebody has ended it: it stays so, whatever the clocks of those say who ask at once.
+    /// True if the stream was ended before it expired. It stays ended, even if a concurrent request has an earlier time.
     var hasEnded = false
 
     func isRunning(at now: Timestamp) -> Bool { !hasEnded && expires > now }
 }
 
 extension Store {
-    /// Starts a stream in the place of others, where `admits` says so of those that its household watches then.
+    /// Starts a stream if `admits` allows it beside the running streams of its household.
     ///
     /// - Parameters:
-    ///   - terminated: The termination codes of streams of the household that are ended for it.
-    ///   - admits: The streams to end too; nil where it is not admitted.
-    /// - Returns: The streams that are in the way; nil where it has started.
+    ///   - terminated: The termination codes of streams of the household that the new stream replaces.
+    ///   - admits: Returns the running streams to end as well; `nil` if the new stream is not admitted.
+    /// - Returns: The conflicting streams; `nil` if the stream has started.
     func start(
         _ stream: WatchedStream,
         ending terminated: Set<String>,
@@ -66,7 +66,7 @@ extension Store {
         }
     }
 
-    /// The stream of that id, one that has ended too.
+    /// Returns the stream with that id, including one that has ended.
     func stream(_ id: String, provider: String, subject: String) async throws -> WatchedStream? {
         try await read { database in
             try Row.fetchOne(
@@ -77,9 +77,9 @@ extension Store {
         }
     }
 
-    /// Changes a stream that is running: of two who do at once, the second sees what the first has done.
+    /// Changes a running stream. Of two concurrent changes, the second sees the result of the first.
     ///
-    /// - Returns: False where it has ended.
+    /// - Returns: False if the stream has ended.
     func change(
         _ stream: WatchedStream,
         at now: Timestamp,
@@ -103,7 +103,7 @@ extension Store {
         }
     }
 
-    /// The streams that a household watches, the oldest first.
+    /// Returns the running streams of a household, oldest first.
     func streams(_ household: String, at now: Timestamp) async throws -> [WatchedStream] {
         try await read { try $0.running(household, at: now) }
     }
@@ -136,7 +136,7 @@ extension WatchedStream {
 }
 
 extension [String: String] {
-    /// These texts as an object, in the order of their names.
+    /// These texts as a JSON object, sorted by name.
     var json: JSONText { .object(sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }) }
 
     fileprivate init(json text: String) {

@@ -11,27 +11,27 @@ internal import Platform
 internal import XML
 
 extension SandboxConfiguration {
-    /// The configuration that is in force where nobody gives another, as YAML.
+    /// The default configuration as YAML.
     package static let defaultText = String(decoding: PackageResources.default_yaml, as: UTF8.self)
 
-    /// The configuration that is in force where nobody gives another.
+    /// Creates the default configuration.
     ///
-    /// - Throws: ``ConfigurationError``; not with the text that is built in.
+    /// - Throws: ``ConfigurationError``. The built-in text is valid.
     package init() throws(ConfigurationError) {
         try self.init(Self.defaultText, file: ConfigurationFile(path: "default.yaml"))
     }
 
     /// Reads a configuration file.
     ///
-    /// - Throws: ``ConfigurationError`` with everything that is wrong.
+    /// - Throws: ``ConfigurationError`` with every problem that was found.
     package init(file path: String) throws(ConfigurationError) {
         let file = ConfigurationFile(path: path)
         try self.init(file.text, file: file)
     }
 
-    /// Reads the text of a configuration file; `file` is what problems name, and where other files are looked for.
+    /// Parses the text of a configuration file. Problems name `file`, and other files are looked up beside it.
     ///
-    /// - Throws: ``ConfigurationError`` with everything that is wrong.
+    /// - Throws: ``ConfigurationError`` with every problem that was found.
     package init(_ text: String, file: ConfigurationFile) throws(ConfigurationError) {
         let problems = ProblemList()
         let root = try ConfigurationSection(text, file: file, problems: problems)
@@ -72,7 +72,7 @@ extension SandboxConfiguration {
 }
 
 extension ConfigurationSection {
-    /// An id that must be there: it stands in tokens, paths and logs.
+    /// Reads a mandatory id, which appears in tokens, paths and logs.
     fileprivate func id(_ key: String = "id") -> String {
         let id = requiredString(key)
         if id.utf8.count > 128 || !id.isLegalXML || id.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
@@ -88,7 +88,7 @@ extension ConfigurationSection {
         }
     }
 
-    /// The name of something that must be among `known`.
+    /// Reads a mandatory name, which must be among `known`.
     fileprivate func name(_ key: String, among known: [String], what: String) -> String {
         let name = requiredString(key)
         noteUnknown(key, [name], among: known, what: what)

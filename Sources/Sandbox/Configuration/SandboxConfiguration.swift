@@ -6,20 +6,20 @@ internal import Entitlements
 internal import MediaResources
 internal import MediaTokens
 
-/// What a stand-in service plays: programmers, providers, households and what they pay for.
+/// The configuration of the sandbox: programmers, providers, households and their packages.
 package struct SandboxConfiguration: Sendable {
     let requestors: [Requestor]
     let providers: [Provider]
     let packages: [Package]
     let households: [Household]
     let degradation: [DegradationRule]
-    /// Nil where nobody is throttled.
+    /// The initial throttling; `nil` if requests are not throttled.
     let throttling: Throttling?
-    /// How long a media token may start a playback, in milliseconds.
+    /// The lifetime of a media token in milliseconds, from 1 s to 900 s.
     let mediaTokenLifetime: Int64
     let concurrency: Concurrency
     let demo: Demo
-    /// The names that the service goes by besides those of loopback.
+    /// The host names of the service besides the loopback names.
     let hosts: [String]
 
     /// A programmer.
@@ -27,16 +27,16 @@ package struct SandboxConfiguration: Sendable {
         let id: String
         let name: String
         let domains: [String]
-        /// The ids of the providers that work with it; nil for all.
+        /// The ids of the providers that work with it; `nil` for all.
         let providers: [String]?
-        /// The software statements that its applications have; nil for any well-formed one.
+        /// The software statements of its applications; `nil` accepts any well-formed statement.
         let statements: [String]?
-        /// Software statements that are no longer good for anything.
+        /// Software statements that registration refuses as unapproved.
         let unapprovedStatements: [String]
-        /// Whether preauthorization says why a resource is denied.
+        /// True if preauthorization returns the reason for a denial.
         let explainsDenials: Bool
         let maximumPreauthorizedResources: Int
-        /// What of a viewer's metadata is for the programmer's eyes only.
+        /// The metadata that only the programmer can read, and the certificate to encrypt it for.
         let encryption: Encryption?
 
         struct Encryption: Sendable {
@@ -48,38 +48,38 @@ package struct SandboxConfiguration: Sendable {
     /// A TV provider.
     struct Provider: Sendable {
         let description: MVPD
-        /// The provider that stands before it; it is named in tokens.
+        /// The proxy MVPD of the provider, which tokens name.
         let proxy: String?
         let temporaryAccess: TemporaryAccess?
-        /// For how long a login holds, in milliseconds.
+        /// The lifetime of a login in milliseconds.
         let authenticationLifetime: Int64
-        /// For how long an authorization holds, in milliseconds.
+        /// The lifetime of an authorization in milliseconds.
         let authorizationLifetime: Int64
-        /// Whether it looks at nothing but the channel of a resource.
+        /// True if it decides by the channel of a resource alone.
         let isChannelOnly: Bool
-        /// Whether a browser must go there to log out.
+        /// True if a logout requires a browser.
         let logsOutInBrowser: Bool
 
         var id: String { description.id }
     }
 
-    /// Access without a login, for a while.
+    /// Temporary access without a login.
     struct TemporaryAccess: Sendable {
-        /// In milliseconds, from the first authorization on.
+        /// The duration in milliseconds, from the first authorization.
         let duration: Int64
-        /// Nil for any number.
+        /// The maximum number of resources; `nil` for no limit.
         let maximumResources: Int?
-        /// Whether it goes by what the application says of the viewer, and not by the device.
+        /// True if access is bound to what the application sends about the viewer, not to the device.
         let isPromotional: Bool
     }
 
-    /// What a household can pay for.
+    /// A package of channels and resources that households pay for.
     struct Package: Sendable {
         let id: String
         let channels: [String]
         let resources: [MediaResource]
 
-        /// Whether `resource` is in this package, as a provider sees it that may look at channels alone.
+        /// True if `resource` is in this package. With `byChannelOnly`, only its channel is compared.
         func contains(_ resource: MediaResource, byChannelOnly: Bool) -> Bool {
             if channels.contains(where: { $0.hasSameBytes(as: resource.channel) }) { return true }
             return resources.contains { own in
@@ -88,7 +88,7 @@ package struct SandboxConfiguration: Sendable {
         }
     }
 
-    /// Who lives together and pays once.
+    /// A household, whose users share its packages.
     struct Household: Sendable {
         let id: String
         let zip: String
@@ -97,57 +97,57 @@ package struct SandboxConfiguration: Sendable {
         let users: [User]
     }
 
-    /// Who can log in.
+    /// A user who can log in.
     struct User: Sendable {
         let name: String
         let password: String
         let id: String
-        /// In place of those of the household, where there are any.
+        /// The rating limits of the user; if empty, those of the household apply.
         let maximumRatings: [Rating]
-        /// What else is told of the viewer, by its names.
+        /// Further metadata of the user, by name.
         let metadata: [(key: String, value: String)]
     }
 
-    /// What is done in a provider's place while it is out of order.
+    /// A rule that replaces a provider's decisions during an outage.
     struct DegradationRule: Sendable {
         let requestor: String
         let provider: String
         let kind: Kind
 
         enum Kind: String, CaseIterable, Sendable {
-            /// Everybody is authenticated and authorized.
+            /// Every viewer is authenticated and authorized.
             case authNAll
-            /// Everybody who is authenticated is authorized.
+            /// Every authenticated viewer is authorized.
             case authZAll
-            /// Nobody is authorized.
+            /// No viewer is authorized.
             case authZNone
         }
     }
 
-    /// A bucket of tokens for each device.
+    /// The token bucket of each device.
     struct Throttling: Sendable {
-        /// How many requests a second it is filled with.
+        /// The number of requests that the bucket gains each second.
         let rate: Int
-        /// How many requests fit in.
+        /// The number of requests that the bucket holds.
         let burst: Int
     }
 
-    /// How many streams a household may watch at once.
+    /// The limit of concurrent streams of a household.
     struct Concurrency: Sendable {
         let limit: Int
         let strategy: Strategy
-        /// The names of metadata that a stream must come with.
+        /// The names of the metadata that a stream must have.
         let requiredMetadata: [String]
 
         enum Strategy: String, CaseIterable, Sendable {
-            /// The new stream starts, and the oldest is ended.
+            /// The new stream starts, and the oldest stream is ended.
             case evictOldest
             /// The new stream does not start.
             case rejectNew
         }
     }
 
-    /// What the demo page shows.
+    /// The content of the demo page.
     struct Demo: Sendable {
         let title: String
         let requestor: String
@@ -169,7 +169,7 @@ extension SandboxConfiguration {
 
     func provider(_ id: String) -> Provider? { providers.first { $0.id.hasSameBytes(as: id) } }
 
-    /// The provider, where it works with a requestor.
+    /// Returns the provider with that id, if it works with `requestor`.
     func provider(_ id: String, of requestor: Requestor) -> Provider? {
         providers(of: requestor).first { $0.id.hasSameBytes(as: id) }
     }
@@ -181,13 +181,13 @@ extension SandboxConfiguration {
         return nil
     }
 
-    /// The providers that work with a requestor.
+    /// Returns the providers that work with a requestor.
     func providers(of requestor: Requestor) -> [Provider] {
         guard let ids = requestor.providers else { return providers }
         return ids.compactMap { provider($0) }
     }
 
-    /// What clients get to know of a requestor.
+    /// Returns the configuration of a requestor for clients.
     func description(of requestor: Requestor) -> ServiceConfiguration {
         ServiceConfiguration(
             id: requestor.id,

@@ -4,7 +4,7 @@
 internal import Platform
 internal import Synchronization
 
-/// The switches as they are now, and the buckets of those who ask.
+/// The current switches, and the throttling state of devices.
 final class Control: Sendable {
     private let initial: Switches
     private let state: Mutex<State>
@@ -22,7 +22,7 @@ final class Control: Sendable {
 
     var switches: Switches { state.withLock { $0.switches } }
 
-    /// Changes switches, all of them at once.
+    /// Changes switches in one step, and resets the throttling state.
     func change(_ change: (inout Switches) -> Void) {
         state.withLock { state in
             change(&state.switches)
@@ -30,10 +30,10 @@ final class Control: Sendable {
         }
     }
 
-    /// Puts all switches back.
+    /// Resets all switches to the configuration.
     func reset() { change { $0 = initial } }
 
-    /// The first fault that is switched on for an operation; it happens once less then.
+    /// Returns the first fault that is switched on for an operation, and decrements its count.
     func takeFault(on operation: Operation) -> Fault? {
         state.withLock { state in
             let match = { (fault: Fault) in fault.operation == operation || fault.operation == .any }
@@ -50,7 +50,7 @@ final class Control: Sendable {
         }
     }
 
-    /// Whether a device may ask for something now.
+    /// True if throttling admits a request of a device now.
     func admits(_ device: String, at now: Timestamp) -> Bool {
         state.withLock { state in
             guard let limit = state.switches.throttling else { return true }

@@ -6,7 +6,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// The switches over HTTP, for tests: from this machine only.
+/// The switches over HTTP, for tests. Only requests from this machine are accepted.
 struct ControlEndpoints: Sendable {
     let core: SandboxCore
 
@@ -21,7 +21,7 @@ struct ControlEndpoints: Sendable {
                 let change = try SwitchChange(call.body, configuration: core.configuration)
                 if change.expiresAuthentication { try await core.store.expireProfiles(at: call.now) }
                 if change.expiresAuthorization { try await core.store.expireAuthorizations(at: call.now) }
-                // Making a key takes a moment: it is made where it is asked for.
+                // Creating a key is slow, so it happens outside the lock.
                 let key = change.hasWrongKey == true ? try SandboxKeys.stranger(at: call.now) : nil
                 core.control.change { switches in
                     change.apply(to: &switches)
@@ -37,13 +37,13 @@ struct ControlEndpoints: Sendable {
         ]
     }
 
-    /// Refuses whoever is not on this machine, and pages of other origins that a browser on this machine shows: the name in
-    /// `Host` tells those that have had a name of theirs point here.
+    /// Refuses (403) peers that are not on this machine, and pages of other origins in a browser on this machine. The check
+    /// of `Host` protects against DNS rebinding.
     private func guardLocal(_ call: EndpointRequest) throws {
         guard call.peer?.isLoopback ?? false else {
             throw EndpointError(403, "The switches are for this machine only: ask from 127.0.0.1.")
         }
-        // Somebody in front of this service asks for others, whoever they are: what comes from this machine is no sign then.
+        // A proxy on this machine forwards requests of any client, so the peer address proves nothing then.
         guard call.headers[.forwarded] == nil, call.headers[.forwardedFor] == nil else {
             throw EndpointError(403, "The switches are not for what a proxy passes on: ask the stand-in itself.")
         }
@@ -71,7 +71,7 @@ extension SocketAddress {
 }
 
 extension String {
-    /// Whether this, with or without a port, is a name of this machine to itself.
+    /// True if this host, with or without a port, is `localhost`, `[::1]` or in 127.0.0.0/8.
     var namesLoopback: Bool {
         var name = self[...]
         if name.hasPrefix("[") {

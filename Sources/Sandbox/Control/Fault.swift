@@ -7,36 +7,36 @@ internal import Hummingbird
 internal import NIOCore
 internal import ServiceLifecycle
 
-/// Something that an endpoint does in place of its work.
+/// A deliberate fault of an endpoint.
 struct Fault: Sendable {
     let operation: Operation
     let effect: Effect
-    /// How often it still happens; nil until the switches are reset.
+    /// The number of times that it still happens; `nil` until the switches are reset.
     var times: Int?
 
     enum Effect: Sendable {
-        /// A documented code, as the API that was asked tells it, with a text for viewers.
+        /// A documented code in the dialect of the endpoint, with a text for viewers.
         case code(StatusCode, details: String?)
-        /// A word of dynamic client registration.
+        /// An error code of dynamic client registration.
         case registration(RegistrationError)
-        /// A status of HTTP without a body.
+        /// An HTTP response status without a body.
         case status(Int)
-        /// A body that is no answer.
+        /// A body that is not a valid answer.
         case body(String)
-        /// No answer, for a minute.
+        /// No answer for a minute.
         case stall
-        /// No answer, and the connection is closed.
+        /// No answer: the connection is closed.
         case close
-        /// The usual answer, later.
+        /// The usual answer after a delay.
         case delay(Duration)
     }
 }
 
 extension Fault {
-    /// The longest that a client is kept waiting.
+    /// The duration of a stall.
     private static let longest = Duration.seconds(60)
 
-    /// What to answer in the endpoint's place; nil where the endpoint shall answer after all.
+    /// Returns the response in place of the endpoint's; `nil` if the endpoint is to answer.
     func answer(to call: EndpointRequest, operation: Operation) async throws -> Response? {
         switch effect {
         case .code(let code, let details): return try Self.answer(code, details: details, to: call, operation)
@@ -50,13 +50,14 @@ extension Fault {
             try await Self.wait(Self.longest)
             return .empty(.serviceUnavailable)
         case .close:
-            // Nobody hears the answer: it is for the server, which must have one.
+            // The client does not get this response, but the server requires one.
             try? await call.channel.close()
             return .empty(.serviceUnavailable)
         }
     }
 
-    /// Waits, unless the server is shut down. That the client has gone away cannot be seen while its request is in hand.
+    /// Waits until the server shuts down at the latest. A client that disconnects is not noticed while its request is in
+    /// flight.
     private static func wait(_ duration: Duration) async throws {
         try await cancelWhenGracefulShutdown { try await Task.sleep(for: duration) }
     }
@@ -70,7 +71,7 @@ extension Fault {
         let origin = call.dialect == .v2 ? StatusCode.Origin.v2 : .v1
         let refusal = EndpointError(code, by: origin, details: details)
         let isDecision = operation == .preauthorize || operation == .authorize
-        // What is said of one resource stands beside it, in an answer that is none of the error's status.
+        // An error about one resource is part of its decision, in a response with status 200.
         if isDecision, code.isOfOneResource {
             if call.dialect == .v2, let resources = try? DecisionRequest(call).resources {
                 let decisions = resources.map { resource in
@@ -97,7 +98,7 @@ extension Fault {
             }
         }
         if call.dialect == .legacy {
-            // This is how those clients are told no; any other status means that there is no service.
+            // Legacy clients get a denial with status 200. Any other status means an outage to them.
             var told = refusal
             told.httpStatus = 200
             told.status.details = details ?? refusal.status.message
@@ -108,7 +109,7 @@ extension Fault {
 }
 
 extension StatusCode {
-    /// Whether it says something of one resource, and not of the whole request.
+    /// True if the code is about one resource, not about the whole request.
     var isOfOneResource: Bool {
         switch self {
         case .preauthorizationDeniedByMVPD, .authorizationDeniedByMVPD, .authorizationDeniedByParentalControls,

@@ -5,7 +5,7 @@ internal import ConfigurationReading
 internal import Encodings
 internal import Entitlements
 
-/// What one request changes of the switches. All of it is looked at before any of it counts.
+/// The changes of one request to the switches. All of them are validated before any takes effect.
 struct SwitchChange: Sendable {
     private(set) var hasWrongKey: Bool?
     private(set) var expiresAuthentication = false
@@ -14,9 +14,9 @@ struct SwitchChange: Sendable {
 
     func apply(to switches: inout Switches) { for change in changes { change(&switches) } }
 
-    /// Reads a JSON object.
+    /// Parses a JSON object.
     ///
-    /// - Throws: ``EndpointError`` that names what is wrong.
+    /// - Throws: ``EndpointError`` (400) that names the invalid part.
     init(_ body: [UInt8], configuration: SandboxConfiguration) throws(EndpointError) {
         let value: JSONValue
         do { value = try JSONReader.read(body.span, limits: JSONLimits(depth: 6, members: 64, elements: 256)) } catch {
@@ -214,7 +214,7 @@ extension JSONValue {
 }
 
 extension Array {
-    /// As `map`, with what `transform` throws.
+    /// Returns the results of `transform`, like `map` with typed throws.
     fileprivate func mapTyped<Value>(
         _ transform: (Element) throws(EndpointError) -> Value
     ) throws(EndpointError) -> [Value] {

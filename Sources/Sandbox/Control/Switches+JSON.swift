@@ -6,7 +6,7 @@ internal import Encodings
 internal import Entitlements
 
 extension Switches {
-    /// The switches as they stand, in the form that sets them.
+    /// The current switches, in the JSON form that sets them.
     var shown: JSONText {
         .object([
             ("faults", .array(faults.map(\.shown))),

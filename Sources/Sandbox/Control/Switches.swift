@@ -3,21 +3,21 @@
 
 internal import MediaTokens
 
-/// What is made to go wrong on purpose.
+/// The switches for deliberate failures.
 struct Switches: Sendable {
     var faults: [Fault] = []
-    /// A key that nobody trusts, in place of the service's own.
+    /// An untrusted key that signs media tokens in place of the service's own.
     var wrongKey: SigningKey?
-    /// What is added to the time that media tokens say, in milliseconds.
+    /// The offset that is added to the issue time of media tokens, in milliseconds.
     var clockSkew: Int64 = 0
-    /// Whether media tokens have something missing.
+    /// True if media tokens are issued without their closing tag.
     var malformsTokens = false
     var throttling: SandboxConfiguration.Throttling?
     /// Resources and channels that every provider denies.
     var denied: [String] = []
     var degradation: [SandboxConfiguration.DegradationRule]
 
-    /// As they are before anybody touches them.
+    /// Creates the initial switches of a configuration.
     init(_ configuration: SandboxConfiguration) {
         throttling = configuration.throttling
         degradation = configuration.degradation

@@ -5,17 +5,17 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Platform
 
-/// A bucket of tokens for each device: filled at a rate, and each request takes one.
+/// A token bucket for each device. It fills at a constant rate, and each request takes one token.
 struct Throttle {
     private var buckets: [String: Bucket] = [:]
 
     private struct Bucket {
-        /// In thousandths of a request.
+        /// The level in thousandths of a request.
         var level: Int64
         var filled: Timestamp
     }
 
-    /// How many devices are told apart; then all begin anew.
+    /// The maximum number of devices. At the limit, all buckets are discarded.
     private static let limit = 10_000
 
     mutating func admits(_ device: String, _ limit: SandboxConfiguration.Throttling, at now: Timestamp) -> Bool {
@@ -31,7 +31,7 @@ struct Throttle {
         return isAdmitted
     }
 
-    /// The documented answer to those who ask too often.
+    /// The documented response (429) to a throttled client.
     static var refusal: Response {
         var response = Response.text(
             "<html><body><h1>429 Too Many Requests</h1><p>Wait a second, then ask again.</p></body></html>",

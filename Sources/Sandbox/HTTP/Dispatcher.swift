@@ -8,7 +8,7 @@ internal import Hummingbird
 internal import Logging
 internal import NIOCore
 
-/// Reads a request, lets its endpoint answer, and tells what went wrong in the endpoint's dialect.
+/// Reads a request, calls its endpoint and reports errors in the endpoint's dialect.
 struct Dispatcher: Sendable {
     let core: SandboxCore
 
@@ -35,23 +35,24 @@ struct Dispatcher: Sendable {
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            // What went wrong may have a secret in it: only its kind is told.
+            // The error may contain a secret, so only its type is logged.
             context.logger.error("fault", metadata: ["kind": "\(type(of: error))", "trace": "\(call.trace)"])
             let code = endpoint.dialect == .v2 ? StatusCode.internalServerError : .internalError
             let origin = endpoint.dialect == .v2 ? StatusCode.Origin.v2 : .v1
             response = try EndpointError(code, by: origin, httpStatus: 500).response(to: call)
         }
-        // What is left of the body would be taken for the next request.
+        // The unread rest of the body would be parsed as the next request.
         if isTooLarge { response.headers[.connection] = "close" }
         log(call, endpoint, response, context.logger)
         return response
     }
 
-    /// A line for a request. Codes and ids are in paths, and more than that in queries: neither is told.
+    /// Logs one line for a request, with the route pattern in place of the path. Paths contain codes and ids, and queries
+    /// contain more.
     private func log(_ call: EndpointRequest, _ endpoint: Endpoint, _ response: Response, _ logger: Logger) {
         guard logger.logLevel <= .info else { return }
         var facts: Logger.Metadata = ["status": "\(response.status.code)", "trace": "\(call.trace)"]
-        // Of the options that go along with every call of a client, which ones did.
+        // The global client options that the request has.
         let options = [("visitorID", "AP-Visitor-Identifier"), ("applicationProfile", "AP-Application-Profile")]
         let given = options.filter { call.header($0.1) != nil }.map(\.0)
         if !given.isEmpty { facts["options"] = "\(given.joined(separator: ","))" }
@@ -73,7 +74,8 @@ struct Dispatcher: Sendable {
         return try await endpoint.answer(call)
     }
 
-    /// Where the device is that a request is about: what a server forwards that is known, or else who asks.
+    /// Returns the address of the device: the forwarded address if a registered application sends it, else the peer's
+    /// address.
     private func deviceAddress(_ call: EndpointRequest) async throws -> String {
         if let address = call.forwardedAddress, let token = call.bearer,
             try await core.store.client(withAccessToken: token, at: call.now) != nil
@@ -83,7 +85,7 @@ struct Dispatcher: Sendable {
         return call.peer?.ipAddress ?? "unknown"
     }
 
-    /// The request, and whether something of it is malformed, which is left out then.
+    /// Parses a request. Malformed parts are left out, and `isMalformed` reports them.
     private func call(
         _ request: Request,
         _ context: SandboxContext,
@@ -118,8 +120,8 @@ struct Dispatcher: Sendable {
     }
 }
 
-/// Says of every answer that it is a stand-in's, and turns what no endpoint has caught into an answer. Answers only those
-/// who call the service by a name of its own.
+/// Marks every response as the sandbox's, and turns errors that no endpoint caught into responses. Refuses (421) requests to
+/// a host name that is not the service's.
 struct StandInMiddleware: RouterMiddleware {
     let names: ServiceNames
 

@@ -4,12 +4,12 @@
 internal import HTTPTypes
 internal import Hummingbird
 
-/// One thing that can be asked of the service.
+/// An HTTP endpoint of the service.
 struct Endpoint: Sendable {
     let method: HTTPRequest.Method
-    /// With names for what varies: `/api/v2/:provider/sessions`.
+    /// The route pattern, with named segments: `/api/v2/:provider/sessions`.
     let path: String
-    /// What it does, for faults that are switched on, and for throttling; nil where neither applies.
+    /// The operation that faults and throttling apply to; `nil` if neither applies.
     let operation: Operation?
     let dialect: Dialect
     let answer: @Sendable (EndpointRequest) async throws -> Response
@@ -29,10 +29,10 @@ struct Endpoint: Sendable {
     }
 }
 
-/// What can be made to fail.
+/// An operation that can be made to fail.
 enum Operation: String, CaseIterable, Sendable {
     case register, token, configuration, regcode, sessions, authenticate, login, profiles, preauthorize, authorize
     case mediaToken, userMetadata, logout, concurrency
-    /// All of them.
+    /// Every operation.
     case any
 }

@@ -6,18 +6,18 @@ internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
 
-/// Why an endpoint does not do what it was asked for.
+/// An error that an endpoint answers a request with.
 struct EndpointError: Error {
-    /// Without where to read more and without a trace, which the answer gets.
+    /// The error without help URL and trace, which the response adds.
     var status: Status
-    /// The status of HTTP, where it is not that of ``status``.
+    /// The HTTP response status, if it differs from that of ``status``.
     var httpStatus: Int?
 
-    /// A code of REST API v1 or v2, with its action and message.
+    /// Creates a refusal with a code of REST API v1 or v2, its documented action and its message.
     ///
     /// - Parameters:
-    ///   - httpStatus: One of those that belong to the code, where it is not the first.
-    ///   - message: For developers, in place of the usual words.
+    ///   - httpStatus: One of the documented statuses of the code, if not the first.
+    ///   - message: A message for developers, in place of the default one.
     init(
         _ code: StatusCode,
         by origin: StatusCode.Origin,
@@ -40,12 +40,12 @@ struct EndpointError: Error {
         EndpointError(code, by: .v2, message: message, details: details)
     }
 
-    /// An error in the old form, without a code.
+    /// Creates an error in the old form, without a code.
     init(_ httpStatus: Int, _ message: String, action: StatusAction? = nil) {
         status = Status(status: httpStatus, code: "", message: message, action: action)
     }
 
-    /// What is said of a request that cannot be read.
+    /// Returns the refusal of a request that cannot be parsed.
     static func unreadable(_ call: EndpointRequest, _ message: String, httpStatus: Int = 400) -> EndpointError {
         var refusal: EndpointError
         switch call.dialect {
@@ -56,12 +56,12 @@ struct EndpointError: Error {
         return refusal
     }
 
-    /// The answer to `call`, in its dialect.
+    /// Returns the response to `call`, in its dialect.
     func response(to call: EndpointRequest) throws -> Response {
         let told = status.told(to: call)
         let http = HTTPResponse.Status(code: httpStatus ?? told.status)
         switch call.dialect {
-        // There are no other words for what is no request.
+        // Registration has no other code for a malformed request.
         case .registration: return try .json(RegistrationError.invalidRequest, status: http)
         case .v2, .plain: return try .json(told, status: http)
         case .v1:
@@ -78,7 +78,8 @@ struct EndpointError: Error {
 }
 
 extension Status {
-    /// A documented code with its action and its words. One that `origin` does not say is told as the other API does.
+    /// Returns a documented code with its action and message. A code that `origin` does not define is taken from the other
+    /// API.
     static func documented(
         _ code: StatusCode,
         by origin: StatusCode.Origin,
@@ -91,7 +92,7 @@ extension Status {
             ?? Status(status: 500, code: code.rawValue, message: message, details: details, action: .noAction)
     }
 
-    /// This with a trace, and where to read more.
+    /// Returns this error with the trace of `call` and, for a code, a help URL.
     func told(to call: EndpointRequest) -> Status {
         var told = self
         told.trace = call.trace

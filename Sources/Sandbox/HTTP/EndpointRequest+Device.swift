@@ -6,21 +6,21 @@ internal import MediaResources
 internal import XML
 
 extension EndpointRequest {
-    /// What a device of REST API v1 and of the native SDKs calls itself.
+    /// The identifier of a device in REST API v1 and in the native SDKs.
     var deviceName: String? {
-        // Some answers tell it in XML.
+        // Some answers contain the identifier in XML.
         guard let name = deviceParameter, name.utf8.count <= 512, name.isLegalXML else { return nil }
         return name
     }
 
-    /// Whether there is such a name, good or not.
+    /// True if the request has a device identifier, valid or not.
     var namesDevice: Bool { deviceParameter != nil }
 
     private var deviceParameter: String? { parameter("deviceId", "device_id") ?? header("Ap_21") }
 
-    /// The JSON object that a header has in Base64.
+    /// Parses the Base64-encoded JSON object of a header field.
     ///
-    /// - Returns: Nil where the header is missing, and `.some(nil)` where it is malformed.
+    /// - Returns: `nil` if the header field is missing, and `.some(nil)` if it is malformed.
     func object(inHeader name: String) -> [JSONValue.Member]?? {
         guard let text = header(name) else { return nil }
         guard text.utf8.count <= 8192, let bytes = Base64.decode([UInt8](text.utf8)),

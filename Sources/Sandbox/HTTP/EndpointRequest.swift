@@ -6,35 +6,35 @@ internal import Hummingbird
 internal import NIOCore
 internal import Platform
 
-/// A request as the endpoints see it: all of it is there, and of bounded size.
+/// A parsed request, complete in memory and of bounded size.
 struct EndpointRequest: Sendable {
     let method: HTTPRequest.Method
     let headers: HTTPFields
-    /// What the client calls this service: the `Host` header as it came.
+    /// The `Host` header field as the client sent it.
     let authority: String?
-    /// What stands for the names in the endpoint's path, decoded.
+    /// The values of the named path segments, percent-decoded.
     let segments: [String: String]
     let query: Fields
-    /// Empty where the body is no form.
+    /// The form fields; empty if the body is not a form.
     let form: Fields
     let body: [UInt8]
-    /// The address at the other end of the connection.
+    /// The remote address of the connection.
     let peer: SocketAddress?
     let channel: any Channel
-    /// When it came.
+    /// The time of the request.
     let now: Timestamp
-    /// Names the answer.
+    /// An identifier of the request, for answers and logs.
     let trace: String
-    /// How its errors are told.
+    /// The form of its errors.
     let dialect: Dialect
 
-    /// The most that a body may have, in bytes.
+    /// The maximum size of a body in bytes.
     static let bodyLimit = 256 * 1024
 
-    /// What the path has for `name`.
+    /// Returns the value of the path segment `name`; empty if there is none.
     func segment(_ name: String) -> String { segments[name] ?? "" }
 
-    /// A parameter under the first of these names that has a value, in the query or in the form.
+    /// Returns the value of the first of these parameters that is not empty. The query comes before the form.
     func parameter(_ names: String...) -> String? {
         for name in names {
             if let value = query.first(name) ?? form.first(name) { return value }
@@ -55,10 +55,10 @@ struct EndpointRequest: Sendable {
         return String(parts[1])
     }
 
-    /// Where this service is, as the client calls it: `http://127.0.0.1:8070`.
+    /// The base URL of this service as the client addresses it: `http://127.0.0.1:8070`.
     var origin: String { "http://\(host ?? "localhost")" }
 
-    /// The `Host` header, where it is one.
+    /// The `Host` header field; `nil` if it is missing, longer than 255 bytes or malformed.
     var host: String? {
         guard let host = authority, !host.isEmpty, host.utf8.count <= 255,
             host.utf8.allSatisfy({ $0.isHostCharacter })
@@ -66,20 +66,20 @@ struct EndpointRequest: Sendable {
         return host
     }
 
-    /// Where the device is that it is about, as a server says that asks for it.
+    /// The address of the device, if a server that acts for it sends `X-Forwarded-For`.
     var forwardedAddress: String? {
         guard let forwarded = header("X-Forwarded-For")?.split(separator: ",").first else { return nil }
         return String(forwarded.filter { $0 != " " }.prefix(64))
     }
 
-    /// Whether JSON is wanted, and not XML.
+    /// True if the client prefers JSON to XML.
     func wantsJSON(default fallback: Bool) -> Bool {
         switch parameter("format")?.lowercased() {
         case "json": return true
         case "xml": return false
         default: break
         }
-        // Browsers, and what looks like one, name XML among much else: that says nothing.
+        // Browsers and browser-like clients list XML among other types, so `text/html` in `Accept` means no preference.
         let accept = headers[.accept]?.lowercased() ?? ""
         guard !accept.contains("text/html") else { return fallback }
         if accept.contains("json") { return true }

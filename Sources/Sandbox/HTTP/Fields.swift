@@ -3,26 +3,27 @@
 
 internal import Encodings
 
-/// The fields of a query or a form, in their order.
+/// The fields of a query or a form, in order.
 struct Fields: Sendable {
     private var pairs: [(name: String, value: String, parts: [String])] = []
 
-    /// How many fields there may be.
+    /// The maximum number of fields.
     static let limit = 256
 
-    /// No fields.
+    /// Creates an empty list of fields.
     init() {}
 
-    /// Reads `application/x-www-form-urlencoded` text: `a=1&b=c+d%21`.
+    /// Parses `application/x-www-form-urlencoded` text: `a=1&b=c+d%21`.
     ///
-    /// - Returns: Nil where it is malformed, no UTF-8, or of too many fields.
+    /// - Returns: `nil` if the text is malformed, is not UTF-8 or has too many fields.
     init?(_ text: some StringProtocol) {
         for pair in text.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = parts.first?.formDecoded, let value = parts.count > 1 ? parts[1].formDecoded : "",
                 pairs.count < Self.limit
             else { return nil }
-            // Where commas stand as they are, those that are encoded are of a value; else they may be encoded as all is.
+            // If a value has literal commas, they separate items, and encoded commas belong to an item. Otherwise encoded
+            // commas separate items, except in a fragment.
             let list: [String]
             if parts.count > 1, parts[1].contains(",") {
                 list = parts[1].split(separator: ",").compactMap(\.formDecoded)
@@ -33,16 +34,16 @@ struct Fields: Sendable {
         }
     }
 
-    /// The first value of that name that is not empty.
+    /// Returns the first value of that name that is not empty.
     func first(_ name: String) -> String? { pairs.first { $0.name == name && !$0.value.isEmpty }?.value }
 
-    /// All values of that name that are not empty.
+    /// Returns all values of that name that are not empty.
     func all(_ name: String) -> [String] { pairs.filter { $0.name == name && !$0.value.isEmpty }.map(\.value) }
 
-    /// All values of that name, where one field may have several with commas between them.
+    /// Returns all values of that name, with comma-separated values split.
     func list(_ name: String) -> [String] { pairs.filter { $0.name == name }.flatMap(\.parts) }
 
-    /// All fields but those of these names, the last of each name.
+    /// Returns all fields except those of `names`. The last field of each name counts.
     func others(than names: Set<String>) -> [String: String] {
         Dictionary(
             pairs.filter { !names.contains($0.name) }.map { ($0.name, $0.value) },
@@ -52,7 +53,7 @@ struct Fields: Sendable {
 }
 
 extension StringProtocol {
-    /// This text with percent-encoding undone once; nil where that is malformed or is no UTF-8 then.
+    /// This text with percent-encoding undone once; `nil` if it is malformed or the result is not UTF-8.
     var percentDecoded: String? {
         var bytes: [UInt8] = []
         var rest = utf8.makeIterator()
@@ -67,7 +68,7 @@ extension StringProtocol {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// As ``percentDecoded``, and `+` for spaces.
+    /// This text as ``percentDecoded`` returns it, with `+` as a space.
     fileprivate var formDecoded: String? {
         String(decoding: utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }, as: UTF8.self).percentDecoded
     }

@@ -8,7 +8,7 @@ internal import Hummingbird
 internal import NIOCore
 
 extension Response {
-    /// A body of the vocabulary in JSON.
+    /// Returns a response with an entitlement value in JSON.
     static func json(
         _ value: some Encodable,
         status: HTTPResponse.Status = .ok,
@@ -17,7 +17,7 @@ extension Response {
         .bytes(try EntitlementBody.json(value), "application/json;charset=UTF-8", status: status, headers: headers)
     }
 
-    /// A JSON text.
+    /// Returns a response with a JSON text.
     static func json(
         _ text: JSONText,
         status: HTTPResponse.Status = .ok,
@@ -36,7 +36,7 @@ extension Response {
 
     static func empty(_ status: HTTPResponse.Status) -> Response { Response(status: status) }
 
-    /// Sends a browser on.
+    /// Returns a redirect (302) for a browser.
     static func redirect(to url: String) -> Response {
         Response(status: .found, headers: [.location: url, .cacheControl: "no-store", .referrerPolicy: "no-referrer"])
     }
@@ -55,14 +55,14 @@ extension Response {
 }
 
 extension HTTPField.Name {
-    /// Says that no TV provider has answered.
+    /// A marker of the sandbox: the response is not from a TV provider.
     static let playgateSandbox = of("Playgate-Sandbox")
     static let referrerPolicy = of("Referrer-Policy")
     static let adobeRequestID = of("Adobe-Request-Id")
     static let adobeResponseConfidence = of("Adobe-Response-Confidence")
     static let forwarded = of("Forwarded")
     static let forwardedFor = of("X-Forwarded-For")
-    /// What a device that has registered shows later.
+    /// A value that a registered device sends with later requests.
     static let devicePass = of("pass_sfp")
 
     private static func of(_ text: String) -> HTTPField.Name {

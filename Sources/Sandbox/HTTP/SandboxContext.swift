@@ -4,7 +4,7 @@
 internal import Hummingbird
 internal import NIOCore
 
-/// What belongs to a request while it is answered.
+/// The context of a request: the router's storage and the connection's channel.
 struct SandboxContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel

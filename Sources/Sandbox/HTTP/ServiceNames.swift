@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// What this service is called by whoever may ask it. A page of the internet can give a name of its own the address of this
-/// machine, and then read what a browser on this machine gets by that name: the name gives it away.
+/// The host names that the service answers to, as a defence against DNS rebinding. A page of another site can make its own
+/// name resolve to this machine, and then read what a browser on this machine receives. The `Host` header field exposes that
+/// name.
 struct ServiceNames: Sendable {
-    /// Nil where any name will do, as other machines are to ask too.
+    /// The configured names in lower case; `nil` if every name is accepted, because other machines may send requests too.
     private let more: [String]?
 
+    /// Creates the names of a service.
+    ///
     /// - Parameters:
-    ///   - address: What the service listens on.
-    ///   - more: The names it has besides those that every machine has for itself.
+    ///   - address: The address that the service listens on.
+    ///   - more: The names besides the loopback names. They count only if `address` is a loopback address.
     init(listeningOn address: String, more: [String]) {
         let isLoopback = address.namesLoopback || address == "::1"
         self.more = isLoopback ? more.map { $0.lowercased() } : nil
     }
 
-    /// Whether a `Host` header, with or without a port, is one of them.
+    /// True if a `Host` header field, with or without a port, names this service.
     func contain(_ host: String?) -> Bool {
         guard let more else { return true }
         guard let host else { return false }

@@ -5,7 +5,8 @@ internal import Encodings
 internal import Entitlements
 
 extension StatusCode {
-    /// What a code means and what to do, in our words: the message of errors, and the page about all of them.
+    /// The meaning of a code with advice, in the sandbox's own words. It is the message of errors and the text of the page
+    /// of all codes.
     var explanation: String {
         switch self {
         case .invalidParameterServiceProvider: "There is no such service provider; look at the id in the path."

@@ -9,7 +9,7 @@ internal import MediaResources
 internal import MediaTokens
 internal import XML
 
-/// What the native SDKs called, and clients in their likeness still do: long-lived tokens that the client keeps.
+/// The endpoints of the native SDKs and of clients that imitate them. These clients keep long-lived tokens.
 struct LegacyEndpoints: Sendable {
     let core: SandboxCore
 
@@ -20,7 +20,7 @@ struct LegacyEndpoints: Sendable {
             Endpoint(.post, "/adobe-services/authorize", .authorize, .legacy, authorize),
             Endpoint(.post, "/adobe-services/shortAuthorize", .mediaToken, .legacy, shortAuthorize),
             Endpoint(.post, "/adobe-services/preauthorize", .preauthorize, .legacy, preauthorize),
-            // As the SDKs for devices had them.
+            // These are the paths of the SDKs for devices.
             Endpoint(.post, "/adobe-services/1.0/sessionDevice", .profiles, .legacy, session),
             Endpoint(.post, "/adobe-services/1.0/authorizeDevice", .authorize, .legacy, authorize),
             Endpoint(.post, "/adobe-services/1.0/deviceShortAuthorize", .mediaToken, .legacy, shortAuthorize),
@@ -34,7 +34,7 @@ struct LegacyEndpoints: Sendable {
         )
     }
 
-    /// The authentication token of a login that is done.
+    /// Returns the authentication token of a finished login.
     private func session(_ call: EndpointRequest) async throws -> Response {
         let requestor = try requestor(call)
         _ = try await core.caller(call, for: requestor)
@@ -58,7 +58,8 @@ struct LegacyEndpoints: Sendable {
         return try answer("session", [XMLElement("authnToken", text: token.signed(by: issuer))])
     }
 
-    /// The authorization token for a resource. A no is told with status 200: those clients give up at any other.
+    /// Returns the authorization token for a resource. A denial has status 200, because these clients give up at any other
+    /// status.
     private func authorize(_ call: EndpointRequest) async throws -> Response {
         guard let viewer = try await viewer(call) else { return try pendingLogout("authorization") }
         guard let text = call.parameter("resource_id") else { throw EndpointError.v1(.missingResource) }
@@ -85,20 +86,20 @@ struct LegacyEndpoints: Sendable {
         return try answer("authorization", [XMLElement("authzToken", text: token.signed(by: issuer))])
     }
 
-    /// A media token for an authorization token, which is all that a client shows that has kept it.
+    /// Returns a media token for an authorization token. A client with kept tokens sends no other credential.
     private func shortAuthorize(_ call: EndpointRequest) async throws -> Response {
         let requestor = try requestor(call)
         guard let raw = call.parameter("authz_token"),
             let token = LongLivedToken.Authorization(raw, trustedBy: core.keys.trust, at: call.now),
             token.requestor == requestor.id
         else { throw EndpointError.v1(.authorizationNotFound, 403) }
-        // Who it is comes from what is known of the device, not from what the client says: that is signed by nobody.
+        // The viewer comes from the stored profile. The other parameters of the client are not signed.
         let profile = try await core.store.profile(
             fingerprint: token.fingerprint,
             requestor: token.requestor,
             provider: token.provider
         )
-        // What one viewer was allowed is not for the next one of the device, nor for longer than the login.
+        // An authorization is not valid for the next viewer of the device, nor after the login ends.
         guard let profile, profile.session == token.session, !profile.isExpired(at: call.now),
             let viewer = core.viewer(profile),
             let authorization = try await core.store.authorization(of: profile, resource: token.resource),
@@ -133,7 +134,7 @@ struct LegacyEndpoints: Sendable {
         return try answer("resources", resources)
     }
 
-    // MARK: Who asks
+    // MARK: Callers
 
     private func requestor(_ call: EndpointRequest) throws -> SandboxConfiguration.Requestor {
         guard let requestor = call.parameter("requestor_id").flatMap(core.configuration.requestor) else {
@@ -142,10 +143,10 @@ struct LegacyEndpoints: Sendable {
         return requestor
     }
 
-    /// The viewer that an authentication token is of; nil where the login has ended since.
+    /// Returns the viewer of an authentication token; `nil` if the login has ended.
     private func viewer(_ call: EndpointRequest) async throws -> Viewer? {
         let requestor = try requestor(call)
-        // Clients that have kept their tokens have no access token any more; one that is shown must be good.
+        // A client with kept tokens no longer has an access token. An access token that is sent must be valid.
         if call.bearer != nil { _ = try await core.caller(call, for: requestor) }
         guard let raw = call.parameter("authentication_token"),
             let token = LongLivedToken.Authentication(raw, trustedBy: core.keys.trust, at: call.now),
@@ -170,12 +171,12 @@ struct LegacyEndpoints: Sendable {
 
     private var issuer: Issuer { Issuer(key: core.keys.signer) }
 
-    /// Elements without attributes in one line: the clients look for them with regular expressions.
+    /// Returns elements without attributes on one line, because clients search for them with regular expressions.
     private func answer(_ root: String, _ children: [XMLElement]) throws -> Response {
         .xml(try XMLElement(root, children: children).document())
     }
 
-    /// Makes a client forget the tokens that it has kept, and begin again.
+    /// Returns an answer that makes a client discard its kept tokens and begin again.
     private func pendingLogout(_ root: String) throws -> Response {
         try answer(root, [XMLElement("pendingLogout", text: "true")])
     }

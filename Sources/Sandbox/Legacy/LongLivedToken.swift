@@ -7,10 +7,10 @@ internal import MediaTokens
 internal import Platform
 internal import XML
 
-/// The long-lived tokens of the native SDKs: that somebody is authenticated, that a device is authorized. They open
-/// nothing, and come back to nobody but this service.
+/// The long-lived tokens of the native SDKs: authentication and authorization tokens. They do not open the gate, and only
+/// this service accepts them.
 enum LongLivedToken {
-    /// That somebody is authenticated on a device.
+    /// The authentication of a viewer on a device.
     struct Authentication: Sendable {
         static let root = "simpleAuthenticationToken"
 
@@ -22,13 +22,13 @@ enum LongLivedToken {
         let expires: Timestamp
     }
 
-    /// That a device may have media tokens for a resource.
+    /// The authorization of a device to get media tokens for a resource.
     struct Authorization: Sendable {
         static let root = "simpleAuthorizationToken"
 
         let requestor: String
         let provider: String
-        /// The login that it was given to.
+        /// The login that it belongs to.
         let session: String
         let resource: String
         let fingerprint: String
@@ -37,7 +37,7 @@ enum LongLivedToken {
 }
 
 extension LongLivedToken.Authentication {
-    /// The token, signed, in one line.
+    /// Returns the signed token on one line.
     func signed(by issuer: Issuer) throws -> String {
         let element = XMLElement(
             Self.root,
@@ -54,7 +54,8 @@ extension LongLivedToken.Authentication {
         return try issuer.sign(body: element.documentInOneLine()).raw
     }
 
-    /// Reads a token that comes back; nil where it is none of ours, another kind, malformed or expired.
+    /// Parses and verifies a token; `nil` if it is not signed by this service, is of another kind, is malformed or has
+    /// expired.
     init?(_ raw: String, trustedBy trust: TrustStore, at now: Timestamp) {
         guard let element = XMLElement(signed: raw, root: Self.root, trustedBy: trust, at: now),
             let guid = element.first("simpleTokenAuthenticationGuid")?.text,
@@ -76,7 +77,7 @@ extension LongLivedToken.Authentication {
 }
 
 extension LongLivedToken.Authorization {
-    /// The token, signed, in one line.
+    /// Returns the signed token on one line.
     func signed(by issuer: Issuer) throws -> String {
         let element = XMLElement(
             Self.root,
@@ -91,7 +92,8 @@ extension LongLivedToken.Authorization {
         return try issuer.sign(body: element.documentInOneLine()).raw
     }
 
-    /// Reads a token that comes back; nil where it is none of ours, another kind, malformed or expired.
+    /// Parses and verifies a token; `nil` if it is not signed by this service, is of another kind, is malformed or has
+    /// expired.
     init?(_ raw: String, trustedBy trust: TrustStore, at now: Timestamp) {
         guard let element = XMLElement(signed: raw, root: Self.root, trustedBy: trust, at: now),
             let session = element.first("simpleSamlSessionIndex")?.text,
@@ -113,8 +115,7 @@ extension LongLivedToken.Authorization {
 }
 
 extension XMLElement {
-    /// Reads an element that a key has signed. Its name is looked at as strictly as its signature: all kinds of tokens have
-    /// one key.
+    /// Parses a signed element. Its name is checked as strictly as its signature, because one key signs all kinds of tokens.
     fileprivate init?(signed raw: String, root: String, trustedBy trust: TrustStore, at now: Timestamp) {
         guard let signed = SignedElement(raw: raw, trustedBy: trust, at: now),
             let element = try? XMLElement(reading: signed.bytes.span), element.name == root,
@@ -123,14 +124,14 @@ extension XMLElement {
         self = element
     }
 
-    /// The device that a token is for.
+    /// Returns the element that names the device of a token.
     fileprivate static func device(_ fingerprint: String) -> XMLElement {
         XMLElement("simpleTokenDeviceID", children: [XMLElement("simpleTokenFingerprint", text: fingerprint)])
     }
 
     fileprivate var deviceFingerprint: String? { first("simpleTokenDeviceID")?.first("simpleTokenFingerprint")?.text }
 
-    /// This as a document in one line whatever its texts have: clients look for tokens line by line.
+    /// Returns this element as a document on one line, whatever its texts contain. Clients search for tokens line by line.
     fileprivate func documentInOneLine() throws -> [UInt8] {
         try document().utf8.flatMap { byte -> [UInt8] in
             switch byte {

@@ -5,7 +5,7 @@ internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
 
-/// A login over pages that hand a viewer on by forms, as SAML has them: to the provider, its form, and back.
+/// A login over pages that pass the viewer on by forms, as in SAML: to the provider, through its login form, and back.
 struct SAMLPagesEndpoints: Sendable {
     let core: SandboxCore
 
@@ -33,7 +33,7 @@ struct SAMLPagesEndpoints: Sendable {
             throw EndpointError.v1(.badRequest, message: "The registration code is missing, unknown, used or expired.")
         }
         try session.begin(provider)
-        // Where the page would go in the end is not taken over: nothing here goes there.
+        // `redirect_url` is ignored, because no page of this flow redirects to it.
         guard try await core.store.update(session) else {
             throw EndpointError.v1(.badRequest, message: "The registration code was used meanwhile.")
         }
@@ -102,7 +102,7 @@ struct SAMLPagesEndpoints: Sendable {
         )
     }
 
-    /// The session of a ticket, which the form must name too.
+    /// Returns the session of a ticket. The form must name the session too.
     private func session(
         _ ticket: Ticket,
         _ call: EndpointRequest

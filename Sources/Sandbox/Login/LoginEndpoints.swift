@@ -20,7 +20,7 @@ struct LoginEndpoints: Sendable {
         ]
     }
 
-    // MARK: Into the login
+    // MARK: Start of a login
 
     private func authenticateV2(_ call: EndpointRequest) async throws -> Response {
         guard let requestor = core.configuration.requestor(call.segment("provider")) else {
@@ -79,7 +79,7 @@ struct LoginEndpoints: Sendable {
         return .redirect(to: "/sandbox/idp/login?ticket=\(secret)")
     }
 
-    // MARK: At the provider
+    // MARK: Pages of the provider
 
     private func form(_ call: EndpointRequest) async throws -> Response {
         let secret = call.query.first("ticket") ?? ""
@@ -95,7 +95,7 @@ struct LoginEndpoints: Sendable {
         else { return Self.stale }
         let desk = LoginService(core: core)
         guard let user = desk.user(call) else {
-            // A new ticket for a new try: the old one is spent.
+            // The ticket is consumed, so a further attempt needs a new one.
             let secret = try await core.store.issue(ticket, at: call.now)
             let problem = "User name or password is wrong. Try again."
             return page(provider, secret, error: problem).response(status: .unauthorized)
@@ -143,7 +143,8 @@ struct LoginEndpoints: Sendable {
 }
 
 extension LoginSession {
-    /// Takes the provider that a browser names. One that is there stays: the code alone is on a screen for all to see.
+    /// Sets the provider that a browser names. A provider that is already set cannot be changed, because the code is visible
+    /// on a screen.
     mutating func begin(_ chosen: SandboxConfiguration.Provider) throws(EndpointError) {
         guard provider == nil || provider == chosen.id else {
             throw .v1(.badRequest, message: "The registration code is for a login at another provider.")
@@ -153,7 +154,7 @@ extension LoginSession {
 }
 
 extension Optional {
-    /// As `flatMap`, for what takes a while.
+    /// Returns the result of an asynchronous `transform`, like `flatMap`.
     func asyncFlatMap<Value>(_ transform: (Wrapped) async throws -> Value?) async rethrows -> Value? {
         if let self { try await transform(self) } else { nil }
     }

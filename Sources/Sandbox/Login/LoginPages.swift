@@ -5,13 +5,13 @@ internal import Entitlements
 
 /// The pages on which a viewer logs in.
 enum LoginPages {
-    /// The form of a provider.
+    /// Returns the login form of a provider.
     ///
     /// - Parameters:
-    ///   - action: Where it is sent.
-    ///   - hidden: What is sent along unseen.
-    ///   - error: What was wrong before, if anything.
-    ///   - cancel: Where it is sent to be given up; nil where it cannot be.
+    ///   - action: The address that the form posts to.
+    ///   - hidden: The hidden fields.
+    ///   - error: The error of the previous attempt; `nil` if there is none.
+    ///   - cancel: The address that cancels the login; `nil` if it cannot be cancelled.
     static func form(
         _ provider: SandboxConfiguration.Provider,
         action: String,
@@ -43,14 +43,14 @@ enum LoginPages {
             .element("button", ["type": "submit"], .text("Log in")),
         ]
         if let cancel {
-            // No link: whatever follows links unasked would end the login.
+            // A link would be unsafe: a client that prefetches links would end the login.
             let attributes: KeyValuePairs = ["class": "cancel", "formaction": cancel, "formnovalidate": ""]
             fields.append(.element("button", attributes, .text("Cancel")))
         }
         return Page("Log in to \(provider.description.displayName)", .form(action, hidden: hidden, .joined(fields)))
     }
 
-    /// A form that a viewer sends on by a button: the pages run no scripts.
+    /// Returns a form that the viewer submits with a button, because the page runs no scripts.
     static func relay(_ title: String, action: String, hidden: KeyValuePairs<String, String>) -> Page {
         Page(
             title,
@@ -58,7 +58,7 @@ enum LoginPages {
         )
     }
 
-    /// What is shown for a ticket that is spent.
+    /// The page for a consumed or expired ticket.
     static let stale = Page.error(
         Status(
             status: 400,
@@ -67,6 +67,6 @@ enum LoginPages {
         )
     )
 
-    /// What stands at the end where there is nowhere to go.
+    /// Returns the last page of a flow that has no redirect target.
     static func done(_ text: String) -> Page { Page("Done", .element("p", .text(text))) }
 }

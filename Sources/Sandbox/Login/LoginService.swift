@@ -4,11 +4,11 @@
 internal import Entitlements
 internal import Platform
 
-/// Lets viewers in: the one place where passwords are looked at.
+/// Logs viewers in. Passwords are checked here only.
 struct LoginService: Sendable {
     let core: SandboxCore
 
-    /// The user of that name and password.
+    /// Returns the user with the name and password of the form.
     func user(_ call: EndpointRequest) -> SandboxConfiguration.User? {
         guard let name = call.form.first("username"), let password = call.form.first("password"),
             let user = core.configuration.user(name)?.user, user.password == password
@@ -16,9 +16,9 @@ struct LoginService: Sendable {
         return user
     }
 
-    /// Finishes a session: whoever began it is authenticated.
+    /// Finishes a session: the device that began it gets a profile.
     ///
-    /// - Returns: False where it was finished before.
+    /// - Returns: False if the session is no longer open.
     func finish(
         _ session: LoginSession,
         _ user: SandboxConfiguration.User,
@@ -40,7 +40,7 @@ struct LoginService: Sendable {
         return true
     }
 
-    /// Makes a profile.
+    /// Creates and stores a profile.
     @discardableResult
     func authenticate(
         _ user: SandboxConfiguration.User,

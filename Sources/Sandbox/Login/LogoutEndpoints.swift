@@ -6,8 +6,8 @@ internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
 
-/// The way of a browser through a logout. Who logs out is logged out already by then; this is where a provider would end its
-/// own session.
+/// The steps of a logout in a browser. The profile is removed before the last step, in which a provider would end its own
+/// session.
 struct LogoutEndpoints: Sendable {
     let core: SandboxCore
 
@@ -18,7 +18,7 @@ struct LogoutEndpoints: Sendable {
         ]
     }
 
-    /// Where a browser must go to log out at a provider.
+    /// Returns the address at which a browser logs out at a provider.
     func url(
         _ provider: SandboxConfiguration.Provider,
         requestor: String,
@@ -44,7 +44,7 @@ struct LogoutEndpoints: Sendable {
             }
             return target
         }
-        // A device that calls by itself says who it is; a browser that was sent here has a ticket.
+        // A device that calls directly names itself. A browser that was redirected here has a ticket.
         if let requestor = call.parameter("requestor_id"), let device = call.deviceName {
             let provider = call.parameter("mso_id")
             _ = try await core.store.removeProfiles(of: Device(device), requestor: requestor, provider: provider)

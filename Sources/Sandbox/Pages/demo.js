@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-// A programmer's application in a browser: it asks the service (REST API v2) who watches and what may be played, and
-// shows the media token that it gets to the gate, which stands in front of the streams.
+// A programmer's application in a browser. It gets the viewer's profile and decisions from the service (REST API v2), and
+// sends the media token to the gate in front of the streams.
 
 "use strict";
 
 const element = (id) => document.getElementById(id);
 
-/** What must outlive the way to the provider's login page and back; it ends with the tab. */
+/** State that survives the visit to the provider's login page. It is lost when the tab closes. */
 const session = {
   get: (name) => JSON.parse(sessionStorage.getItem(`playgate.${name}`)),
   set: (name, value) => sessionStorage.setItem(`playgate.${name}`, JSON.stringify(value)),
   forget: (...names) => names.forEach((name) => sessionStorage.removeItem(`playgate.${name}`)),
 };
 
-/** Somebody says no, or nothing that can be understood. `facts` has the members of the service's enhanced errors. */
+/** A refusal, or an answer that cannot be read. `facts` has the members of the service's enhanced errors. */
 class Refusal extends Error {
   constructor(by, facts) {
     super(facts.message || "There is no reason given.");
@@ -24,7 +24,7 @@ class Refusal extends Error {
   }
 }
 
-// What to do, by the action of a refusal; an action that is not here is shown as it is.
+// Advice for the viewer by the action of a refusal. An unknown action is shown as it is.
 const advice = {
   none: "Nothing: asking again changes nothing.",
   configuration: "Somebody must mend the configuration of the service.",
@@ -34,7 +34,7 @@ const advice = {
   retry: "Try again in a moment.",
 };
 
-// Who says no.
+// Headings by the origin of a refusal.
 const headings = {
   service: "Refused by the service",
   gate: "Refused by the gate",
@@ -42,9 +42,9 @@ const headings = {
   page: "A fault of this page",
 };
 
-// Asking the service
+// Requests to the service
 
-/** Sends a request; what is not answered with JSON and a good status is a refusal. */
+/** Sends a request and returns the JSON answer. Throws a refusal for any other answer or an error status. */
 async function send(path, { method = "POST", form, json, headers = {} }) {
   let response;
   let answer;
@@ -65,13 +65,13 @@ async function send(path, { method = "POST", form, json, headers = {} }) {
     throw new Refusal("nobody", { code: "network_error", action: "retry", message: "The service does not answer." });
   }
   if (response.ok) return answer;
-  // Registration says `error` alone, as OAuth does.
+  // A registration error has only `error`, as in OAuth.
   const isOAuth = typeof answer.error === "string";
   const words = isOAuth ? { code: answer.error, message: "The service does not register this page." } : {};
   throw new Refusal("service", { ...words, ...answer, httpStatus: response.status });
 }
 
-/** An access token: the kept one, or one for the kept registration, or for a new one. */
+/** Returns the stored access token, or a new one for the stored registration or a new registration. */
 async function accessToken() {
   const kept = session.get("access");
   if (kept && kept.until > Date.now()) return kept.token;
@@ -89,13 +89,13 @@ async function register() {
   return client;
 }
 
-/** Calls REST API v2 as this device. A registration that the service does not know any more is renewed, once. */
+/** Calls REST API v2 as this device. Registers again, once, if the service no longer knows the registration. */
 async function call(path, options = {}, isSecond = false) {
   try {
     const headers = {
       Authorization: `Bearer ${await accessToken()}`,
       "AP-Device-Identifier": `fingerprint ${deviceIdentifier()}`,
-      // Some temporary access wants to know who asks; this browser is nobody but itself.
+      // Promotional temporary access requires an identity of the viewer. This one is the browser's random name.
       "AP-TempPass-Identity": btoa(JSON.stringify({ device: deviceIdentifier() })),
       "X-Device-Info": btoa(JSON.stringify({ primaryHardwareType: "Desktop", model: "Browser", osName: "Web" })),
     };
@@ -108,7 +108,7 @@ async function call(path, options = {}, isSecond = false) {
   }
 }
 
-/** A random name of this browser, in Base64: the service knows the login by it. */
+/** Returns the random name of this browser in Base64. The service binds the login to it. */
 function deviceIdentifier() {
   let name = localStorage.getItem("playgate.device");
   if (!name) {
@@ -118,7 +118,7 @@ function deviceIdentifier() {
   return name;
 }
 
-// Logging in and out
+// Login and logout
 
 let demo;
 let mvpd;
@@ -128,7 +128,7 @@ async function begin() {
   say("Asking whether you are logged in…");
   const [{ profiles }, { requestor }] = await Promise.all([call("profiles"), call("configuration")]);
   const providers = requestor.mvpds;
-  // Temporary access has no login: it counts where it was chosen, with a profile or without.
+  // Temporary access has no login, so it is active if the viewer chose it, even without a profile.
   const chosen = session.get("mvpd");
   const isKnown = chosen && (profiles[chosen.id] || chosen.isDirect);
   mvpd = isKnown ? chosen.id : Object.keys(profiles).find((id) => profiles[id].type !== "temporary");
@@ -189,7 +189,7 @@ async function logOut() {
   say("You are logged out.");
 }
 
-/** Begins on the same page: what had the focus is gone. */
+/** Begins again on the same page and sets the focus, because the focused element is gone. */
 async function beginAgain() {
   await begin();
   document.querySelector(mvpd ? ".card" : "#providers button")?.focus();
@@ -212,7 +212,7 @@ async function showItems() {
   say(`You may play ${count} of ${decisions.length} protected programmes.`);
 }
 
-/** Locks and unlocks: for the eye only, and never a reason to play. The service takes five resources at a time. */
+/** Gets advisory decisions for the lock icons, never for playback. The service accepts five resources a request. */
 async function preauthorize(resources) {
   const calls = [];
   for (let start = 0; start < resources.length; start += 5) {
@@ -244,9 +244,9 @@ function itemCard(item) {
   return { item, row, show };
 }
 
-// Playing
+// Playback
 
-/** What is on the stage: an item, the token that it was started with, and a signal for when it leaves. */
+/** The current playback: its item, its media token, and the controller that aborts it. */
 let playback;
 
 async function open(item) {
@@ -269,7 +269,7 @@ async function open(item) {
   }, current.end.signal);
 }
 
-/** Shows the token in a cookie for this item alone, and starts the stream. */
+/** Stores the token in a cookie for the path of this item, and starts the stream. */
 async function play({ item, token, end }) {
   if (token) {
     const life = Math.max(1, Math.floor((token.notAfter - token.notBefore) / 1000));
@@ -278,7 +278,7 @@ async function play({ item, token, end }) {
   say("Showing the media token to the gate…");
   await openStream(element("video"), new URL(item.path, location.origin), end.signal);
   end.signal.throwIfAborted();
-  // Where a browser does not start by itself, the viewer does.
+  // If the browser blocks autoplay, the viewer starts the video.
   await element("video").play().catch(() => undefined);
   element("replay").hidden = !token;
   say("Playing.");
@@ -289,7 +289,7 @@ function setCookie(item, value, seconds) {
   document.cookie = `media_token=${value}; path=${folder}; max-age=${seconds}; samesite=strict`;
 }
 
-/** What nobody should do: start a second playback with a token. */
+/** Starts a second playback with the same token, which the gate must refuse. */
 async function replay() {
   const { item, token } = playback;
   stop();
@@ -315,7 +315,7 @@ function closed() {
   element("stage-status").textContent = "";
 }
 
-// What is shown
+// Display
 
 function make(name, properties = {}, text = "") {
   const made = Object.assign(document.createElement(name), properties);
@@ -331,10 +331,10 @@ function symbol(name) {
   return svg;
 }
 
-/** Says what goes on, where it is seen: behind an open stage nothing is. */
+/** Shows a status message, on the stage if it is open, because the stage covers the page. */
 function say(text) { element(element("stage").open ? "stage-status" : "status").textContent = text; }
 
-/** Does something for a viewer; what goes wrong is shown. */
+/** Runs an action of the viewer and shows its error. */
 async function attempt(button, body, signal) {
   element("fault").hidden = true;
   if (button) button.disabled = true;
@@ -348,7 +348,7 @@ async function attempt(button, body, signal) {
 }
 
 function refuse(error, signal) {
-  // The viewer went on to something else.
+  // The viewer has closed the stage or started another playback.
   if (signal?.aborted) return;
   if (!(error instanceof Refusal)) console.error(error);
   const isStaged = element("stage").open;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-// Streams for demo.js: HLS with fragmented MP4, appended to a media source; native where a browser has none. What the gate
-// refuses is told in words.
+// Streams for demo.js: HLS with fragmented MP4, appended to a media source. The browser plays the stream itself if it has
+// no media source for the type. Refusals of the gate become messages.
 
 "use strict";
 
-// What the gate's codes mean. It answers an edge with no body: the code comes in a header.
+// Messages and actions by the gate's codes. The gate answers an edge without a body, with the code in a header field.
 const gateCodes = {
   media_token_missing: ["A media token is needed to play this.", "authorization"],
   token_conflict: ["Two different media tokens were shown at once.", "authorization"],
@@ -33,7 +33,7 @@ const gateCodes = {
   edge_request_invalid: ["The gate does not understand the server that asks it.", "configuration"],
 };
 
-/** A part of a stream. What the gate refuses has its reason in headers. */
+/** Fetches a part of a stream. A refusal of the gate has its reason in header fields. */
 async function part(url, signal) {
   const response = await fetch(url, { cache: "no-store", signal });
   if (response.ok) return response;
@@ -45,7 +45,7 @@ async function part(url, signal) {
 }
 
 async function openStream(video, masterURL, signal) {
-  // The first variant: there is but one.
+  // The first variant is the only one.
   const master = (await (await part(masterURL, signal)).text()).split(/\r?\n/);
   const place = master.findIndex((line) => line.startsWith("#EXT-X-STREAM-INF:"));
   const url = new URL(master[place + 1], masterURL);
@@ -64,7 +64,7 @@ async function openStream(video, masterURL, signal) {
   const buffer = source.addSourceBuffer(type);
   source.duration = list.reduce((sum, line) => sum + (parseFloat(line.split("#EXTINF:")[1]) || 0), 0);
   for (const url of parts.slice(0, 2)) await append(buffer, url, signal);
-  // The rest comes while it plays.
+  // The other parts are fetched during playback.
   fill(video, source, buffer, parts.slice(2), signal).catch((error) => refuse(error, signal));
 }
 
@@ -85,7 +85,7 @@ async function append(buffer, url, signal) {
   await done;
 }
 
-/** Waits for the first of the events. */
+/** Waits for the first of the named events. */
 function event(target, names, signal) {
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {

@@ -5,14 +5,16 @@ internal import Encodings
 internal import Entitlements
 internal import Platform
 
-/// What the platform says: the header `AP-Partner-Framework-Status`.
+/// The status of the platform, from the header field `AP-Partner-Framework-Status`.
 struct PartnerStatus: Sendable {
     private let access: String?
     /// The provider's id on the platform.
     let provider: String?
     private let expires: Timestamp?
 
-    /// - Returns: Nil where the header is missing, or does not tell the permission.
+    /// Parses the header field of a request.
+    ///
+    /// - Returns: `nil` if the header field is missing or malformed, or does not contain the permission.
     init?(_ call: EndpointRequest) {
         guard case .some(.some(let members)) = call.object(inHeader: "AP-Partner-Framework-Status"),
             let permission = members.object("frameworkPermissionInfo")
@@ -23,7 +25,7 @@ struct PartnerStatus: Sendable {
         expires = info?.text("expirationDate").flatMap { Int64($0) }.map { Timestamp(millisecondsSince1970: $0) }
     }
 
-    /// Why the platform cannot vouch for anybody; nil where it can.
+    /// Returns the reason that this status is not accepted; `nil` if it is.
     func fault(at now: Timestamp) -> StatusCode? {
         switch access {
         case nil: return .invalidHeaderPermissionAccessNotPresent

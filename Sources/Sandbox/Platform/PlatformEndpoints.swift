@@ -10,12 +10,12 @@ internal import MediaTokens
 internal import Platform
 internal import XML
 
-/// Single sign-on by a platform: a viewer is signed in once on a device, and applications get profiles without a login of
-/// their own. What the platform does itself is `/sandbox/platform/sign-in` here.
+/// Single sign-on by a platform: a viewer signs in once on a device, and applications get profiles without a login of their
+/// own. `/sandbox/platform/sign-in` takes the place of the platform.
 struct PlatformEndpoints: Sendable {
     let core: SandboxCore
 
-    /// The one partner that the documents name.
+    /// The only partner in the documentation.
     private static let partner = "Apple"
 
     var all: [Endpoint] {
@@ -30,7 +30,7 @@ struct PlatformEndpoints: Sendable {
 
     // MARK: On the platform
 
-    /// Signs a viewer in, and returns what the platform would hand to an application: good once.
+    /// Signs a viewer in and returns the SAML response that a platform would pass to an application. It can be used once.
     private func signIn(_ call: EndpointRequest) async throws -> Response {
         guard let provider = call.parameter("mvpd").flatMap(core.configuration.provider),
             provider.description.supportsPlatformSSO
@@ -58,7 +58,7 @@ struct PlatformEndpoints: Sendable {
         )
     }
 
-    /// Who is signed in, by what the platform has handed out.
+    /// Consumes a SAML response of the platform and returns its user and provider.
     private func take(
         _ text: String?,
         at now: Timestamp
@@ -116,7 +116,7 @@ struct PlatformEndpoints: Sendable {
 
     // MARK: REST API v2
 
-    /// Begins single sign-on, or falls back to a login of the usual kind where that cannot be.
+    /// Begins single sign-on, or a regular login if single sign-on is not possible.
     private func sessionV2(_ call: EndpointRequest) async throws -> Response {
         let caller = try await V2Caller(call, core)
         guard call.segment("partner") == Self.partner else { throw EndpointError.v2(.invalidParameterPartner) }

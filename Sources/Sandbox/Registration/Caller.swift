@@ -5,9 +5,9 @@ internal import Cryptography
 internal import Entitlements
 
 extension SandboxCore {
-    /// The application that asks, as its access token says, for a requestor in REST API v2.
+    /// Returns the application of a request, according to its access token, if it may act for `requestor`.
     ///
-    /// - Throws: ``EndpointError`` where it may not.
+    /// - Throws: ``EndpointError`` if the token is missing, unknown, expired or for another requestor.
     func caller(_ call: EndpointRequest, for requestor: SandboxConfiguration.Requestor) async throws -> Client {
         guard let token = call.bearer, let client = try await store.client(withAccessToken: token, at: call.now) else {
             if call.dialect == .v2 { throw EndpointError.v2(.invalidAccessTokenClientApplication) }
@@ -28,8 +28,8 @@ extension SandboxCore {
         return client
     }
 
-    /// Whether an application works for a requestor: its statement names no other, and the requestor has no list that it is
-    /// not on.
+    /// True if an application may act for a requestor. A requestor with a list of statements accepts only those. Without a
+    /// list, the statement must name this requestor or no known one.
     private func isBound(_ client: Client, to requestor: SandboxConfiguration.Requestor) -> Bool {
         if let statements = requestor.statements {
             return statements.contains { SHA256.digest($0) == client.statement }

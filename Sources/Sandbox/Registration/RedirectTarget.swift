@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// Where a login or a logout may end: what an application is called by, or a page of this machine. Anything else would make
-/// of the stand-in a stepping stone to any page.
+/// The allowed redirect targets of a login or a logout: an address of an application, or a page of this machine. Other
+/// targets would make the sandbox an open redirector.
 enum RedirectTarget {
-    /// Whether an application may be registered with this address: its own scheme, a page of this machine, or a page of a
-    /// programmer's domain.
+    /// True if an application may register this address: its own scheme, a page of this machine, or a page of a programmer's
+    /// domain.
     static func mayBeRegistered(_ url: String, domains: [String]) -> Bool {
         guard let parts = URLParts(url) else { return false }
         switch parts.scheme {
@@ -17,37 +17,37 @@ enum RedirectTarget {
         }
     }
 
-    /// Where a browser may be sent that shall go to `url`: there, or nowhere.
+    /// Returns the address to redirect a browser to, if `url` is an allowed target.
     ///
-    /// For a page of this service, that is its path alone. What a client calls the service is not believed: the browser
-    /// that is sent on later knows it better.
+    /// For a page of this service, the result is the path alone. The name of the service in this request is not trusted: the
+    /// browser that follows the redirect later resolves the path itself.
     ///
     /// - Parameters:
     ///   - registered: The addresses that the application has registered.
-    ///   - host: The `Host` that this service was asked by.
-    /// - Returns: Nil where no browser may be sent there.
+    ///   - host: The `Host` header field of this request.
+    /// - Returns: `nil` if the target is not allowed.
     static func allowed(_ url: String, registered: [String], host: String?) -> String? {
         guard let parts = URLParts(url) else { return nil }
         if registered.contains(url) || parts.scheme == "adobepass" { return url }
         guard parts.scheme == "http" || parts.scheme == "https" else { return nil }
         if parts.isLoopback { return url }
-        // A path of two slashes would be another host.
+        // A path that begins with two slashes would name another host.
         guard parts.scheme == "http", parts.authority == host, !parts.rest.hasPrefix("//") else { return nil }
         return parts.rest.hasPrefix("/") ? parts.rest : "/" + parts.rest
     }
 }
 
-/// The parts of an absolute URL, as browsers take it.
+/// The parts of an absolute URL, as browsers parse it.
 private struct URLParts {
     let scheme: String
-    /// With its port.
+    /// The host with its port.
     let authority: String
     let host: String
-    /// What follows the authority.
+    /// The part after the authority.
     let rest: String
 
     init?(_ url: String) {
-        // Browsers drop tabs and line ends and take backslashes for slashes: nothing of that is a URL here.
+        // Browsers drop tabs and line ends and treat backslashes as slashes, so a URL with any of them is refused.
         guard url.utf8.count <= 2048, url.utf8.allSatisfy({ 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "\\") }),
             let colon = url.firstIndex(of: ":")
         else { return nil }
@@ -62,7 +62,7 @@ private struct URLParts {
         guard rest.hasPrefix("//") else { return nil }
         authority = String(rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" && $0 != "#" })
         self.rest = String(rest.dropFirst(2 + authority.count))
-        // A name in front of @ is for the eye of the reader only.
+        // A user name in front of `@` can disguise the host.
         guard !authority.contains("@"), !authority.isEmpty else { return nil }
         if authority.hasPrefix("[") {
             guard let end = authority.firstIndex(of: "]") else { return nil }
@@ -74,7 +74,7 @@ private struct URLParts {
 
     var isLoopback: Bool { authority.namesLoopback }
 
-    /// Whether it is the scheme of an application, and none that a browser itself does something with: those of native
-    /// applications have a dot (RFC 8252 §7.1).
+    /// True if the scheme belongs to an application and has no meaning to the browser itself. Schemes of native applications
+    /// contain a dot (RFC 8252 §7.1).
     var isApplication: Bool { scheme == "adobepass" || scheme.contains(".") }
 }

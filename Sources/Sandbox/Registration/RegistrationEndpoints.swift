@@ -9,11 +9,11 @@ internal import Platform
 
 /// Dynamic client registration.
 ///
-/// Source: RFC 7591 and RFC 6749 §4.4, as far as the documents show them.
+/// Source: RFC 7591 and RFC 6749 §4.4, as far as the product's documentation shows them.
 struct RegistrationEndpoints: Sendable {
     let core: SandboxCore
 
-    /// For how many seconds an access token is good.
+    /// The lifetime of an access token in seconds.
     private static let lifetime = 21_600
 
     var all: [Endpoint] {

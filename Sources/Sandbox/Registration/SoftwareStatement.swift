@@ -4,14 +4,16 @@
 internal import Cryptography
 internal import Encodings
 
-/// What an application shows to be registered: a JWT, whose signature a stand-in does not look at.
+/// A software statement: the JWT that an application registers with. The sandbox does not verify its signature.
 struct SoftwareStatement: Sendable {
-    /// What names it in the state: nothing of the statement itself is kept.
+    /// The SHA-256 of the statement. The statement itself is not stored.
     let digest: [UInt8]
-    /// Whom its `aud` names.
+    /// The audiences in its `aud` claim.
     let audiences: [String]
 
-    /// - Returns: Nil where `text` is not three Base64url parts, the second of them a JSON object.
+    /// Parses a statement of up to 16 KiB.
+    ///
+    /// - Returns: `nil` if `text` is not three Base64url parts, the second of which is a JSON object.
     init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard text.utf8.count <= 16 * 1024, parts.count == 3, !parts[2].isEmpty,

@@ -6,25 +6,25 @@ internal import FoundationEssentials
 internal import MediaResources
 internal import Platform
 
-/// Decides in the provider's place.
+/// Makes the decisions of a provider.
 struct AuthorizationRules: Sendable {
     let core: SandboxCore
     let viewer: Viewer
 
-    /// What is decided of a resource.
+    /// A decision about a resource.
     enum Verdict: Sendable {
         case permit(AuthorizationDecision.Source, expires: Timestamp)
-        /// In the codes of REST API v2.
+        /// A denial with a code of REST API v2.
         case deny(AuthorizationDecision.Source, StatusCode, details: String?)
     }
 
-    /// Whether the viewer may play a resource; that it was asked counts for temporary access.
+    /// Decides if the viewer may play a resource. The decision counts as a use of temporary access.
     func authorize(_ resource: MediaResource, at now: Timestamp) async throws -> Verdict {
         if let access = viewer.provider.temporaryAccess { return try await useTemporary(access, resource, at: now) }
         return decide(resource, at: now)
     }
 
-    /// Whether the viewer might play a resource; it counts for nothing.
+    /// Decides if the viewer may play a resource, without counting as a use of temporary access.
     func preauthorize(_ resource: MediaResource, at now: Timestamp) async throws -> Verdict {
         if let access = viewer.provider.temporaryAccess {
             let use = try await core.store.temporaryUse(
@@ -56,7 +56,7 @@ struct AuthorizationRules: Sendable {
         guard person.household.packages.contains(where: { $0.contains(resource, byChannelOnly: isChannelOnly) }) else {
             return .deny(.mvpd, .authorizationDeniedByMVPD, details: refused)
         }
-        // A provider that sees no more than the channel sees no rating.
+        // A provider that decides by channel alone does not see ratings.
         for limit in person.household.ratings(of: person.user) where !isChannelOnly {
             let exceeds = resource.ratings.contains { $0.sharesScale(with: limit) && !$0.isAtMost(limit) }
             if exceeds {
@@ -98,7 +98,7 @@ struct AuthorizationRules: Sendable {
 }
 
 extension SandboxConfiguration.TemporaryAccess {
-    /// What keeps somebody from one more resource.
+    /// Returns the limit that denies the use of one more resource; `nil` if there is none.
     func limit(_ use: TemporaryUse?, resource: Data, at now: Timestamp) -> StatusCode? {
         guard let use else { return nil }
         if now >= use.started.advanced(byMilliseconds: duration) { return .temporaryAccessDurationLimitExceeded }
@@ -110,6 +110,6 @@ extension SandboxConfiguration.TemporaryAccess {
 }
 
 extension MediaResource {
-    /// The same for all spellings of a resource.
+    /// A digest that is equal for all spellings of a resource.
     fileprivate var digest: Data { Data(digestOf: canonicalForm) }
 }

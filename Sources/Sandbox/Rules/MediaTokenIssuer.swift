@@ -6,25 +6,26 @@ internal import Entitlements
 internal import MediaTokens
 internal import Platform
 
-/// Hands out media tokens.
+/// Issues media tokens.
 ///
-/// Each is made anew and none is kept. Yet two of one viewer for one resource in one second are the same bytes: they say the
-/// same, their time has no more than seconds, and the signature has nothing random. The real service does it so too, and
-/// whoever checks tokens must know it.
+/// Each token is signed anew, and none is stored. Two tokens of one viewer for one resource in one second are still
+/// byte-identical: their time has a resolution of one second, and the signature is deterministic. The real service behaves
+/// in the same way, and verifiers must allow for it.
 struct MediaTokenIssuer: Sendable {
     let core: SandboxCore
 
     struct HandedOut: Sendable {
-        /// The token as it is, and in Base64.
+        /// The token as XML.
         let raw: String
+        /// The token in Base64.
         let serialized: String
         let issued: Timestamp
         let expires: Timestamp
     }
 
-    /// Finds out whether a token about a resource can be at all: before the viewer is charged for it.
+    /// Checks that a token for a resource can be issued, before the viewer is charged for it.
     ///
-    /// - Throws: ``EndpointError`` where it would be too large.
+    /// - Throws: ``EndpointError`` if the token would be too large.
     func check(_ viewer: Viewer, resource: String, at now: Timestamp) throws {
         do { _ = try issue(viewer, resource: resource, at: now) } catch IssueError.tooLarge {
             throw EndpointError.v1(
@@ -48,7 +49,7 @@ struct MediaTokenIssuer: Sendable {
         let issued = now.advanced(byMilliseconds: switches.clockSkew)
         let issuer = Issuer(key: switches.wrongKey ?? core.keys.signer)
         let token = try issuer.issue(claims, at: issued)
-        // Without its last tag, as if it were cut off on the way.
+        // The closing tag is dropped, as in a truncated token.
         let raw = switches.malformsTokens ? String(token.raw.dropLast("</authToken>".count)) : token.raw
         return HandedOut(
             raw: raw,

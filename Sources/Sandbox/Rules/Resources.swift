@@ -4,11 +4,13 @@
 internal import Encodings
 internal import Entitlements
 
-/// The resources that a request of REST API v2 asks about.
+/// The resources in a request of REST API v2.
 struct DecisionRequest: Sendable {
     let resources: [String]
 
-    /// - Throws: ``EndpointError`` where there are none.
+    /// Parses the body of a request.
+    ///
+    /// - Throws: ``EndpointError`` if the list is missing, empty or malformed.
     init(_ call: EndpointRequest) throws(EndpointError) {
         guard
             case .object(let members)? = try? JSONReader.read(
@@ -27,8 +29,8 @@ struct DecisionRequest: Sendable {
 }
 
 extension EndpointRequest {
-    /// The resources that a request of REST API v1 asks about: apart with commas, or several parameters. A fragment whose
-    /// commas are encoded, as everything is, is one resource.
+    /// The resources in a request of REST API v1: separated by commas, or in several parameters. A fragment whose commas are
+    /// percent-encoded is one resource.
     var resourceList: [String] {
         [query, form].flatMap { fields in fields.list("resource") + fields.list("resource_id") }
     }

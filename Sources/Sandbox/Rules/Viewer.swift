@@ -6,18 +6,18 @@ internal import Encodings
 internal import Entitlements
 internal import Platform
 
-/// Who asks for a resource: somebody who has logged in, or somebody who need not.
+/// The viewer of a request, with or without a login.
 struct Viewer: Sendable {
     let requestor: SandboxConfiguration.Requestor
     let provider: SandboxConfiguration.Provider
     let profile: StoredProfile
-    /// Nil where nobody had to log in.
+    /// The user and household; `nil` if no login was required.
     let person: (user: SandboxConfiguration.User, household: SandboxConfiguration.Household)?
-    /// What temporary access goes by.
+    /// The identity that temporary access is bound to.
     let temporaryIdentity: String
 
-    /// Names the viewer to programmers: always the same for one user, provider and requestor, and nothing else. As the
-    /// provider's own ids it is no secret, and as 32 hexadecimal digits it looks as in real tokens.
+    /// The id of the viewer for programmers: always the same for one user, provider and requestor. Like the provider's own
+    /// ids it is not secret, and like the ids in real tokens it has 32 hexadecimal digits.
     var guid: String {
         Self.guid(
             user: person?.user.id ?? temporaryIdentity,
@@ -32,8 +32,7 @@ struct Viewer: Sendable {
 }
 
 extension SandboxCore {
-    /// The viewer that a profile speaks of; nil where the provider does not know the user any more, or does not work with the
-    /// requestor.
+    /// Returns the viewer of a profile; `nil` if the provider no longer knows the user or does not work with the requestor.
     func viewer(_ profile: StoredProfile, temporaryIdentity: String? = nil) -> Viewer? {
         guard let requestor = configuration.requestor(profile.requestor),
             let provider = configuration.provider(profile.provider, of: requestor)
@@ -49,8 +48,8 @@ extension SandboxCore {
         )
     }
 
-    /// The profiles of a device, what was asked for last first, those that have expired too. The time of temporary access
-    /// runs from the first authorization on.
+    /// Returns the profiles of a device, newest first, including expired ones. The time of temporary access runs from the
+    /// first authorization.
     func profiles(
         of device: Device,
         requestor: SandboxConfiguration.Requestor,
@@ -72,7 +71,7 @@ extension SandboxCore {
         return profiles
     }
 
-    /// A profile for those who need not log in: under a rule of degradation, or by temporary access.
+    /// Returns a profile for a viewer who needs no login: under a degradation rule, or with temporary access.
     func profileWithoutLogin(
         _ device: Device,
         _ requestor: SandboxConfiguration.Requestor,
@@ -94,7 +93,7 @@ extension SandboxCore {
         )
     }
 
-    /// The rule of degradation that is in force for a provider.
+    /// Returns the degradation rule that is in force for a requestor and a provider.
     func degradation(
         _ requestor: SandboxConfiguration.Requestor,
         _ provider: SandboxConfiguration.Provider

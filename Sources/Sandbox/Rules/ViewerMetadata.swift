@@ -5,14 +5,16 @@ internal import Entitlements
 internal import MediaResources
 internal import MediaTokens
 
-/// What is told of a viewer, and to whom.
+/// The metadata of a viewer, encrypted in part for the programmer.
 struct ViewerMetadata: Sendable {
-    /// The values by their names, those of ``encrypted`` as ciphertext.
+    /// The values by name. Those in ``encrypted`` are ciphertext.
     let values: [String: MetadataValue]
-    /// The names of what only the programmer can read.
+    /// The names of the values that only the programmer can decrypt.
     let encrypted: [String]
 
-    /// - Throws: ``EndpointError`` where something cannot be encrypted.
+    /// Collects the metadata of a viewer.
+    ///
+    /// - Throws: ``EndpointError`` if a value cannot be encrypted.
     init(_ viewer: Viewer) throws {
         var values: [String: MetadataValue] = ["userID": .text(viewer.guid)]
         if let (user, household) = viewer.person {
@@ -40,13 +42,13 @@ struct ViewerMetadata: Sendable {
         self.encrypted = encrypted
     }
 
-    /// A text as it is, and anything else as JSON.
+    /// Encrypts a text as it is, and any other value as JSON.
     private static func encrypt(_ value: MetadataValue, for certificate: MetadataCertificate) throws -> String? {
         if case .text(let text) = value { return certificate.encrypt(text) }
         return certificate.encrypt(String(decoding: try EntitlementBody.json(value), as: UTF8.self))
     }
 
-    /// As profiles have it.
+    /// The metadata as attributes of a profile.
     var attributes: [String: Profile.Attribute] {
         var attributes: [String: Profile.Attribute] = [:]
         for (name, value) in values {
@@ -57,14 +59,14 @@ struct ViewerMetadata: Sendable {
 }
 
 extension SandboxConfiguration.Household {
-    /// The ratings that a user is held to: the user's own, or those of all.
+    /// Returns the rating limits of a user: the user's own, or else those of the household.
     func ratings(of user: SandboxConfiguration.User) -> [Rating] {
         user.maximumRatings.isEmpty ? maximumRatings : user.maximumRatings
     }
 }
 
 extension Rating {
-    /// The scheme as metadata names it.
+    /// The name of the scheme in metadata.
     fileprivate var shortScheme: String {
         switch scheme {
         case "urn:v-chip", "urn:vchip": "VCHIP"

@@ -3,19 +3,19 @@
 
 internal import Encodings
 
-/// Texts that nobody can guess.
+/// Random texts that cannot be guessed.
 enum RandomText {
     /// 256 bits in hexadecimal.
     static var secret: String { bytes(32).hexadecimal }
 
-    /// What a person reads from one screen and types on another: seven characters, none like another.
+    /// A code to read on one screen and type on another: seven characters, without the look-alikes I, O, 0 and 1.
     static var code: String {
         let letters = Array("ABCDEFGHJKLMNPQRSTUVWXYZ23456789")
         var generator = SystemRandomNumberGenerator()
         return String((0..<7).compactMap { _ in letters.randomElement(using: &generator) })
     }
 
-    /// Eight hexadecimal digits, as what ends a stream is named.
+    /// Eight hexadecimal digits, the form of a stream's termination code.
     static var short: String { bytes(4).hexadecimal }
 
     /// A UUID of version 4 (RFC 9562 §5.4).

@@ -3,9 +3,9 @@
 
 internal import GRDB
 
-/// The layout of the state.
+/// The database schema of the state.
 enum Schema {
-    /// The tables, all with a column that says when a row can be forgotten.
+    /// The tables. Each has the column `forgettable`: the time after which a row may be deleted.
     enum Table: String, CaseIterable {
         case client, accessToken, session, ticket, profile, authorization, temporaryUse, stream
     }

@@ -6,14 +6,14 @@ internal import FoundationEssentials
 internal import GRDB
 internal import Platform
 
-/// That a device may have media tokens for a resource.
+/// An authorization of a device to get media tokens for a resource.
 struct StoredAuthorization: Sendable {
     let device: Device
     let requestor: String
     let provider: String
-    /// The login that it was given to: what one viewer may do is not for the next.
+    /// The login that it belongs to. The next viewer of the device does not inherit it.
     let session: String
-    /// As it was asked for.
+    /// The resource as the client requested it.
     let resource: String
     let source: AuthorizationDecision.Source
     let issued: Timestamp
@@ -21,7 +21,7 @@ struct StoredAuthorization: Sendable {
 }
 
 extension Store {
-    /// Adds an authorization, in place of an earlier one; not where the device has another login meanwhile.
+    /// Adds an authorization and replaces an earlier one. Does nothing if its login is not the current one of the device.
     func add(_ authorization: StoredAuthorization, at now: Timestamp) async throws {
         try await write { database in
             try database.prune(.authorization, at: now)
@@ -42,7 +42,7 @@ extension Store {
         }
     }
 
-    /// The authorization for a resource as it was asked for, expired ones too.
+    /// Returns the authorization for a resource as requested, including an expired one.
     func authorization(
         of profile: StoredProfile,
         resource: String
@@ -73,7 +73,7 @@ extension Store {
         }
     }
 
-    /// Lets all authorizations end now.
+    /// Expires all authorizations now.
     func expireAuthorizations(at now: Timestamp) async throws {
         try await write { database in
             try database.execute(
@@ -85,12 +85,12 @@ extension Store {
 }
 
 extension AuthorizationDecision.Source {
-    /// Whether it decides for those who have logged in: the others have no profile to be looked up.
+    /// True if decisions of this source require a login. Without one there is no stored profile.
     fileprivate var needsLogin: Bool { self != .tempPass && self != .degradation }
 }
 
 extension StoredAuthorization {
-    /// What a viewer is allowed.
+    /// Creates the authorization of a viewer for a resource.
     init(
         _ viewer: Viewer,
         resource: String,

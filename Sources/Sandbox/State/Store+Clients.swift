@@ -5,18 +5,18 @@ internal import FoundationEssentials
 internal import GRDB
 internal import Platform
 
-/// An application that has registered.
+/// A registered application.
 struct Client: Sendable {
     let id: String
-    /// The SHA-256 of the software statement that it came with.
+    /// The SHA-256 of its software statement.
     let statement: [UInt8]
-    /// Whom that statement names.
+    /// The audiences of that statement.
     let audiences: [String]
     let redirectURIs: [String]
 }
 
 extension Store {
-    /// Until when an application that has registered is known.
+    /// The time that a registered application stays known, in milliseconds.
     private static let clientLifetime: Int64 = 365 * 86_400_000
 
     func add(_ client: Client, secret: String, at now: Timestamp) async throws {
@@ -32,7 +32,7 @@ extension Store {
         }
     }
 
-    /// The application with that id and secret.
+    /// Returns the application with that id and secret.
     func client(_ id: String, secret: String) async throws -> Client? {
         try await read { database in
             try Row.fetchOne(
@@ -61,7 +61,7 @@ extension Store {
         }
     }
 
-    /// The application that an access token is of, while it holds.
+    /// Returns the application of an access token that has not expired.
     func client(withAccessToken token: String, at now: Timestamp) async throws -> Client? {
         try await read { database in
             try Row.fetchOne(
@@ -87,7 +87,7 @@ extension Client {
 }
 
 extension [String] {
-    /// These texts in one column: none has a line end.
+    /// These texts in one column, separated by line ends.
     fileprivate var line: String { joined(separator: "\n") }
 
     fileprivate init(line: String) { self = line.split(separator: "\n").map { String($0) } }

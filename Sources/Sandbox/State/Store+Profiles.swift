@@ -6,24 +6,24 @@ internal import FoundationEssentials
 internal import GRDB
 internal import Platform
 
-/// That somebody has logged in on a device: an authentication of v1, a profile of v2.
+/// A login of a viewer on a device: an authentication of v1, a profile of v2.
 struct StoredProfile: Sendable {
     let device: Device
     let requestor: String
     let provider: String
-    /// Who; empty where nobody had to say.
+    /// The user's name; empty if no login was required.
     let user: String
     let kind: Profile.Kind
     var issued: Timestamp
     var expires: Timestamp
-    /// Names the login in the tokens about it; for temporary access, what that goes by.
+    /// The id of the login in tokens; for temporary access, the identity that it is bound to.
     let session: String
 
     func isExpired(at now: Timestamp) -> Bool { expires <= now }
 }
 
 extension Store {
-    /// Adds a profile, in place of that which the device had with the provider.
+    /// Adds a profile and replaces that of the same device, requestor and provider.
     func add(_ profile: StoredProfile, at now: Timestamp) async throws {
         try await write { database in
             try database.prune(.profile, at: now)
@@ -35,7 +35,7 @@ extension Store {
                     profile.device.fingerprint, profile.expires.forgettable,
                 ]
             )
-            // What one viewer was allowed is not for the next.
+            // The next viewer does not inherit authorizations.
             try database.execute(
                 sql: "DELETE FROM authorization WHERE device = ? AND requestor = ? AND mvpd = ?",
                 arguments: [profile.device.digest, profile.requestor, profile.provider]
@@ -43,7 +43,7 @@ extension Store {
         }
     }
 
-    /// The profiles of a device, what was asked for last first, those that have expired a while ago too.
+    /// Returns the profiles of a device, newest first, including those that expired recently.
     func profiles(of device: Device, requestor: String) async throws -> [StoredProfile] {
         try await read { database in
             try Row.fetchAll(
@@ -54,7 +54,7 @@ extension Store {
         }
     }
 
-    /// The profile that a long-lived token speaks of.
+    /// Returns the profile that a long-lived token refers to.
     func profile(fingerprint: String, requestor: String, provider: String) async throws -> StoredProfile? {
         try await read { database in
             try Row.fetchOne(
@@ -65,7 +65,8 @@ extension Store {
         }
     }
 
-    /// Removes the profiles of a device, with what they were allowed; those of all providers where none is named.
+    /// Removes and returns the profiles of a device, with their authorizations. `nil` as the provider stands for all
+    /// providers.
     func removeProfiles(of device: Device, requestor: String, provider: String?) async throws -> [StoredProfile] {
         try await write { database in
             let condition = "device = ? AND requestor = ?" + (provider == nil ? "" : " AND mvpd = ?")
@@ -82,7 +83,7 @@ extension Store {
         }
     }
 
-    /// Lets all profiles end now.
+    /// Expires all profiles now.
     func expireProfiles(at now: Timestamp) async throws {
         try await write { database in
             try database.execute(

@@ -7,14 +7,14 @@ internal import FoundationEssentials
 internal import GRDB
 internal import Platform
 
-/// A login that has begun: a session of REST API v2, a registration code of v1.
+/// A login in progress: a session of REST API v2, a registration code of v1.
 struct LoginSession: Sendable {
-    /// What a second screen gives.
+    /// The code that a second screen sends.
     let code: String
     let id: String
     let requestor: String
     let device: Device
-    /// The application that has begun it.
+    /// The application that began the login.
     let client: String?
     var provider: String?
     var domain: String?
@@ -44,7 +44,7 @@ extension Store {
         }
     }
 
-    /// The session with that code, while the code is good.
+    /// Returns the session with that code, if it has not expired.
     func session(_ code: String, at now: Timestamp) async throws -> LoginSession? {
         try await read { database in
             try Row.fetchOne(
@@ -55,10 +55,10 @@ extension Store {
         }
     }
 
-    /// Writes what may change of a session. What it has already stays: the code alone does not send a viewer elsewhere.
+    /// Updates an open session. Values that are already set stay, so that the code alone cannot redirect a viewer.
     ///
-    /// - Returns: False where somebody has ended it meanwhile, or has chosen another provider: of two who finish one login,
-    ///   one does.
+    /// - Returns: False if the session is no longer open or has another provider. Of two concurrent attempts to finish a
+    ///   login, one succeeds.
     func update(_ session: LoginSession) async throws -> Bool {
         try await write { database in
             try database.execute(
@@ -75,7 +75,7 @@ extension Store {
         }
     }
 
-    /// Removes a session; false where there is none.
+    /// Removes a session. Returns false if there is none.
     func removeSession(_ code: String, of requestor: String) async throws -> Bool {
         try await write { database in
             try database.execute(
@@ -103,13 +103,13 @@ extension LoginSession {
     }
 }
 
-/// A device, by the SHA-256 of what it calls itself: in every version of the API it is the same one.
+/// A device, identified by the SHA-256 of its name. It is the same in every version of the API.
 struct Device: Hashable, Sendable {
     let digest: Data
 
     init(_ name: String) { self.init([UInt8](name.utf8)) }
 
-    /// A device whose name need be no text.
+    /// Creates a device from a name that need not be valid text.
     init(_ name: [UInt8]) { digest = Data(SHA256.digest([UInt8]("device ".utf8) + name)) }
 
     init(digest: Data) { self.digest = digest }
@@ -117,6 +117,6 @@ struct Device: Hashable, Sendable {
     /// The digest in hexadecimal.
     var name: String { digest.hexadecimal }
 
-    /// As long-lived tokens name it: 40 hexadecimal digits.
+    /// The name of the device in long-lived tokens: 40 hexadecimal digits.
     var fingerprint: String { digest.prefix(20).hexadecimal }
 }

@@ -5,27 +5,27 @@ internal import FoundationEssentials
 internal import GRDB
 internal import Platform
 
-/// What is known of temporary access that was used before.
+/// The earlier uses of temporary access by one identity.
 struct TemporaryUse: Sendable {
-    /// When its time began: at the first authorization.
+    /// The time of the first authorization, at which the access starts.
     let started: Timestamp
     /// The digests of the resources that it was used for.
     let resources: Set<Data>
 }
 
 extension Store {
-    /// For how long temporary access stays used up, once its time is over.
+    /// The time that temporary access is remembered after its end, in milliseconds.
     private static let useMemory: Int64 = 30 * 86_400_000
 
     func temporaryUse(_ identity: String, requestor: String, provider: String) async throws -> TemporaryUse? {
         try await read { try $0.temporaryUse(identity, requestor: requestor, provider: provider) }
     }
 
-    /// Uses temporary access for a resource where `isAllowed` says so, which sees what was used before: of two uses at
-    /// once, each knows the other.
+    /// Uses temporary access for a resource if `isAllowed` returns true for the earlier uses. Both happen in one
+    /// transaction, so that concurrent uses see each other.
     ///
-    /// - Parameter duration: For how long it is good, in milliseconds.
-    /// - Returns: When its time began; nil where it is not allowed.
+    /// - Parameter duration: The duration of the access in milliseconds.
+    /// - Returns: The start of the access; `nil` if it is not allowed.
     func useTemporaryAccess(
         _ identity: String,
         requestor: String,

@@ -5,35 +5,35 @@ internal import FoundationEssentials
 internal import GRDB
 internal import Platform
 
-/// What lets a browser, or a platform, do one thing once.
+/// A one-time permission for a browser or a platform.
 struct Ticket: Sendable {
     let purpose: Purpose
-    /// The code of a session, or whom it is about.
+    /// The code of a session; for a logout the provider's id, for a platform the user's name.
     let subject: String
-    /// Where to go in the end.
+    /// The redirect target; for a SAML response the user's name, for a platform the provider's id.
     let target: String?
-    /// The provider that a login began with; nil where there is none.
+    /// The provider of the login; `nil` if there is none.
     var provider: String?
 
     enum Purpose: String, Sendable {
-        /// To log in for a session.
+        /// A login for a session.
         case login
-        /// To log in for a session on the pages that say SAML.
+        /// A login for a session on the SAML pages.
         case samlLogin
-        /// To say who has logged in.
+        /// A SAML response that names the user.
         case samlResponse
-        /// To log out at a provider.
+        /// A logout at a provider.
         case logout
-        /// To say who is signed in on a platform.
+        /// A SAML response of a platform that names its user.
         case platform
     }
 }
 
 extension Store {
-    /// For how long a ticket is good.
+    /// The lifetime of a ticket in milliseconds.
     private static let ticketLifetime: Int64 = 10 * 60_000
 
-    /// Issues a ticket, and returns what names it.
+    /// Issues a ticket and returns its secret.
     func issue(_ ticket: Ticket, at now: Timestamp) async throws -> String {
         let secret = RandomText.secret
         let expires = now.advanced(byMilliseconds: Self.ticketLifetime).millisecondsSince1970
@@ -50,12 +50,12 @@ extension Store {
         return secret
     }
 
-    /// Looks at a ticket, which stays good.
+    /// Returns a ticket without consuming it.
     func ticket(_ secret: String, for purpose: Ticket.Purpose, at now: Timestamp) async throws -> Ticket? {
         try await read { try $0.ticket(secret, for: purpose, at: now) }
     }
 
-    /// Takes a ticket: nobody can again.
+    /// Consumes a ticket and returns it.
     func take(_ secret: String, for purpose: Ticket.Purpose, at now: Timestamp) async throws -> Ticket? {
         try await write { database in
             guard let ticket = try database.ticket(secret, for: purpose, at: now) else { return nil }

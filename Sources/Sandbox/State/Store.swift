@@ -6,17 +6,19 @@ internal import FoundationEssentials
 internal import GRDB
 internal import Platform
 
-/// What the stand-in remembers: in memory, or in a file that outlives it. No secret is kept as it is, only its SHA-256.
+/// The state of the sandbox, in memory or in a file that outlives the process. Secrets are stored as their SHA-256 only.
 final class Store: Sendable {
     let database: DatabaseQueue
 
-    /// How many rows a table may have. The oldest go.
+    /// The maximum number of rows in a table. The oldest rows are deleted.
     static let rowLimit = 50_000
 
-    /// For how long what has expired is still known, so that it can be told from what never was.
+    /// The time that an expired row is kept, in milliseconds. Until then an expired item differs from an unknown one.
     static let memory: Int64 = 86_400_000
 
-    /// - Parameter path: The file; nil for memory.
+    /// Opens the state.
+    ///
+    /// - Parameter path: The file; `nil` for memory.
     init(path: String?) throws {
         var configuration = Configuration()
         configuration.label = "playgate.sandbox"
@@ -25,7 +27,7 @@ final class Store: Sendable {
             try Schema.migrator.migrate(database)
             return
         }
-        // Before SQLite makes it, with the rights that everybody's files have.
+        // SQLite would create the file with the default permissions.
         if !FileManager.default.fileExists(atPath: path) {
             _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
         }
@@ -35,19 +37,19 @@ final class Store: Sendable {
         try Schema.migrator.migrate(database)
     }
 
-    /// Does something in one transaction.
+    /// Runs `body` in one write transaction.
     func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try await database.write(body)
     }
 
-    /// Looks something up.
+    /// Runs `body` with read access.
     func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try await database.read(body)
     }
 }
 
 extension Database {
-    /// Removes what can be forgotten from a table that something is about to be added to.
+    /// Deletes the rows of a table that may be forgotten, before a row is added.
     func prune(_ table: Schema.Table, at now: Timestamp) throws {
         let name = table.rawValue
         try execute(
@@ -62,17 +64,17 @@ extension Database {
 }
 
 extension Data {
-    /// The SHA-256 of a text: how secrets and names of devices are kept.
+    /// Creates the SHA-256 of a text, the form in which secrets and resources are stored.
     init(digestOf text: String) { self.init(SHA256.digest(text)) }
 }
 
 extension Timestamp {
-    /// When a row about something that ends now is not needed any more.
+    /// The time after which a row that expires now may be deleted, in milliseconds since 1970.
     var forgettable: Int64 { advanced(byMilliseconds: Store.memory).millisecondsSince1970 }
 }
 
 extension Row {
-    /// A column with milliseconds since 1970.
+    /// Returns the timestamp in a column of milliseconds since 1970.
     func time(_ column: String) -> Timestamp {
         Timestamp(millisecondsSince1970: self[column] as Int64? ?? 0)
     }

@@ -9,7 +9,7 @@ internal import MediaResources
 internal import Platform
 internal import XML
 
-/// Registration codes: what a device shows, and a person types on a second screen.
+/// Registration codes, which a device shows and a person types on a second screen.
 struct RegistrationCodeEndpoints: Sendable {
     let core: SandboxCore
 
@@ -89,7 +89,7 @@ struct RegistrationCodeEndpoints: Sendable {
         status: HTTPResponse.Status,
         prefersJSON: Bool
     ) throws -> Response {
-        // What a device calls itself is told to nobody but the device.
+        // Only the device itself gets its identifier back. Others get the fingerprint.
         let deviceName = device ?? session.device.fingerprint
         let agent = call.headers[.userAgent].flatMap { $0.isLegalXML ? $0 : nil } ?? ""
         if call.wantsJSON(default: prefersJSON) {

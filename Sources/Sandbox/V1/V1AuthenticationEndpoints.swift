@@ -8,7 +8,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Platform
 
-/// Whether a viewer is authenticated, in REST API v1, and what is known of the viewer; and the configuration of a
+/// The endpoints of REST API v1 for login state, user metadata, logout, temporary access and the configuration of a
 /// requestor.
 struct V1AuthenticationEndpoints: Sendable {
     let core: SandboxCore
@@ -44,7 +44,7 @@ struct V1AuthenticationEndpoints: Sendable {
         return .empty(.ok)
     }
 
-    /// For a second screen: whether the login that a code was for is done.
+    /// Answers a second screen with 200 if the login of its code is finished.
     private func checkByCode(_ call: EndpointRequest) async throws -> Response {
         guard let requestor = call.parameter("requestor", "requestor_id").flatMap(core.configuration.requestor) else {
             throw EndpointError.v1(.invalidRequestor)
@@ -80,7 +80,7 @@ struct V1AuthenticationEndpoints: Sendable {
         )
     }
 
-    /// Ends the logins of a device, with all requestors where none is named.
+    /// Ends the logins of a device with the requestor in the request, or with all requestors if there is none.
     private func logout(_ call: EndpointRequest) async throws -> Response {
         let named = call.parameter("requestor", "requestor_id")
         let requestors = core.configuration.requestors.filter { named == nil || $0.id == named }
@@ -100,7 +100,7 @@ struct V1AuthenticationEndpoints: Sendable {
         return .empty(.noContent)
     }
 
-    /// Temporary access, which needs no login.
+    /// Starts temporary access, which needs no login.
     private func freePreview(_ call: EndpointRequest) async throws -> Response {
         let caller = try await V1Caller(call, core)
         let named = call.parameter("mso_id", "mvpd")
@@ -118,7 +118,7 @@ struct V1AuthenticationEndpoints: Sendable {
                 details: StatusCode.temporaryAccessDurationLimitExceeded.explanation
             )
         }
-        // It is good as long as its time has not begun; then that ends it.
+        // The profile is valid until the access is first used. From then on the duration of the access limits it.
         let profile = core.profileWithoutLogin(
             caller.device,
             caller.requestor,
@@ -134,7 +134,8 @@ struct V1AuthenticationEndpoints: Sendable {
 }
 
 extension V1Caller {
-    /// What temporary access goes by: the device, or what the application says of the viewer, as it is or in Base64.
+    /// Returns the identity that temporary access is bound to: the device, or the application's `generic_data`, plain or in
+    /// Base64.
     fileprivate func temporaryIdentity(
         _ access: SandboxConfiguration.TemporaryAccess,
         _ call: EndpointRequest

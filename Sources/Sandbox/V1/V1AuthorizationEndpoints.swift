@@ -92,9 +92,9 @@ struct V1AuthorizationEndpoints: Sendable {
         return call.wantsJSON(default: true) ? try .json(answer) : .xml(try answer.xml)
     }
 
-    /// The authorization that was given before.
+    /// Returns an authorization that was given before.
     ///
-    /// - Throws: ``EndpointError`` with these statuses of HTTP where there is none.
+    /// - Throws: ``EndpointError`` with the HTTP status `missing` or `expired` if there is none.
     private func stored(
         _ call: EndpointRequest,
         missing: Int,

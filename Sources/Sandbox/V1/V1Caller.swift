@@ -4,12 +4,14 @@
 internal import Encodings
 internal import Entitlements
 
-/// What every request of REST API v1 comes with.
+/// The requestor and the device, which every request of REST API v1 names.
 struct V1Caller: Sendable {
     let requestor: SandboxConfiguration.Requestor
     let device: Device
 
-    /// - Throws: ``EndpointError`` where something is missing or malformed.
+    /// Reads the parameters of a request and checks its access token.
+    ///
+    /// - Throws: ``EndpointError`` if a parameter is missing or malformed, or the access token is not accepted.
     init(_ call: EndpointRequest, _ core: SandboxCore) async throws {
         guard let requestor = call.parameter("requestor", "requestor_id").flatMap(core.configuration.requestor) else {
             throw EndpointError.v1(.invalidRequestor)
@@ -34,19 +36,20 @@ struct V1Caller: Sendable {
         else { throw .v1(.invalidDeviceInfo) }
     }
 
-    /// What is known of whoever uses the device.
+    /// The login state of a device.
     enum State: Sendable {
         case authenticated(Viewer)
         case expired
         case missing
-        /// The provider does not know the user any more.
+        /// The provider no longer knows the user.
         case unknown
     }
 
-    /// Who uses the device: with the provider that the request names, or by the login that was asked for last. One that has
-    /// expired is only told of where no other holds.
+    /// Returns the login state with the provider in the request, or of the latest login if there is none. An expired login
+    /// is reported only if no other is valid.
     ///
-    /// - Throws: ``EndpointError`` where the request names another provider.
+    /// - Throws: ``EndpointError`` if the request names a provider that does not work with the requestor, or another than that of
+    ///   the valid login.
     func state(_ call: EndpointRequest, _ core: SandboxCore) async throws -> State {
         let profiles = try await core.profiles(of: device, requestor: requestor, at: call.now)
         let valid = profiles.filter { !$0.isExpired(at: call.now) }
@@ -70,7 +73,7 @@ struct V1Caller: Sendable {
         return core.viewer(profile).map { .authenticated($0) } ?? .unknown
     }
 
-    /// Everybody, under a rule of degradation that lets everybody in.
+    /// Returns a viewer without a login, if a degradation rule authenticates every viewer.
     private func degraded(_ id: String, _ call: EndpointRequest, _ core: SandboxCore) -> Viewer? {
         guard let provider = core.configuration.provider(id, of: requestor),
             core.degradation(requestor, provider) == .authNAll
@@ -87,9 +90,9 @@ struct V1Caller: Sendable {
         )
     }
 
-    /// Who uses the device.
+    /// Returns the authenticated viewer of the device.
     ///
-    /// - Throws: ``EndpointError`` with these statuses of HTTP where nobody is authenticated.
+    /// - Throws: ``EndpointError`` with the HTTP status `missing` or `expired` if there is no valid login.
     func viewer(_ call: EndpointRequest, _ core: SandboxCore, missing: Int, expired: Int) async throws -> Viewer {
         switch try await state(call, core) {
         case .authenticated(let viewer): return viewer
@@ -101,7 +104,7 @@ struct V1Caller: Sendable {
 }
 
 extension StatusCode {
-    /// The code as REST API v1 says it, which has fewer.
+    /// The corresponding code of REST API v1, which has fewer codes.
     var v1: StatusCode {
         switch self {
         case .preauthorizationDeniedByMVPD, .authorizationDeniedByDegradationRule,
@@ -113,7 +116,7 @@ extension StatusCode {
 }
 
 extension AuthorizationRules.Verdict {
-    /// Why not, in the words of REST API v1; nil where it is a yes.
+    /// The denial with a code of REST API v1; `nil` if the verdict is a permit.
     var v1Denial: Status? {
         guard case .deny(_, let code, let details) = self else { return nil }
         return .documented(code.v1, by: .v1, details: details ?? (code == code.v1 ? nil : code.explanation))

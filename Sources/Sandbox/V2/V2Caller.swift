@@ -5,13 +5,15 @@ internal import Cryptography
 internal import Encodings
 internal import Entitlements
 
-/// What every request of REST API v2 comes with.
+/// The requestor, the application and the device, which every request of REST API v2 names.
 struct V2Caller: Sendable {
     let requestor: SandboxConfiguration.Requestor
     let client: Client
     let device: Device
 
-    /// - Throws: ``EndpointError`` where something is missing or malformed.
+    /// Reads the parameters of a request and checks its access token.
+    ///
+    /// - Throws: ``EndpointError`` if a parameter is missing or malformed, or the access token is not accepted.
     init(_ call: EndpointRequest, _ core: SandboxCore) async throws {
         guard let requestor = core.configuration.requestor(call.segment("provider")) else {
             throw EndpointError.v2(.invalidParameterServiceProvider)
@@ -25,7 +27,7 @@ struct V2Caller: Sendable {
         self.device = device
     }
 
-    /// The provider that the path names.
+    /// Returns the provider in the path.
     func provider(_ call: EndpointRequest, _ core: SandboxCore) throws -> SandboxConfiguration.Provider {
         try provider(call.segment("mvpd"), core)
     }
@@ -38,7 +40,8 @@ struct V2Caller: Sendable {
         return provider
     }
 
-    /// What temporary access goes by; nil where the provider wants to be told, and is not.
+    /// Returns the identity that temporary access is bound to; `nil` if the provider requires `AP-TempPass-Identity` and
+    /// that header field is missing or malformed.
     func temporaryIdentity(_ access: SandboxConfiguration.TemporaryAccess, _ call: EndpointRequest) -> String? {
         guard access.isPromotional else { return device.name }
         guard case .some(.some) = call.object(inHeader: "AP-TempPass-Identity"),
@@ -49,13 +52,13 @@ struct V2Caller: Sendable {
 }
 
 extension Device {
-    /// Reads `fingerprint` and Base64 of what the device calls itself.
+    /// Parses `fingerprint`, a space and the Base64 of the device's name.
     fileprivate init?(v2 header: String?) {
         let parts = (header ?? "").split(separator: " ")
         guard parts.count == 2, parts[0].lowercased() == "fingerprint", parts[1].utf8.count <= 512,
             let bytes = Base64.decode([UInt8](parts[1].utf8)), !bytes.isEmpty
         else { return nil }
-        // Not as text: what is no UTF-8 would be one device then.
+        // As text, all names with invalid UTF-8 could become the same device.
         self.init(bytes)
     }
 }

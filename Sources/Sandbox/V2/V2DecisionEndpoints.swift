@@ -7,7 +7,7 @@ internal import Hummingbird
 internal import MediaResources
 internal import MediaTokens
 
-/// Decisions of REST API v2. What is decided of a resource stands beside it, in an answer with status 200.
+/// The decisions of REST API v2. A denial of a resource is part of its decision, in a response with status 200.
 struct V2DecisionEndpoints: Sendable {
     let core: SandboxCore
 
@@ -63,7 +63,7 @@ struct V2DecisionEndpoints: Sendable {
         isPreauthorization: Bool
     ) async throws {
         let decider = AuthorizationRules(core: core, viewer: viewer)
-        // Made before the viewer is charged for it: there may be none.
+        // The token is issued before the viewer is charged for it, because issuing may fail.
         var handedOut: MediaTokenIssuer.HandedOut?
         let verdict: AuthorizationRules.Verdict
         if isPreauthorization {
@@ -98,7 +98,7 @@ struct V2DecisionEndpoints: Sendable {
         }
     }
 
-    /// Who asks, or why nobody is known to.
+    /// The viewer of a request, or the reason that there is none.
     private enum Requester {
         case known(Viewer, source: AuthorizationDecision.Source)
         case nobody(source: AuthorizationDecision.Source, StatusCode)

@@ -6,7 +6,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Platform
 
-/// Profiles of REST API v2, and the logout that ends them.
+/// The profiles of REST API v2, and the logout that ends them.
 struct V2ProfileEndpoints: Sendable {
     let core: SandboxCore
 
@@ -16,7 +16,7 @@ struct V2ProfileEndpoints: Sendable {
             Endpoint(.get, "/api/v2/:provider/profiles/:mvpd", .profiles, .v2, one),
             Endpoint(.get, "/api/v2/:provider/profiles/code/:code", .profiles, .v2, byCode),
             Endpoint(.get, "/api/v2/:provider/logout/:mvpd", .logout, .v2, logout),
-            // As the samples have it.
+            // This is the path in the documentation's samples.
             Endpoint(.get, "/api/v2/logout/:provider/:mvpd", .logout, .v2, logout),
         ]
     }
@@ -37,7 +37,7 @@ struct V2ProfileEndpoints: Sendable {
         return try .json(profiles(stored.filter { $0.provider == provider.id }, at: call.now))
     }
 
-    /// The profile that a session has led to: for the device that began it, and for the screen that went on.
+    /// Returns the profile of a finished session, to the device that began it and to the second screen.
     private func byCode(_ call: EndpointRequest) async throws -> Response {
         let caller = try await V2Caller(call, core)
         guard let session = try await core.store.session(call.segment("code"), at: call.now),
@@ -48,7 +48,7 @@ struct V2ProfileEndpoints: Sendable {
         return try .json(profiles(stored.filter { $0.provider == provider }, at: call.now))
     }
 
-    /// The body that tells profiles, without those that have expired.
+    /// Returns the profiles that have not expired, as a response body.
     func profiles(
         _ stored: [StoredProfile],
         at now: Timestamp,
@@ -68,7 +68,7 @@ struct V2ProfileEndpoints: Sendable {
         return Profiles(profiles: profiles)
     }
 
-    /// The profile of those who need not log in; nil where the provider wants a login.
+    /// Returns the profile of a viewer who needs no login; `nil` if the provider requires one.
     private func withoutLogin(
         _ caller: V2Caller,
         _ provider: SandboxConfiguration.Provider,
@@ -128,7 +128,7 @@ struct V2ProfileEndpoints: Sendable {
         if !isFree {
             if let profile = removed.first, !profile.isExpired(at: call.now) {
                 if profile.kind == .appleSSO {
-                    // The platform would log the viewer in again: only there can it be ended.
+                    // The platform would log the viewer in again, so the login must be ended there.
                     logout.actionName = "partner_logout"
                     logout.actionType = "partner_interactive"
                 } else if provider.logsOutInBrowser {
@@ -150,7 +150,7 @@ struct V2ProfileEndpoints: Sendable {
 }
 
 extension StoredProfile {
-    /// Who vouches for it.
+    /// The issuer of the profile.
     var issuer: String {
         switch kind {
         case .degraded, .temporary: "Adobe"

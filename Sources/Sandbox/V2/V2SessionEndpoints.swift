@@ -7,12 +7,12 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Platform
 
-/// Sessions of REST API v2: logins that begin on a device and go on in a browser. And the configuration that they begin
-/// with.
+/// The sessions of REST API v2, which are logins that begin on a device and continue in a browser, and the configuration of
+/// a requestor.
 struct V2SessionEndpoints: Sendable {
     let core: SandboxCore
 
-    /// For how long a code is good.
+    /// The lifetime of a session's code in milliseconds.
     private static let lifetime: Int64 = 30 * 60_000
 
     var all: [Endpoint] {
@@ -21,7 +21,7 @@ struct V2SessionEndpoints: Sendable {
             Endpoint(.post, "/api/v2/:provider/sessions", .sessions, .v2, create),
             Endpoint(.post, "/api/v2/:provider/sessions/:code", .sessions, .v2, resume),
             Endpoint(.get, "/api/v2/:provider/sessions/:code", .sessions, .v2, show),
-            // As the samples have them.
+            // These are the paths in the documentation's samples.
             Endpoint(.post, "/api/v2/sessions/:provider/:code", .sessions, .v2, resume),
             Endpoint(.get, "/api/v2/sessions/:provider/:code", .sessions, .v2, show),
         ]
@@ -45,7 +45,7 @@ struct V2SessionEndpoints: Sendable {
 
     /// Begins a login.
     ///
-    /// - Parameter reason: Why it is one of the usual kind, where another was asked for.
+    /// - Parameter reason: The reason for a regular login if another kind was requested.
     func begin(_ call: EndpointRequest, reason: String) async throws -> Response {
         let caller = try await V2Caller(call, core)
         var session = LoginSession(
@@ -63,7 +63,7 @@ struct V2SessionEndpoints: Sendable {
         return try .json(Self.answer(session, reason: reason))
     }
 
-    /// Gives what was missing: from the same device or, with the code, from another.
+    /// Adds missing parameters to a session, from the same device or, with the code, from another.
     private func resume(_ call: EndpointRequest) async throws -> Response {
         let caller = try await V2Caller(call, core)
         guard var session = try await open(call, caller) else { throw EndpointError.v2(.invalidParameterCode) }
@@ -99,8 +99,8 @@ struct V2SessionEndpoints: Sendable {
         return session
     }
 
-    /// Takes the parameters of a request into a session. One that is there already stays: a second screen adds, and cannot
-    /// send the viewer elsewhere.
+    /// Copies the parameters of a request to a session. Parameters that are already set stay, so that a second screen cannot
+    /// redirect the viewer.
     private func complete(
         _ session: inout LoginSession,
         _ caller: V2Caller,
@@ -125,7 +125,7 @@ struct V2SessionEndpoints: Sendable {
         }
     }
 
-    /// The answer where nobody need log in.
+    /// Returns the answer if no login is needed; `nil` if one is.
     private func direct(
         _ session: LoginSession,
         _ caller: V2Caller,
@@ -174,7 +174,7 @@ struct V2SessionEndpoints: Sendable {
     }
 }
 
-/// A configuration as REST API v2 tells it: with what the service takes the device for.
+/// A configuration in the form of REST API v2, which adds the type and the system of the device.
 private struct DeviceConfiguration: Encodable {
     let device: String
     let os: String
@@ -192,7 +192,7 @@ private struct DeviceConfiguration: Encodable {
 }
 
 extension EndpointRequest {
-    /// What a device says of itself.
+    /// Returns a text member of `X-Device-Info`.
     fileprivate func deviceInfo(_ name: String) -> String? {
         guard case .some(.some(let members)) = object(inHeader: "X-Device-Info"),
             case .text(let text)? = members.first(where: { $0.name == name })?.value
@@ -202,7 +202,7 @@ extension EndpointRequest {
 }
 
 extension LoginSession {
-    /// The names of what must be given before a browser can go on.
+    /// The names of the parameters that a login in a browser still requires.
     fileprivate var missing: [String] {
         [("mvpd", provider), ("domainName", domain), ("redirectUrl", redirect)].filter { $0.1 == nil }.map(\.0)
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// A piece of HTML, in which whatever came from elsewhere is escaped.
+/// A piece of HTML with all inserted texts escaped.
 struct HTML: Sendable {
     let source: String
 
     private init(source: String) { self.source = source }
 
-    /// A text, with all escaped that could be taken for more.
+    /// Returns a text with its markup characters escaped.
     static func text(_ text: String) -> HTML {
         var source = ""
         for scalar in text.unicodeScalars {
@@ -23,12 +23,12 @@ struct HTML: Sendable {
         return HTML(source: source)
     }
 
-    /// An element with an end.
+    /// Returns an element with an end tag.
     static func element(_ name: StaticString, _ content: HTML...) -> HTML {
         HTML(source: "<\(name)>\(joined(content).source)</\(name)>")
     }
 
-    /// An element with attributes and an end.
+    /// Returns an element with attributes and an end tag.
     static func element(
         _ name: StaticString,
         _ attributes: KeyValuePairs<String, String>,
@@ -37,7 +37,7 @@ struct HTML: Sendable {
         HTML(source: "\(start(name, attributes))\(joined(content).source)</\(name)>")
     }
 
-    /// An element without an end, as `input`.
+    /// Returns an element without an end tag, such as `input`.
     static func void(_ name: StaticString, _ attributes: KeyValuePairs<String, String> = [:]) -> HTML {
         HTML(source: start(name, attributes))
     }
@@ -46,7 +46,7 @@ struct HTML: Sendable {
         HTML(source: pieces.map(\.source).joined(separator: "\n"))
     }
 
-    /// A form that is sent to `action`, with what is sent along unseen.
+    /// Returns a form that posts its fields and the hidden fields to `action`.
     static func form(_ action: String, hidden: KeyValuePairs<String, String>, _ content: HTML...) -> HTML {
         let inputs = hidden.map { name, value in
             void("input", ["type": "hidden", "name": name, "value": value])
@@ -57,7 +57,7 @@ struct HTML: Sendable {
     private static func start(_ name: StaticString, _ attributes: KeyValuePairs<String, String>) -> String {
         var source = "<\(name)"
         for (key, value) in attributes {
-            // An attribute without a value is there or not, as `required`.
+            // An empty attribute is a Boolean one, such as `required`.
             source += value.isEmpty && key != "value" ? " \(key)" : " \(key)=\"\(text(value).source)\""
         }
         return source + ">"

@@ -5,10 +5,11 @@ internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
 
-/// A page for people. It says that this is a stand-in, and runs no scripts but our own.
+/// A page for people, with a banner that names the sandbox. Its content security policy allows only the service's own
+/// scripts.
 struct Page: Sendable {
     let title: String
-    /// What is between the banner and the end, as HTML.
+    /// The HTML below the heading.
     let content: HTML
 
     init(_ title: String, _ content: HTML...) {
@@ -52,7 +53,7 @@ struct Page: Sendable {
         return response
     }
 
-    /// A page that says what went wrong.
+    /// Returns a page about an error.
     static func error(_ status: Status) -> Page {
         var parts: [HTML] = [.element("p", ["class": "error"], .text(status.message ?? "Something went wrong."))]
         if let details = status.details { parts.append(.element("p", .text(details))) }

@@ -7,7 +7,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// What anybody may see: the demo page, the codes, the certificate.
+/// The endpoints without access control: the demo page, the error codes and the certificate.
 struct PublicEndpoints: Sendable {
     let core: SandboxCore
 
@@ -37,7 +37,7 @@ struct PublicEndpoints: Sendable {
         return response
     }
 
-    /// What the demo page shows. Its software statement is for the one requestor, and signed by nobody.
+    /// The content of the demo page. Its own software statement names the one requestor and is not signed.
     private var demo: JSONText {
         let demo = core.configuration.demo
         let claims = JSONText.object([("sub", .string("playgate-demo")), ("aud", .string(demo.requestor))]).line
@@ -50,7 +50,7 @@ struct PublicEndpoints: Sendable {
         ])
     }
 
-    /// A page about every code.
+    /// The page about all codes.
     private static let codes: Page = {
         let rows = StatusCode.allCases.map { code -> HTML in
             let origins = [("v2", StatusCode.Origin.v2), ("v1", .v1), ("client", .client)].compactMap { name, origin in
@@ -78,7 +78,7 @@ extension SandboxConfiguration.Demo.Item {
 }
 
 extension String {
-    /// Base64 in the alphabet of URLs, without padding.
+    /// This Base64 text in the URL-safe alphabet, without padding.
     fileprivate var base64URL: String {
         String(
             filter { $0 != "=" }.map { character in

@@ -36,7 +36,7 @@ struct DurationArgument: ExpressibleByArgument {
         self.duration = duration
     }
 
-    /// The largest unit that leaves a whole number: `7m`, `90s`.
+    /// The default in the largest unit that leaves a whole number: `7m`, `90s`.
     var defaultValueDescription: String { duration.text }
 }
 

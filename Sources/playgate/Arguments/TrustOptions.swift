@@ -8,7 +8,7 @@ import MediaResources
 import MediaTokens
 import Platform
 
-/// The options that make a verifier.
+/// The options of a verifier.
 struct TrustOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("A PEM file with certificates or public keys to trust; may be repeated.", valueName: "file")
@@ -72,7 +72,7 @@ struct TrustOptions: ParsableArguments {
         )
     }
 
-    /// The verifier that the options describe.
+    /// Creates the verifier that the options describe.
     func verifier(at now: Timestamp) throws(CommandFailure) -> Verifier {
         let trusted: TrustStore
         do throws(TrustError) {
@@ -90,7 +90,7 @@ struct TrustOptions: ParsableArguments {
 }
 
 extension TrustError {
-    /// What to do about it, where that is not plain from the reason.
+    /// The remedy, if the reason does not imply it.
     fileprivate var hint: String {
         switch code {
         case .keyTooSmall: "\nIf the issuer still signs with a key of 1024 bits, say --minimum-rsa-bits 1024."
@@ -100,7 +100,7 @@ extension TrustError {
     }
 }
 
-/// What may differ between resources.
+/// The options for differences between matching resources.
 struct MatchingOptions: ParsableArguments {
     @Flag(help: "Compare resources byte for byte and nothing else.")
     var exactOnly = false
@@ -133,7 +133,7 @@ struct MatchingOptions: ParsableArguments {
     }
 }
 
-/// Where a token comes from.
+/// The source of a token.
 struct TokenArgument: ParsableArguments {
     @Argument(
         help: ArgumentHelp(

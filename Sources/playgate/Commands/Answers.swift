@@ -6,10 +6,10 @@ import GateService
 import MediaResources
 import MediaTokens
 
-// How answers of the verifier look, to programs and to people.
+// The output formats of verification results, for programs and for people.
 
 extension JSONText {
-    /// What a token says.
+    /// Creates an object with the fields of a token.
     init(_ token: MediaToken) {
         self = .object([
             ("requestorID", .string(token.requestorID)), ("resourceID", .string(token.resourceID)),
@@ -20,7 +20,7 @@ extension JSONText {
         ])
     }
 
-    /// An answer of the verifier.
+    /// Creates an object with the result of a verification.
     init(_ answer: Verification) {
         self = .object([
             ("status", .string(answer.status.rawValue)), ("reason", .optional(answer.reason?.rawValue)),
@@ -30,7 +30,7 @@ extension JSONText {
 }
 
 extension MediaToken {
-    /// What the token says, a line a field, for people: without anything that a terminal would obey.
+    /// The fields of the token, one on a line, for people. Control characters are replaced by spaces.
     var table: String {
         let rows: [(String, String)] = [
             ("requestor", requestorID), ("resource", resourceID), ("issued", timeIssued.iso8601),
@@ -75,7 +75,7 @@ extension RefusalReason {
         }
     }
 
-    /// What to do about it.
+    /// The remedy.
     var advice: String {
         switch step {
         case .envelope:

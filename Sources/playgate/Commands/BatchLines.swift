@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The lines of a batch, gathered from pieces of a file into blocks of whole lines with a line feed behind each.
+/// An assembler of batch lines: turns chunks of a file into blocks of complete lines, each with a line feed at its end.
 ///
-/// In constant memory: of a line that is spread over pieces, each of the two fields is kept up to a length at which it is
-/// too long for what it is, so it is refused for the same reason as the whole would be, and the field behind it is kept.
+/// Memory use is constant. A line that spans chunks is truncated: each of its two fields is kept up to a length that is just
+/// too long, so that it is refused for the same reason as the complete field, and the field after it is kept.
 struct BatchLines {
     private let longestToken: Int
     private let longestResource: Int
-    /// The line whose end was not read yet.
+    /// The line whose end has not been read yet.
     private var line: [UInt8] = []
     private var tab: Int?
 
+    /// Creates an assembler.
+    ///
     /// - Parameters:
-    ///   - tokenSize: The most bytes that a token may have.
-    ///   - resourceSize: The most bytes that a resource may have.
+    ///   - tokenSize: The maximum size of a token, in bytes.
+    ///   - resourceSize: The maximum size of a resource, in bytes.
     init(tokenSize: Int, resourceSize: Int) {
-        // One byte more is too long; another one may be the carriage return of the line's end, which does not count.
+        // One byte above the maximum is too long. Another one may be the carriage return of the line end, which does not
+        // count.
         longestToken = tokenSize + 2
         longestResource = resourceSize + 2
     }
 
-    /// Takes the next piece of the file; gives the lines that end in it, or nothing.
+    /// Adds the next chunk of the file. Returns the lines that end in it, or an empty array.
     mutating func add(_ piece: [UInt8]) -> [UInt8] {
         guard let first = piece.firstIndex(of: UInt8(ascii: "\n")),
             let last = piece.lastIndex(of: UInt8(ascii: "\n"))
@@ -37,7 +40,7 @@ struct BatchLines {
         return block
     }
 
-    /// Ends the file; gives its last line where no line feed ended it, or nothing.
+    /// Ends the file. Returns its last line if no line feed ended it, or an empty array.
     mutating func end() -> [UInt8] {
         defer {
             line = []

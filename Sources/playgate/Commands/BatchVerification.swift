@@ -8,19 +8,19 @@ import MediaResources
 import MediaTokens
 import Platform
 
-/// The verification of a file of tokens, a line each, with all cores and in constant memory.
+/// The verification of a file of tokens, one on a line, on all cores and in constant memory.
 ///
-/// Blocks of lines are verified side by side and written in the order of the file.
+/// Blocks of lines are verified concurrently and written in the order of the file.
 struct BatchVerification: Sendable {
     let verifier: Verifier
-    /// The resource of lines that name none.
+    /// The resource for lines that name none.
     let resource: MediaResource?
-    /// Whether lines without a resource are checked for authenticity alone.
+    /// True if lines without a resource are checked for authenticity only.
     let authenticityOnly: Bool
-    /// The time to judge at; the time at which a block is verified by default.
+    /// The time of verification; `nil` for the time at which each block is verified.
     let fixedTime: Timestamp?
 
-    /// Verifies the file at `path`, or standard input for `-`. True where every token is valid.
+    /// Verifies the file at `path`, or standard input for `-`. Returns true if every token is valid.
     func run(_ path: String, jobs: Int?) async throws -> Bool {
         let file = try InputFile(path)
         defer { file.close() }
@@ -41,7 +41,7 @@ struct BatchVerification: Sendable {
                 guard let (index, block) = try await group.next() else { break }
                 running -= 1
                 finished[index] = block
-                // A slow block holds back those behind it, of which there are few: they were started together.
+                // A slow block delays the output of the blocks behind it. Blocks are of similar size, so these are few.
                 while let block = finished.removeValue(forKey: written) {
                     Terminal.output.write(block.output)
                     counts.merge(block.counts, uniquingKeysWith: +)
@@ -55,7 +55,7 @@ struct BatchVerification: Sendable {
         return counts.keys.allSatisfy { $0 == VerificationStatus.validToken.rawValue }
     }
 
-    /// What a block of lines gives.
+    /// The result of a block of lines.
     private struct Block: Sendable {
         var output: [UInt8] = []
         var counts: [String: Int] = [:]
@@ -87,7 +87,7 @@ struct BatchVerification: Sendable {
         var wanted = resource
         if let tab {
             let text = line[(tab + 1)...]
-            // Neighbouring lines are often of one resource.
+            // Neighbouring lines often have the same resource.
             if known == nil || known?.text != text {
                 known = (text, Result { () throws(ResourceError) in try MediaResource(utf8: Array(text)) })
             }
@@ -106,7 +106,7 @@ struct BatchVerification: Sendable {
         return (answer.status, JSONText(answer))
     }
 
-    /// The answer for a line whose resource is at fault; the token is not looked at.
+    /// Returns the answer for a line with an invalid resource. The token is not examined.
     private static func refused(_ status: VerificationStatus, _ reason: String) -> (VerificationStatus, JSONText) {
         (
             status,
@@ -131,7 +131,7 @@ private struct LineBlocks {
     private var isAtEnd = false
     private(set) var bytesRead = 0
 
-    /// Some hundred tokens: some milliseconds of work.
+    /// The size of a block, in bytes: some hundred tokens, which take some milliseconds.
     private static let blockSize = 256 * 1024
 
     init(file: InputFile) { self.file = file }

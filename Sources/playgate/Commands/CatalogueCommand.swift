@@ -70,7 +70,7 @@ struct CatalogueCommand: ParsableCommand {
     }
 }
 
-/// The output, gathered for a chunk of the feed.
+/// The output for a chunk of the feed.
 private struct Listing {
     let json: Bool
     private(set) var found = 0

@@ -104,13 +104,13 @@ extension KeysCommand {
     }
 }
 
-/// A folder that new files are written to.
+/// A folder for new files.
 private struct NewFolder {
     private let folder: FilePath
 
     init(_ path: String) throws(CommandFailure) {
         folder = FilePath(path)
-        // Every part in turn; what is there already is left alone.
+        // Create each missing part in turn; existing parts stay unchanged.
         var part = FilePath(root: folder.root, [])
         for component in folder.components {
             part.append(component)

@@ -68,14 +68,14 @@ struct MintCommand: ParsableCommand {
         } catch { throw CommandFailure("\(error)") }
     }
 
-    /// 32 hexadecimal digits, as real tokens have.
+    /// Returns 32 random hexadecimal digits, the form in real tokens.
     private static func randomGUID() -> String {
         let digits = Array("0123456789abcdef")
         return String((0..<32).map { _ in digits[Int.random(in: 0..<16)] })
     }
 }
 
-/// The name of a token's element on the command line.
+/// The element name of a token on the command line.
 enum RootArgument: String, ExpressibleByArgument, CaseIterable {
     case authToken
     case shortAuthorizationToken

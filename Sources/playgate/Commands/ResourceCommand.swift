@@ -106,7 +106,7 @@ struct ResourceCommand: ParsableCommand {
             if mismatch != nil { throw ExitCode.refused }
         }
 
-        /// As the verifier sees it; a wanted text that is no resource can still be the same bytes.
+        /// Compares as the verifier does. A wanted text that is not a resource still matches equal bytes.
         private static func mismatch(
             _ granted: String,
             _ wanted: String,
@@ -163,7 +163,7 @@ struct RatingArgument: ExpressibleByArgument {
     let rating: Rating
 
     init?(argument: String) {
-        // The last sign: a scheme is a URI and may have one.
+        // Split at the last sign: the scheme is a URI and may contain one.
         guard let sign = argument.lastIndex(of: "=") else { return nil }
         let value = argument[argument.index(after: sign)...]
         guard sign > argument.startIndex, !value.isEmpty else { return nil }

@@ -134,7 +134,7 @@ struct ViewCommand: AsyncParsableCommand, JSONAnswering {
     }
 }
 
-/// An interface of a service, as an argument.
+/// The interface of an entitlement service on the command line.
 enum InterfaceArgument: String, ExpressibleByArgument, CaseIterable {
     case v1, v2
 

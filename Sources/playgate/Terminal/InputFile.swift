@@ -5,13 +5,15 @@ import CommandLineSupport
 import Platform
 import SystemPackage
 
-/// A file that is read from front to back; `-` is standard input.
+/// A file that is read sequentially; `-` is standard input.
 struct InputFile {
     private let descriptor: FileDescriptor
     private let name: String
 
+    /// Opens a file.
+    ///
     /// - Parameter path: The path of a file, or `-`.
-    /// - Throws: ``CommandFailure`` where it cannot be opened.
+    /// - Throws: ``CommandFailure`` if the file cannot be opened.
     init(_ path: String) throws(CommandFailure) {
         name = path == "-" ? "standard input" : path
         guard path != "-" else {
@@ -23,14 +25,14 @@ struct InputFile {
         }
     }
 
-    /// The size in bytes, or nil where it is not a file that has one.
+    /// The size in bytes; `nil` if the file is empty or not seekable, such as a pipe.
     var size: Int? {
         guard let end = try? descriptor.seek(offset: 0, from: .end), end > 0 else { return nil }
         _ = try? descriptor.seek(offset: 0, from: .start)
         return Int(end)
     }
 
-    /// Reads up to `count` bytes; none at the end.
+    /// Reads up to `count` bytes; returns an empty array at the end of the file.
     func read(upTo count: Int) throws(CommandFailure) -> [UInt8] {
         do {
             return try unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, read in
@@ -39,7 +41,7 @@ struct InputFile {
         } catch { throw CommandFailure("\(name): cannot be read: \(error)", code: "input_unreadable") }
     }
 
-    /// Reads all there is, which is at most `limit` bytes, as text.
+    /// Reads the rest of the file as UTF-8 text, at most `limit` bytes.
     func text(limit: Int) throws(CommandFailure) -> String {
         var content: [UInt8] = []
         while true {
@@ -60,8 +62,8 @@ struct InputFile {
         if descriptor.rawValue > 2 { try? descriptor.close() }
     }
 
-    /// The text of the file at `path`, or of standard input for `-`, without the line end that editors and shells put
-    /// behind it. What is too large for a token or a resource is for these to refuse.
+    /// Returns the text of the file at `path`, or of standard input for `-`, without the trailing line ends that editors and
+    /// shells append. Tokens and resources enforce their own, smaller limits.
     static func text(_ path: String) throws(CommandFailure) -> String {
         let file = try InputFile(path)
         defer { file.close() }
@@ -72,7 +74,7 @@ struct InputFile {
         return String(text)
     }
 
-    /// The text of an argument that may be `@FILE` or `-`.
+    /// Returns the text of an argument, which may be `@FILE` or `-`.
     static func argument(_ argument: String) throws(CommandFailure) -> String {
         if argument == "-" { return try text("-") }
         return argument.hasPrefix("@") ? try text(String(argument.dropFirst())) : argument

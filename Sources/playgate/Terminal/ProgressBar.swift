@@ -3,21 +3,23 @@
 
 import CommandLineSupport
 
-/// A bar on standard error that shows how much of a file has been read, for a person and nobody else.
+/// A progress bar for a file that is being read. It is shown only if standard error is a terminal.
 struct ProgressBar {
     private let total: Int?
     private let isShown: Bool
     private let clock = ContinuousClock()
     private var next: ContinuousClock.Instant
 
-    /// - Parameter total: The size of the file in bytes; nil where it is not known.
+    /// Creates a progress bar.
+    ///
+    /// - Parameter total: The size of the file in bytes; `nil` if it is unknown.
     init(total: Int?) {
         self.total = total
         isShown = Terminal.error.isInteractive
         next = clock.now
     }
 
-    /// Shows that `done` bytes have been read, and `note`. At most ten times a second.
+    /// Shows that `done` bytes have been read, and `note`. Updates at most ten times a second.
     mutating func show(_ done: Int, _ note: String) {
         guard isShown, clock.now >= next else { return }
         next = clock.now + .milliseconds(100)

@@ -8,12 +8,12 @@ import Entitlements
 import MediaResources
 import Synchronization
 
-/// The application of `playgate view`: it chooses the provider, and is the browser where it can be.
+/// The application of `playgate view`: it chooses the provider, and acts as the browser if it has a login.
 final class ViewDelegate: EntitlementDelegate {
     private let provider: String?
     private let login: (user: String, password: String)?
     private let redirectURL: String
-    /// Whether nobody is to be asked.
+    /// True if the user must not be asked.
     private let isSilent: Bool
     private let state = Mutex(State())
 
@@ -33,10 +33,10 @@ final class ViewDelegate: EntitlementDelegate {
 
     func use(_ enabler: AccessEnabler) { state.withLock { $0.enabler = enabler } }
 
-    /// The provider that was chosen.
+    /// The chosen provider.
     var choice: String? { state.withLock { $0.choice } }
 
-    /// Why the login could not go on, where it was this that gave up.
+    /// The reason why the delegate cancelled the login, if it did.
     var fault: String? { state.withLock { $0.fault } }
 
     func displayProviderDialog(_ mvpds: [MVPD]) async {
@@ -73,7 +73,7 @@ final class ViewDelegate: EntitlementDelegate {
             }
         } catch {
             state.withLock { $0.fault = error.description }
-            // A login is given up; a logout has come as far as it can.
+            // Cancel a login; complete a logout as far as it came.
             if isLoggingIn {
                 await enabler?.setSelectedProvider(nil)
             } else {
@@ -82,7 +82,7 @@ final class ViewDelegate: EntitlementDelegate {
         }
     }
 
-    /// Brings a browser to the redirect URL.
+    /// Follows the login or logout to the redirect URL, by the form or in the user's browser.
     private func reach(_ url: String) async throws(FormBrowser.Fault) -> String {
         if let login {
             return try await FormBrowser(redirectURL: redirectURL).visit(
@@ -99,7 +99,7 @@ final class ViewDelegate: EntitlementDelegate {
         return redirectURL
     }
 
-    /// Asks on the terminal; nil where nobody is there, or chooses none.
+    /// Asks for the provider on the terminal; `nil` if standard input is no terminal or no provider is chosen.
     private static func ask(_ mvpds: [MVPD]) -> String? {
         guard Terminal.input.isInteractive else { return nil }
         for (number, mvpd) in mvpds.enumerated() {

@@ -5,7 +5,7 @@ import AccessEnabler
 import Encodings
 import Entitlements
 
-/// The way from nothing to a playback, step by step; the first step that fails is the last, but for the logout.
+/// The steps from configuration to playback. A failed step ends the journey, except for the logout.
 struct ViewJourney {
     let report: ViewReport
     let delegate: ViewDelegate
@@ -16,12 +16,12 @@ struct ViewJourney {
     let options: AccessEnablerOptions
     let printsToken: Bool
 
-    /// How a journey ends.
+    /// The outcome of a journey.
     enum Outcome {
         case done, refused, failed
     }
 
-    /// What the stand-in takes for a software statement: no signature, and nothing in it that is anybody's.
+    /// A software statement that the sandbox accepts: without a valid signature, and without data of a real application.
     static let standInStatement = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJwbGF5Z2F0ZSB2aWV3In0.c3RhbmQtaW4"
 
     func run(
@@ -43,7 +43,7 @@ struct ViewJourney {
         return outcome
     }
 
-    /// Configuration and login: flows B and C of the cookbook.
+    /// Configures the requestor and logs in: flows B and C of the cookbook.
     private func begin(_ enabler: AccessEnabler) async -> Outcome {
         let configured = await enabler.setRequestor(requestor, serviceProviders: [service])
         guard configured.status == .success else {
@@ -74,7 +74,7 @@ struct ViewJourney {
         return .done
     }
 
-    /// Locks, token and gate: flows F and G.
+    /// Runs preauthorization, authorization and the gate: flows F and G.
     private func play(
         _ enabler: AccessEnabler,
         _ shown: [String],
@@ -105,7 +105,7 @@ struct ViewJourney {
         return await show(token, media ?? resource, client)
     }
 
-    /// Asks which resources the viewer may see; false where there is no answer.
+    /// Reports which resources the viewer may see; returns false if the service does not answer.
     private func showLocks(_ enabler: AccessEnabler, _ resources: [String]) async -> Bool {
         guard !resources.isEmpty else { return true }
         let answer = await enabler.preauthorize(PreauthorizeRequest(resources: resources)).value
@@ -149,7 +149,7 @@ struct ViewJourney {
         }
     }
 
-    /// Flow H.
+    /// Logs out: flow H.
     private func logOut(_ enabler: AccessEnabler) async {
         switch await enabler.logout() {
         case .complete: report.step("logout", .done, "nobody is logged in")

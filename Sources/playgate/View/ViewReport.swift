@@ -7,9 +7,9 @@ import Entitlements
 import MediaResources
 import Synchronization
 
-/// What `playgate view` prints: a line for each step as it is done, or one JSON object at the end.
+/// The output of `playgate view`: a line for each completed step, or one JSON object at the end.
 final class ViewReport: Sendable {
-    /// How a step ended.
+    /// The outcome of a step.
     enum Mark: String {
         case done, unlocked, locked, refused, failed
     }
@@ -19,13 +19,15 @@ final class ViewReport: Sendable {
 
     init(isJSON: Bool) { self.isJSON = isJSON }
 
-    /// Tells of a step.
+    /// Reports a step.
     ///
     /// - Parameters:
-    ///   - name: What was done.
-    ///   - text: What came of it. What services and providers say may be in it, so nothing in it moves a terminal's cursor.
-    ///   - status: The error that was said, where one was.
-    ///   - facts: The members that JSON has beside these.
+    ///   - name: The name of the step.
+    ///   - mark: The outcome of the step.
+    ///   - text: The details. They may contain text of services and providers; its control characters are replaced for
+    ///     people.
+    ///   - status: The reported error, if there is one.
+    ///   - facts: The additional members in JSON.
     func step(
         _ name: String,
         _ mark: Mark,
@@ -59,10 +61,10 @@ final class ViewReport: Sendable {
         }
     }
 
-    /// Prints a token, in a line of its own.
+    /// Prints a token on a line of its own.
     func token(_ text: String) { if !isJSON { Terminal.output.write(text + "\n") } }
 
-    /// Prints the object.
+    /// Prints the JSON object.
     func finish() {
         guard isJSON else { return }
         Terminal.output.write(JSONText.object([("steps", .array(steps.withLock { $0 }))]).line + "\n")
@@ -70,7 +72,7 @@ final class ViewReport: Sendable {
 }
 
 extension JSONText {
-    /// An error in its documented names.
+    /// Creates an object from an error, with the documented names.
     fileprivate init(_ status: Status) {
         self = .object([
             ("status", .number(Int64(status.status))), ("code", .string(status.code)),

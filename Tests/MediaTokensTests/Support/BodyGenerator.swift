@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// A generator of what stands in tokens: mostly well-formed, sometimes with a byte out of place.
+/// A generator of token contents: mostly well-formed, sometimes with damaged bytes.
 struct BodyGenerator {
     private var random: SplitMix64
 
     init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-    /// The content of a token's element.
+    /// Returns the content of a token's element.
     mutating func content() -> [UInt8] {
         var names = TokenBody.mandatory
         if random.once(in: 3) { names.append("proxyMvpdId") }
@@ -49,7 +49,7 @@ struct BodyGenerator {
         return random.once(in: 3) ? [UInt8]("REF30".utf8) : text()
     }
 
-    /// `text` in one of its spellings.
+    /// Returns `text` in one of its spellings.
     private mutating func spell(_ text: String) -> [UInt8] {
         switch Int.random(in: 0..<6, using: &random) {
         case 0: [UInt8]("<![CDATA[\(text)]]>".utf8)
@@ -63,7 +63,7 @@ struct BodyGenerator {
         (0..<Int.random(in: 1...6, using: &random)).flatMap { _ in piece() }
     }
 
-    /// A piece of text, a reference or a CDATA section.
+    /// Returns a piece of text, a reference or a CDATA section.
     private mutating func piece() -> [UInt8] {
         let text =
             switch Int.random(in: 0..<12, using: &random) {
@@ -87,7 +87,7 @@ struct BodyGenerator {
         random.once(in: 4) ? [UInt8](random.pick([" ", "\n", "\r\n", "\t", "  \n", "\r"]).utf8) : []
     }
 
-    /// An element of another name.
+    /// Returns an element with an unknown name.
     private mutating func element(depth: Int) -> [UInt8] {
         let name = random.pick(["u", "extra", "TTL", "mvpdID", "requestorIDs", "_x", "a.b-c", "x1"])
         var bytes = [UInt8]("<\(name)".utf8)
@@ -112,7 +112,7 @@ struct BodyGenerator {
         return bytes + [UInt8]("</\(name)".utf8) + space() + [UInt8](">".utf8)
     }
 
-    /// Changes, removes, doubles or inserts a few bytes.
+    /// Changes, removes, duplicates or inserts a few bytes.
     private mutating func mutate(_ bytes: inout [UInt8]) {
         for _ in 0..<random.pick([1, 1, 1, 2, 4]) where !bytes.isEmpty {
             let place = Int.random(in: bytes.indices, using: &random)

@@ -3,14 +3,14 @@
 
 import CLibXML2
 
-/// What libxml2 makes of an element: the reference for well-formedness and text.
+/// The result of libxml2 for an element: the reference for well-formedness and text.
 struct LibXML2Oracle {
     /// The names and texts of the root's children, in order.
     let children: [(name: String, text: [UInt8])]
-    /// Whether there is anything that is well-formed XML and that tokens may not hold all the same.
+    /// True if the document has constructs that are well-formed XML but not allowed in tokens.
     let hasMore: Bool
 
-    /// Nil where `document` is not well-formed.
+    /// Parses `document`; `nil` if it is not well-formed.
     init?(_ document: [UInt8]) {
         let options = Int32(XML_PARSE_NONET.rawValue | XML_PARSE_NOERROR.rawValue | XML_PARSE_NOWARNING.rawValue)
         let parsed = unsafe document.withUnsafeBytes { bytes in
@@ -49,7 +49,7 @@ struct LibXML2Oracle {
 
     private static let fields = Set(TokenBody.mandatory + ["proxyMvpdId"])
 
-    /// Whether there is anything in `element` but text, or, where it is not a field, elements that are not too deep.
+    /// True if `element` has constructs that tokens must not hold: only elements that are not fields may have children.
     @unsafe
     private static func hasMore(in element: xmlNodePtr, isField: Bool, depth: Int) -> Bool {
         guard depth <= 16, unsafe isASCII(element.pointee.name) else { return true }
@@ -74,7 +74,7 @@ struct LibXML2Oracle {
         return false
     }
 
-    /// Names of other scripts are not read.
+    /// True if the name is ASCII. The scanner refuses names in other scripts.
     @unsafe
     private static func isASCII(_ name: UnsafePointer<xmlChar>) -> Bool {
         unsafe String(cString: name).unicodeScalars.allSatisfy(\.isASCII)

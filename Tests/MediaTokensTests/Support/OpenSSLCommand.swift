@@ -3,13 +3,13 @@
 
 import Foundation
 
-/// The `openssl` command line in a folder of its own, which is removed with the value.
+/// The `openssl` command line in a temporary folder, which is removed with the value.
 final class OpenSSLCommand {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Where the command is; nil where it is not installed.
+    /// The path of the command; `nil` if it is not installed.
     static let path: String? = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
         .split(separator: ":").map { "\($0)/openssl" }
         .first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -19,7 +19,7 @@ final class OpenSSLCommand {
         let output: String
     }
 
-    /// Runs the command in the folder with arguments between spaces and returns its output.
+    /// Runs the command in the folder, with arguments separated by spaces, and returns its output.
     @discardableResult
     func callAsFunction(_ arguments: String) throws -> String {
         let process = Process()
@@ -39,7 +39,7 @@ final class OpenSSLCommand {
     }
 }
 
-/// A new folder, which is removed with the value.
+/// A temporary folder, which is removed with the value.
 final class TemporaryFolder {
     let path: String
 

@@ -8,7 +8,7 @@ import Platform
 
 /// The time, keys and claims that tests share.
 enum Sample {
-    /// 2031-01-02T10:04:05Z, when every certificate of the tests is valid and every token is issued.
+    /// 2031-01-02T10:04:05Z: every test certificate is valid at this time, and every token is issued at it.
     static let time = Timestamp(millisecondsSince1970: 1_925_114_645_000)
 
     static let claims = TokenClaims(
@@ -26,7 +26,7 @@ enum Sample {
         try TestSigner.main.get().issuer.sign(body: body.bytes).serialized
     }
 
-    /// A verifier that takes tokens of the trusted signer for `REF30`.
+    /// A verifier that accepts tokens of the trusted signer for `REF30`.
     static func verifier(cache: AuthenticatedTokenCache? = nil) throws -> Verifier {
         Verifier(
             trust: try TestSigner.main.get().trust(),
@@ -35,13 +35,13 @@ enum Sample {
         )
     }
 
-    /// The answer for `token`, shown for `TNT` when it was issued.
+    /// The result for `token` with the resource `TNT`, by default at the issue time.
     static func verify(_ token: String, at now: Timestamp = time) throws -> Verification {
         try verifier().verify(token, for: try MediaResource("TNT"), at: now)
     }
 }
 
-/// A signing key with its certificates; made once each, for that takes time.
+/// A signing key with its certificates; created once, because key generation is slow.
 struct TestSigner: Sendable {
     let keys: DevelopmentKeys
     let signingKey: SigningKey
@@ -55,9 +55,9 @@ struct TestSigner: Sendable {
 
     /// The signer that tests trust.
     static let main = Result { () throws(any Error) in try TestSigner() }
-    /// Another one of the same size.
+    /// Another signer with the same key size.
     static let other = Result { () throws(any Error) in try TestSigner() }
-    /// One with 1024 bits.
+    /// A signer with a 1024-bit key.
     static let small = Result { () throws(any Error) in try TestSigner(bits: 1024) }
 
     /// A store that trusts the certificate of this signer.

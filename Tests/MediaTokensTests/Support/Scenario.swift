@@ -7,10 +7,10 @@ import Testing
 
 @testable import MediaTokens
 
-/// A verification and what must come of it.
+/// A verification and its expected result.
 struct Scenario: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// Nil for a valid token.
+    /// The expected reason of a refusal; `nil` for a valid token.
     let expected: RefusalReason?
     private var token: @Sendable () throws -> String = { try Sample.token().serialized }
     private var trust: @Sendable () throws -> TrustStore = { try TestSigner.main.get().trust() }
@@ -19,14 +19,14 @@ struct Scenario: Sendable, CustomTestStringConvertible {
     private var requestor: String?
     private var now = Sample.time
 
-    /// The answer, by a new verifier.
+    /// Returns the results of a new verifier.
     func verify(cache: AuthenticatedTokenCache? = nil, times: Int = 1) throws -> [Verification] {
         let verifier = Verifier(trust: try trust(), policy: try policy(), cache: cache)
         let (token, resource) = (try token(), try MediaResource(resource))
         return (0..<times).map { _ in verifier.verify(token, for: resource, requestor: requestor, at: now) }
     }
 
-    /// The status by the old contract; nil where that has no such policy.
+    /// Returns the status of the legacy verifier; `nil` if it does not support the policy.
     func legacyStatus() throws -> VerificationStatus? {
         guard try policy() == VerificationPolicy(requestor: "REF30"), requestor == nil else { return nil }
         let now = now

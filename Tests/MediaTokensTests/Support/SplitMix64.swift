@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// A generator of the same numbers for the same seed, everywhere.
+/// A deterministic generator: the same numbers for the same seed on every platform.
 struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 
@@ -17,7 +17,7 @@ struct SplitMix64: RandomNumberGenerator {
 }
 
 extension RandomNumberGenerator {
-    /// One of `choices`, which are not none.
+    /// Returns one of `choices`, which must not be empty.
     mutating func pick<Choice>(_ choices: [Choice]) -> Choice { choices[Int.random(in: choices.indices, using: &self)] }
 
     /// True once in `count` times.

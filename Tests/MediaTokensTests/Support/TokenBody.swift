@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The element of a token, to be spoilt in one place.
+/// The element of a token, for changes in one place.
 struct TokenBody: Sendable {
     var root = "authToken"
     private var elements: [(name: String, bytes: [UInt8])]
 
     private init(_ elements: [(name: String, bytes: [UInt8])]) { self.elements = elements }
 
-    /// What a real token looks like.
+    /// The body of a valid token.
     static let plain = TokenBody(
         [
             ("sessionGUID", "00112233445566778899aabbccddeeff"), ("requestorID", "REF30"), ("resourceID", "TNT"),
@@ -20,17 +20,17 @@ struct TokenBody: Sendable {
     /// The names of the elements that are media tokens.
     static let roots = ["authToken", "shortAuthorizationToken"]
 
-    /// The names of the fields that must be there.
+    /// The names of the mandatory fields.
     static let mandatory = ["sessionGUID", "requestorID", "resourceID", "ttl", "issueTime", "mvpdId"]
 
-    /// This body with `content`, as it stands between the tags, in the field `name`.
+    /// Returns this body with `content`, as raw XML, in the field `name`.
     func setting(_ name: String, to content: String) -> TokenBody { setting(name, to: [UInt8](content.utf8)) }
 
     func setting(_ name: String, to content: [UInt8]) -> TokenBody {
         replacing(name, with: [UInt8]("<\(name)>".utf8) + content + [UInt8]("</\(name)>".utf8))
     }
 
-    /// This body with `element` in place of the field `name`.
+    /// Returns this body with `element` in place of the field `name`.
     func replacing(_ name: String, with element: String) -> TokenBody { replacing(name, with: [UInt8](element.utf8)) }
 
     private func replacing(_ name: String, with element: [UInt8]) -> TokenBody {
@@ -39,14 +39,14 @@ struct TokenBody: Sendable {
         return copy
     }
 
-    /// This body with `text` behind its last field.
+    /// Returns this body with `text` after its last field.
     func appending(_ text: String) -> TokenBody {
         var copy = self
         copy.elements.append(("", [UInt8](text.utf8)))
         return copy
     }
 
-    /// This body with its fields in the opposite order.
+    /// Returns this body with its fields in reverse order.
     func reversed() -> TokenBody { TokenBody(elements.reversed()) }
 
     func rooted(_ root: String) -> TokenBody {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-// Counts heap allocations (glibc): of the program that it is linked into, or, as part of a library, that it is preloaded into.
+// Counts the heap allocations (glibc) of the program that it is linked into, or that preloads it as part of a library.
 
 #include "CAllocations.h"
 
@@ -9,13 +9,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-// Strong symbols stand before glibc's for the whole process, OpenSSL and libxml2 included.
+// Strong symbols take precedence over glibc's in the whole process, including OpenSSL and libxml2.
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 
-// A count for each thread, in a cache line of its own: one for all would be what threads wait for.
+// Each thread has a counter in its own cache line, because threads would contend for a single counter.
 enum { most_threads = 256 };
 static struct { _Alignas(64) _Atomic uint64_t count; } counts[most_threads];
 static _Atomic unsigned threads;

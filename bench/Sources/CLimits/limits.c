@@ -32,7 +32,7 @@ void limits_copy(const uint8_t *text, size_t size, int count) {
     if (size > sizeof copy) abort();
     for (int i = 0; i < count; i++) {
         memcpy(copy, text, size);
-        // So that no copy is left out as one that nobody reads.
+        // Keeps the compiler from removing copies that are never read.
         __asm__ volatile("" : : "r"(copy) : "memory");
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-// What the load generator needs of the system.
+// System functions for the load generator.
 
 #define _GNU_SOURCE
 #include "CLimits.h"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Platform
 import CLimits
 import MediaResources
 import MediaTokens
+import Platform
 import PlaybackGate
 
-/// Does one part of the hot path a given number of times, on keys and a token that it is given: what `bench/instructions`
-/// counts the instructions of. Without anything that differs from run to run, and without Foundation.
+/// Runs one part of the hot path a given number of times with a given key and token, for `bench/instructions` to count.
+/// Nothing in it differs between runs, and it does not use Foundation.
 ///
 /// Usage: `fixed-work PART COUNT CERTIFICATE-FILE TOKEN-FILE RAW-TOKEN-FILE`
 @main
@@ -71,7 +71,7 @@ enum FixedWork {
         </item></channel></rss>
         """
 
-    /// A file's bytes, without line ends behind.
+    /// Returns the bytes of a file without trailing line ends.
     private static func bytes(of path: String) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: 65_536)
         let count = limits_read(path, &bytes, bytes.count)

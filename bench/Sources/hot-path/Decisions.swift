@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Platform
 import MediaResources
 import MediaTokens
+import Platform
 import PlaybackGate
 
 extension HotPath {
-    /// A whole decision: catalogue, verification, store.
+    /// Measures a whole decision: catalogue, verification, replay store.
     static func gate(_ options: Options) throws -> [String] {
         let issued = try SignedToken()
         let token = String(decoding: issued.token, as: UTF8.self)
@@ -29,7 +29,7 @@ extension HotPath {
             verifier: try issued.verifier(cache: AuthenticatedTokenCache()),
             store: MemoryReplayStore(capacity: 1000)
         )
-        // One token is used up before anything is measured.
+        // One token is consumed before the measurement.
         precondition(
             cached.decision(PlaybackRequest(.media("once"), token: token), at: SignedToken.time)?.isAllowed == true
         )
@@ -65,7 +65,7 @@ extension HotPath {
         let resource = try MediaResource("TNT")
         let protection = Catalogue.Entry.Protection.resource(resource, requestor: "REF30")
         let table = Table("Looking up in catalogues", options)
-        // The least that a lookup can be.
+        // A plain dictionary is the lower bound of a lookup.
         let names = Dictionary(uniqueKeysWithValues: (0..<10_000).map { ("media-\($0)", $0) })
         table.measure("a Dictionary of 10,000 strings", 3000) { n in
             for _ in 0..<n { precondition(names["media-7"] != nil) }

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Platform
 import Foundation
+import Platform
 
-/// Measures the hot path against its limits: rounds of each in turn, so that a slow moment of the machine hits all,
-/// and the median of the ratios of the rounds.
+/// Measures the hot path against its limits. Each round measures every row in turn, so that a slow moment of the machine
+/// affects all rows. The result is the median of the rounds' ratios.
 ///
-/// Usage: `hot-path [ROUNDS [ROW]]`: 41 rounds by default, of the rows that contain ROW. `hot-path --gate` measures what
-/// has limits alone, and fails where one is passed (with room for the noise of a shared machine, but for allocations,
-/// which are exact). `hot-path --json FILE` writes the figures to a file too, a line of JSON for each row.
+/// Usage: `hot-path [ROUNDS [ROW]]`: 41 rounds by default, of the rows that contain ROW. `hot-path --gate` measures only
+/// what has limits, and fails if one is exceeded. The limits leave room for the noise of a shared machine, except for
+/// allocations, which are exact. `hot-path --json FILE` also writes the figures to a file, one line of JSON for each row.
 @main
 struct HotPath {
     struct Options {
         var rounds = 41
         var only: String?
-        /// Where the figures go too.
+        /// A file that also gets the figures.
         var json: FileHandle?
     }
 

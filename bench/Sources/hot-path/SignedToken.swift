@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Encodings
-import Platform
 import CLimits
+import Encodings
 import Foundation
 import MediaTokens
+import Platform
 
-/// A token, the key that it is signed with, and its parts for those who verify it without Playgate.
+/// A token, the key that signs it, and its parts for verification without Playgate.
 struct SignedToken: @unchecked Sendable {  // Its contexts are used by one thread at a time.
     static let time = Timestamp(millisecondsSince1970: 1_925_114_645_000)
 
     let certificate: String
     let issuer: Issuer
-    /// The token with its layer of Base64, and without.
+    /// The token in Base64.
     let token: [UInt8]
+    /// The token without its layer of Base64.
     let raw: [UInt8]
-    /// What is signed.
+    /// The signed bytes.
     let body: [UInt8]
     let signature: [UInt8]
-    /// For the bare check.
+    /// The key and the contexts of the bare check.
     private var rsa: OpaquePointer
     private let bits: Int
 
@@ -39,7 +40,7 @@ struct SignedToken: @unchecked Sendable {  // Its contexts are used by one threa
         self.rsa = rsa
     }
 
-    /// Tokens of as many viewers.
+    /// Returns tokens of `count` different viewers.
     func tokens(_ count: Int) throws -> [[UInt8]] {
         try (0..<count).map { number in
             let claims = Self.claims("TNT", session: "viewer-\(1000 + number)")
@@ -60,7 +61,7 @@ struct SignedToken: @unchecked Sendable {  // Its contexts are used by one threa
         )
     }
 
-    /// A verifier that trusts this key, behind others.
+    /// Returns a verifier that trusts the keys of `others` and then this key.
     func verifier(behind others: [String] = [], cache: AuthenticatedTokenCache? = nil) throws -> Verifier {
         let sources = (others + [certificate]).enumerated().map { TrustSource.pem($1, name: "signer \($0)") }
         let size: MinimumRSAKeySize = bits < 2048 ? .legacy1024 : .standard
@@ -69,7 +70,7 @@ struct SignedToken: @unchecked Sendable {  // Its contexts are used by one threa
         return Verifier(trust: trust, policy: policy, cache: cache)
     }
 
-    /// The same with contexts of its own, for another thread.
+    /// Returns a copy with contexts of its own, for another thread.
     func another() throws -> SignedToken {
         guard let rsa = limits_rsa_new(certificate) else { fatalError("the key cannot be read") }
         return SignedToken(self, rsa)
@@ -80,12 +81,12 @@ struct SignedToken: @unchecked Sendable {  // Its contexts are used by one threa
         self.rsa = rsa
     }
 
-    /// The bare check, a number of times.
+    /// Runs the bare check `n` times.
     func check(_ n: Int) {
         precondition(limits_rsa_reused(rsa, body, body.count, signature, signature.count, Int32(n)) == n)
     }
 
-    /// Adds the bare check, and the naive one, to a table.
+    /// Adds the bare check and the naive check to a table.
     func addLimits(to table: Table, _ count: Int = 300) {
         table.measure("SHA-256 + EVP_PKEY_verify, reused contexts", count) { check($0) }
         table.measure("EVP_DigestVerify, a new context each", count) { n in

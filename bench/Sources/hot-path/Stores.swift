@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Platform
 import CLimits
 import Foundation
 import GateStores
 import MediaTokens
+import Platform
 import PlaybackGate
 
 extension HotPath {
-    /// Uses that 64 playbacks at once make: what comes together is written together.
+    /// Measures uses of 64 concurrent playbacks. Concurrent uses are written together.
     static func stores(_ options: Options) async throws {
         guard options.only == nil else { return }
         let issued = try SignedToken()
@@ -57,7 +57,7 @@ extension HotPath {
         table.report()
     }
 
-    /// Nanoseconds that a use takes, of those that are recorded.
+    /// Returns the time of one recorded use in nanoseconds.
     private static func nanoseconds(_ store: any ReplayStore, _ uses: [TokenUse]) async throws -> Double {
         let start = limits_now()
         try await withThrowingTaskGroup(of: Int.self) { group in
@@ -78,7 +78,7 @@ extension HotPath {
     }
 }
 
-/// A Redis of this benchmark's own, which writes to the disk before it answers.
+/// A Redis server of this benchmark, with an append-only file.
 private final class RedisProcess {
     let socket: String
     private let process = Process()
@@ -94,7 +94,7 @@ private final class RedisProcess {
         process.arguments = [
             "--port", "0", "--unixsocket", socket, "--dir", folder, "--save", "", "--appendonly", "yes",
         ]
-        // It must not hold what this program writes to: whoever reads that would wait for both.
+        // An inherited pipe would keep the reader of this program's output waiting for both processes.
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice

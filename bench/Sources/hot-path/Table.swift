@@ -5,20 +5,23 @@ import CAllocations
 import CLimits
 import Foundation
 
-/// Things measured in turn, the first of which is the limit.
+/// Rows that are measured in turn. The first row is the limit.
 final class Table {
     private let title: String
     private let rounds: Int
     private let only: String?
     private let json: FileHandle?
     private var rows: [(name: String, count: Int, body: (Int) -> Void)] = []
-    /// The names of rows, in order, and what they took in each round.
+    /// The names of the rows in order.
     private var order: [String] = []
+    /// The nanoseconds of each row in each round.
     private var times: [String: [Double]] = [:]
     private var allocations: [String: Double] = [:]
     private var results: [(name: String, ratio: Double, allocations: Double)] = []
 
-    /// - Parameter title: What is measured; it is printed above.
+    /// Creates an empty table.
+    ///
+    /// - Parameter title: The subject of the measurement, which is printed above the rows.
     init(_ title: String, _ options: HotPath.Options) {
         self.title = title
         rounds = options.rounds
@@ -28,7 +31,7 @@ final class Table {
 
     func measure(_ name: String, _ count: Int, _ body: @escaping (Int) -> Void) { rows.append((name, count, body)) }
 
-    /// Measures all rows, a round of each in turn.
+    /// Measures all rows, one round of each in turn, and prints the results.
     func run() {
         if let only { rows.removeAll { !$0.name.contains(only) } }
         guard !rows.isEmpty else { return }
@@ -48,13 +51,13 @@ final class Table {
         report()
     }
 
-    /// Adds what a row took in the next round.
+    /// Adds the time of a row in the next round.
     func add(_ name: String, _ nanoseconds: Double) {
         if times[name] == nil { order.append(name) }
         times[name, default: []].append(nanoseconds)
     }
 
-    /// Prints what was measured.
+    /// Prints the results.
     func report() {
         guard let first = order.first.flatMap({ times[$0] }) else { return }
         print("\n\(title); \(first.count) rounds")
@@ -79,7 +82,7 @@ final class Table {
         }
     }
 
-    /// A row as it is written for `bench/report`.
+    /// A row in the form that `bench/report` reads.
     private struct Row: Encodable {
         let table: String
         let row: String
@@ -88,7 +91,7 @@ final class Table {
         let allocations: Double?
     }
 
-    /// The middle of what rounds gave, and the quarters to both sides of it.
+    /// The median and the quartiles of the rounds.
     private struct Spread: Encodable {
         let median: Double
         let low: Double
@@ -102,17 +105,17 @@ final class Table {
         }
     }
 
-    /// What the first row whose name begins with `name` gave.
+    /// The result of the first row whose name begins with `name`.
     subscript(name: String) -> (ratio: Double, allocations: Double) {
         results.first { $0.name.hasPrefix(name) }.map { ($0.ratio, $0.allocations) } ?? (.nan, .nan)
     }
 
-    /// What is above its limit, or not what it should be exactly, in words.
+    /// Returns messages about the values that exceed their limit or differ from an exact value.
     func faults(
         _ limits: [(name: String, value: Double, limit: Double)],
         exact: [(name: String, value: Double, wanted: Double)]
     ) -> [String] {
-        // Of some rows alone nothing is said.
+        // A selection of rows is not judged.
         guard only == nil else { return [] }
         return limits.filter { !($0.value <= $0.limit) }.map {
             "\($0.name): \($0.value), at most \($0.limit)"

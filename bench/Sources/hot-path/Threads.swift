@@ -7,7 +7,8 @@ import MediaTokens
 import Synchronization
 
 extension HotPath {
-    /// The same number of verifications a thread; alone, one takes as long as two at once where nothing is shared.
+    /// Measures one and two threads with the same total number of verifications. If nothing is shared, two threads take half
+    /// the time.
     static func threads(_ options: Options) throws {
         let issued = try SignedToken()
         let resource = try MediaResource("TNT")
@@ -21,14 +22,14 @@ extension HotPath {
             let table = Table("Threads, \(name): the time of one of all verifications", options)
             let work = { @Sendable (part: Int, n: Int) in
                 for number in 0..<n {
-                    // Each thread at another place.
+                    // Each thread starts at a different token.
                     let token = tokens[(number + part * tokens.count / 2) % tokens.count]
                     precondition(verifier.verify(token.span, for: resource, at: SignedToken.time).isValid)
                 }
             }
             let second = SecondThread()
             if name == "whole verification" {
-                // What two cores of this machine give to those who share nothing: of a virtual one, not always twice as much.
+                // This is the speed-up of two threads that share nothing. On a virtual machine it is not always 2.
                 let other = try issued.another()
                 table.measure("the bare check, 1 thread", count) { issued.check($0) }
                 table.measure("the bare check, 2 threads", count) { n in
@@ -38,7 +39,7 @@ extension HotPath {
                 }
             }
             table.measure("1 thread", count) { work(0, $0) }
-            // Both do the same amount in all: with two threads it takes half the time, if nothing is in the way.
+            // Both rows do the same work in total, so without contention two threads take half the time.
             table.measure("2 threads", count) { n in
                 second.start { work(1, n / 2) }
                 work(0, n / 2)
@@ -50,7 +51,7 @@ extension HotPath {
     }
 }
 
-/// A thread that does what it is given, and waits for it without sleeping: waking a thread can take milliseconds.
+/// A thread that waits for work without sleeping, because waking a thread can take milliseconds.
 private final class SecondThread: Sendable {
     private let work = Mutex<(@Sendable () -> Void)?>(nil)
     private let isBusy = Atomic(false)

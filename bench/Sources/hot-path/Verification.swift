@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Encodings
-import Platform
 import CLimits
+import Encodings
 import MediaResources
 import MediaTokens
+import Platform
 
 extension HotPath {
-    /// The whole of it, with limits.
+    /// Measures a whole verification, with limits.
     static func verification(_ options: Options) throws -> [String] {
         let issued = try SignedToken()
         let (token, raw, now) = (issued.token, issued.raw, SignedToken.time)
@@ -46,11 +46,12 @@ extension HotPath {
         )
     }
 
-    /// How much of a verification is not OpenSSL's: texts that are refused ever later. What the fields take is the rest.
+    /// Measures the part of a verification outside OpenSSL, with texts that are refused at later and later steps. The
+    /// remainder is the time for the fields.
     static func steps(_ options: Options) throws {
         let issued = try SignedToken()
         let (verifier, resource) = (try issued.verifier(), try MediaResource("TNT"))
-        // All of the same length, so that one does what the one before it does, and more.
+        // All texts have the same length, so that each does the work of the one before it and more.
         func filled(_ signature: Int) -> String {
             let head = "<signatureInfo>" + String(repeating: "A", count: signature) + "<signatureInfo>"
             let (start, end) = ("<authToken>", "</authToken>")
@@ -92,8 +93,8 @@ extension HotPath {
         }
     }
 
-    /// The key of the last good signature is tried first. Where the tokens of two keys come in turn, that is always the
-    /// wrong one, and all between them are tried too: the worst order.
+    /// Measures several trusted keys. The key of the last valid signature is tried first. If tokens of two keys alternate,
+    /// that is always the wrong key, and all keys between the two are tried too: the worst order.
     static func numbersOfKeys(_ options: Options) throws {
         let (first, last) = (try SignedToken(), try SignedToken())
         let others = try (0..<6).map { _ in try DevelopmentKeys(at: SignedToken.time).signerCertificate }
@@ -123,7 +124,7 @@ extension HotPath {
         let issued = try SignedToken()
         let resource = try MediaResource("TNT")
         let plain = try issued.verifier()
-        // One of few entries, all of which have left before they are asked for again; one that has room for all.
+        // The small cache evicts every entry before its token comes again. The large cache has room for all tokens.
         let small = try issued.verifier(cache: AuthenticatedTokenCache(capacity: 64))
         let large = try issued.verifier(cache: AuthenticatedTokenCache())
         let tokens = try issued.tokens(1024)
@@ -172,13 +173,13 @@ extension HotPath {
         table.run()
     }
 
-    /// What is not let in must not cost more than what is.
+    /// Measures refusals, which must not cost more than accepted tokens.
     static func refusals(_ options: Options) throws {
         let (issued, foreign) = (try SignedToken(), try SignedToken())
         let resource = try MediaResource("TNT")
         let (verifier, caching) = (try issued.verifier(), try issued.verifier(cache: AuthenticatedTokenCache()))
         var forged = issued.raw
-        // Another resource in a token that was signed.
+        // The resource of a signed token is replaced.
         forged.replaceSubrange(try place(of: "TNT", in: forged), with: Array("TBS".utf8))
         let requestor = try issued.issuer.issue(SignedToken.claims("TNT", requestor: "OTHER"), at: SignedToken.time)
         let late = Timestamp(millisecondsSince1970: SignedToken.time.millisecondsSince1970 + 3_600_000)

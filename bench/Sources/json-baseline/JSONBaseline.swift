@@ -5,7 +5,7 @@ import Foundation
 import Hummingbird
 import Logging
 
-/// What the gate's API is measured against: a Hummingbird route that parses the same JSON, and does nothing with it.
+/// A baseline for the gate's API: a Hummingbird route that only parses the same JSON.
 @main
 struct JSONBaseline {
     struct Body: Decodable {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Platform
 import CLimits
 import Foundation
+import Platform
 
-/// Sends what is due, and takes the answers, on one thread that never sleeps.
+/// Sends due requests and receives answers, on one thread that never sleeps.
 final class Engine {
-    /// A listener of a gate, its connections, and what waits for one of them.
+    /// A listener of a gate, its connections, and the requests that wait for a connection.
     private final class Port {
         let number: UInt16
         let isEdge: Bool
@@ -30,7 +30,7 @@ final class Engine {
     private var ports: [Port] = []
     private var connections: [Connection] = []
     private var polled: [pollfd] = []
-    /// The next viewer who comes.
+    /// The next viewer to arrive.
     private var next = 0
     private var turn = 0
     private var random = SystemRandomNumberGenerator()
@@ -59,12 +59,12 @@ final class Engine {
         return descriptor
     }
 
-    /// Asks for some seconds, and waits for all answers.
+    /// Sends requests for a number of seconds, and waits for all answers.
     ///
     /// - Parameters:
-    ///   - rate: Requests a second; as many as are answered where nil.
-    ///   - answered: Is told the nanoseconds of each answer.
-    /// - Returns: Answers a second.
+    ///   - rate: Requests a second; `nil` for as many as the gates answer.
+    ///   - answered: Called with the latency of each answer in nanoseconds.
+    /// - Returns: The answers a second.
     func run(seconds: Int, rate: Double?, answered: (UInt64) throws -> Void) throws -> Double {
         let start = limits_now()
         let end = start + UInt64(seconds) * 1_000_000_000
@@ -77,10 +77,10 @@ final class Engine {
                 throw LoadError("\(outstanding) requests have no answer after 30 s")
             }
             if now >= end {
-                // Nothing more is asked.
+                // No further requests are sent.
             } else if let rate {
                 scheduled += viewersCome(now)
-                // Viewers who come are part of the rate.
+                // Arriving viewers are part of the rate.
                 let due = Int(Double(now - start) / 1e9 * rate)
                 while scheduled < due {
                     let moment = start + UInt64(Double(scheduled) / rate * 1e9)
@@ -89,7 +89,7 @@ final class Engine {
                 }
             } else {
                 _ = viewersCome(now)
-                // Enough for every edge connection to be busy; of playbacks there are fewer.
+                // Half of the connections keep every edge connection busy, because playbacks are rarer.
                 while outstanding < connections.count / 2 {
                     guard ask(at: now) else { break }
                 }
@@ -106,12 +106,13 @@ final class Engine {
         return Double(answers) / Double(seconds)
     }
 
-    /// What is asked, or waits to be.
+    /// The number of requests in flight or waiting.
     private var outstanding: Int {
         connections.count - ports.reduce(0) { $0 + $1.idle.count - $1.waiting.count + $1.firstWaiting }
     }
 
-    /// Those who have come since the last time: each is new to all gates. Returns the number of requests.
+    /// Queues the first requests of viewers who arrived since the last call, each to all gates. Returns the number of
+    /// requests.
     private func viewersCome(_ now: UInt64) -> Int {
         let elapsed = Timestamp.now().millisecondsSince1970 - audience.start
         let arrived = min(audience.tokens.count, Int(elapsed) * audience.viewersPerSecond / 1000)
@@ -126,7 +127,7 @@ final class Engine {
         return requests
     }
 
-    /// Asks something of those who are there; says whether there was anybody.
+    /// Queues a request of a viewer who is present. Returns false if the queue is full.
     private func ask(at moment: UInt64) -> Bool {
         let seconds = Double(Timestamp.now().millisecondsSince1970 - audience.start) / 1000
         let present = audience.present(seconds)
@@ -161,12 +162,12 @@ final class Engine {
         }
     }
 
-    /// Takes what has come; the nanoseconds that the answer took, once it is whole.
+    /// Receives bytes on a connection. Returns the latency in nanoseconds once the answer is complete, and `nil` before.
     private func receive(_ place: Int) throws -> UInt64? {
         let count = recv(connections[place].descriptor, &buffer, buffer.count, 0)
         guard let asked = connections[place].asked else {
             guard count <= 0 else { throw LoadError("a gate answers what nobody has asked") }
-            // It closes those that nothing was asked on for long.
+            // The gate closes idle connections, so a new one replaces it.
             close(connections[place].descriptor)
             connections[place].descriptor = try Self.connect(ports[connections[place].port].number)
             polled[place].fd = connections[place].descriptor
@@ -186,7 +187,7 @@ final class Engine {
         return limits_now() - connections[place].due
     }
 
-    /// The status of an answer, once all of it is there.
+    /// Returns the status of an answer once it is complete, and `nil` before.
     private static func wholeStatus(_ bytes: [UInt8]) throws -> Int? {
         let size = limits_answer_size(bytes, bytes.count)
         guard size >= 0 else {

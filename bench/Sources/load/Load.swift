@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Platform
 import ArgumentParser
 import CLimits
 import Foundation
+import Platform
 
-/// A mixed load on gates: first how much they can take, then a part of that for a time, at a steady rate.
+/// A mixed load on gates: first a measurement of their capacity, then a fraction of it for a time, at a steady rate.
 ///
-/// A request's latency counts from the moment that it was due, not from when it was sent: a gate that stalls is not asked
-/// less. Tokens are made before, each for the second at which its viewer comes.
+/// The latency of a request is measured from the moment that it was due, not from when it was sent, so that a stalled gate
+/// does not receive fewer requests. Tokens are created in advance, each for the second of its viewer's arrival.
 @main
 struct Load: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -60,9 +60,9 @@ struct Load: ParsableCommand {
             seconds: seconds,
             timeToLive: ttl
         )
-        // A gate that has closed is seen by what writing gives.
+        // A closed connection is detected by the result of `write`, not by a signal.
         signal(SIGPIPE, SIG_IGN)
-        // Gates have the other core.
+        // The gates use the other core.
         limits_use_last_core()
         let watched = gate.map { Watched(name: $0.name, process: $0.process) } + watch
         var report = try Report(watched, every: every, json: json)
@@ -117,10 +117,10 @@ struct Watched: ExpressibleByArgument {
         self.init(name: String(parts[0]), process: process)
     }
 
-    /// The time that it has had a core for.
+    /// The processor time of the process in seconds.
     var processorSeconds: Double {
         let text = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
-        // Behind the name, which may have spaces.
+        // The fields follow the name, which may contain spaces.
         let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
         let ticks = fields.count > 13 ? (Double(fields[12]) ?? 0) + (Double(fields[13]) ?? 0) : 0
         return ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
@@ -134,7 +134,7 @@ struct Watched: ExpressibleByArgument {
     }
 }
 
-/// A part of the capacity, for a time.
+/// A fraction of the capacity for a number of seconds.
 struct Phase: ExpressibleByArgument {
     let part: Double
     let seconds: Int

@@ -5,10 +5,10 @@ import CLimits
 import Foundation
 import Histogram
 
-/// Latencies and memory over time: a line for every few seconds.
+/// Latencies and memory over time, one line every few seconds.
 struct Report {
     private var histogram = Histogram<UInt32>(numberOfSignificantValueDigits: .three)
-    /// Of all of the phase.
+    /// The latencies of the whole phase.
     private var whole = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
     private let watched: [Watched]
     private let every: UInt64
@@ -37,7 +37,7 @@ struct Report {
         whole.autoResize = true
     }
 
-    /// Begins a phase.
+    /// Starts a phase and prints the table head.
     mutating func title(_ text: String) {
         phase = text
         (started, lineStarted) = (limits_now(), limits_now())
@@ -53,14 +53,14 @@ struct Report {
         )
     }
 
-    /// Takes the nanoseconds of an answer.
+    /// Records the latency of an answer in nanoseconds.
     mutating func take(_ nanoseconds: UInt64) {
         histogram.record(nanoseconds / 1000)
         whole.record(nanoseconds / 1000)
         if limits_now() - lineStarted >= every { line() }
     }
 
-    /// Ends a phase; where it has several lines, with one for all of it.
+    /// Ends a phase. Prints a line for the whole phase if it has several lines.
     mutating func end() {
         if histogram.totalCount > 0 { line() }
         guard lines > 1 else { return }
@@ -71,7 +71,7 @@ struct Report {
     private mutating func line() {
         let now = limits_now()
         let seconds = Double(now - lineStarted) / 1e9
-        // A rest of a line says little.
+        // A short last interval is not significant.
         guard seconds >= min(2, Double(every) / 2e9) else { return }
         let memory = watched.map(\.memory)
         for (place, bytes) in memory.enumerated() { memories[place].append(bytes) }
@@ -89,7 +89,7 @@ struct Report {
         (lineStarted, busyBefore) = (now, busy)
     }
 
-    /// The percentiles in milliseconds.
+    /// Returns the percentiles in milliseconds.
     private static func figures(_ histogram: Histogram<some FixedWidthInteger>) -> [Double] {
         [50, 90, 99, 99.9].map { Double(histogram.valueAtPercentile($0)) / 1000 } + [Double(histogram.max) / 1000]
     }
@@ -123,15 +123,15 @@ struct Report {
         let phase: String
         let seconds: Double
         let answers: Double
-        /// The 50th, 90th, 99th and 99.9th percentile, and the longest.
+        /// The 50th, 90th, 99th and 99.9th percentile, and the maximum.
         let milliseconds: [Double]
-        /// How much of a core the watched processes took.
+        /// The fraction of a core that the watched processes used.
         let core: Double?
         let memory: [String: Int]?
     }
 
-    /// The processes whose memory grew in the last phase: its last quarter beside its second one, when all had settled.
-    /// Nil where the phase was too short to tell.
+    /// The processes whose memory grew in the last phase, comparing its last quarter with its second, when memory has
+    /// settled. `nil` if the phase is too short.
     var growths: [String]? {
         guard let lines = memories.first?.count, lines >= 12 else { return nil }
         let quarter = lines / 4

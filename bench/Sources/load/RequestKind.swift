@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The kinds of requests of the load, and what is the right answer to each.
+/// The kinds of requests in the load, and the correct answer to each.
 enum RequestKind: CaseIterable {
-    /// An edge asks for a viewer's first segment.
+    /// A viewer's first segment, checked by an edge.
     case firstSegment
-    /// A backend asks for a viewer's first playback.
+    /// A viewer's first playback, requested by a backend.
     case playback
-    /// An edge asks for a segment of a viewer who has been seen.
+    /// A further segment of a viewer, checked by an edge.
     case segment
-    /// A backend asks with a token that was used.
+    /// A playback with a consumed token, requested by a backend.
     case playbackAgain
     case withoutToken
     case damagedToken
     case unprotected
 
-    /// What is neither first nor only once, by chance: a number from 0 to 99.
+    /// Chooses a kind that may repeat.
+    ///
+    /// - Parameter chance: A random number from 0 to 99.
     init(chance: Int) {
         switch chance {
         case 0..<86: self = .segment
@@ -26,7 +28,7 @@ enum RequestKind: CaseIterable {
         }
     }
 
-    /// Whether a backend asks; an edge otherwise.
+    /// True if a backend sends the request; otherwise an edge does.
     var isPlayback: Bool { self == .playback || self == .playbackAgain }
 
     var status: Int {
@@ -37,7 +39,7 @@ enum RequestKind: CaseIterable {
         }
     }
 
-    /// What the right answer says.
+    /// A text that the correct answer contains.
     var mark: String {
         switch self {
         case .firstSegment, .segment, .unprotected: "X-Playgate-Decision: allow"
@@ -48,7 +50,7 @@ enum RequestKind: CaseIterable {
         }
     }
 
-    /// The request, with a viewer's token.
+    /// Returns the request with a viewer's token.
     func request(_ token: String) -> String {
         switch self {
         case .playback, .playbackAgain:

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Platform
 import Dispatch
 import Foundation
 import MediaTokens
+import Platform
 import Synchronization
 
-/// Viewers who come one after another at a steady pace, each with a token that is issued when they come.
+/// Viewers who arrive at a steady rate, each with a token that is issued at the time of arrival.
 final class ViewerLoad {
     let tokens: [String]
     let viewersPerSecond: Int
     private let timeToLive: Double
-    /// When the first one comes, in milliseconds since 1970.
+    /// The arrival of the first viewer, in milliseconds since 1970.
     let start: Int64
 
-    /// Makes all tokens; that takes about 0.6 ms each, on all cores.
+    /// Creates all tokens, which takes about 0.6 ms each, on all cores.
     init(key: String, viewersPerSecond: Int, seconds: Int, timeToLive: Int) throws {
         self.viewersPerSecond = viewersPerSecond
         self.timeToLive = Double(timeToLive)
@@ -32,7 +32,7 @@ final class ViewerLoad {
         }
         let count = viewersPerSecond * seconds
         let cores = ProcessInfo.processInfo.activeProcessorCount
-        // How long it will take, so that the first token is issued when all are made.
+        // The estimated duration of signing, so that the first token's time is after all tokens are signed.
         let began = Date()
         for number in 0..<50 { _ = try issue(number, 0) }
         let estimate = Date().timeIntervalSince(began) / 50 * Double(count) / Double(cores) * 1.2 + 1
@@ -51,8 +51,8 @@ final class ViewerLoad {
         if rest > 0 { Thread.sleep(forTimeInterval: rest) }
     }
 
-    /// The viewers who have come `seconds` after the start, whose tokens are still good for a while, and who have
-    /// started to play; empty at the very start.
+    /// Returns the viewers who arrived up to one second before `seconds` after the start and whose tokens stay valid for a
+    /// while. Empty at the start.
     func present(_ seconds: Double) -> Range<Int> {
         let last = Int((seconds - 1) * Double(viewersPerSecond))
         let first = Int((seconds - timeToLive * 0.6) * Double(viewersPerSecond))
@@ -60,7 +60,7 @@ final class ViewerLoad {
     }
 }
 
-/// What makes a load impossible.
+/// An error that makes the load impossible.
 struct LoadError: Error, CustomStringConvertible {
     let description: String
 

@@ -5,7 +5,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// The least that answers HTTP on NIO: its parser, its encoder, and a handler that says 200 to everything, on one event
+/// A minimal HTTP server on NIO: its parser, its encoder, and a handler that answers every request with 200, on one event
 /// loop. Prints its port.
 @main enum NIOBaseline {
     static func main() async throws {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Platform
 import Foundation
 import MediaTokens
+import Platform
 
-/// Writes bodies of `POST /v1/playback`, a line each, every one with a token of its own: what throughput is measured with.
+/// Writes bodies of `POST /v1/playback` for throughput measurements, one a line, each with its own token.
 ///
 /// `playback-bodies KEY COUNT`
 @main

@@ -3,13 +3,14 @@
 
 import Cryptography
 import Encodings
-import Platform
 import Foundation
+import Platform
 import PlaybackGate
 
-/// How much memory a million live uses take, and how long one takes to record, to refuse, and to record when old ones go.
+/// Measures the memory of a million live uses, and the time to record a use, to refuse one, and to record one while old ones
+/// expire.
 ///
-/// `use-store [--gate]`: with `--gate`, fails where a million uses take more than 64 MB.
+/// `use-store [--gate]`: with `--gate`, fails if a million uses take more than 64 MB.
 @main
 struct UseStoreBenchmark {
     static let count = 1_000_000
@@ -18,7 +19,7 @@ struct UseStoreBenchmark {
         let time = Timestamp(millisecondsSince1970: 1_925_114_645_000)
         let end = Timestamp(millisecondsSince1970: time.millisecondsSince1970 + 420_000)
         let later = Timestamp(millisecondsSince1970: end.millisecondsSince1970 + 2000)
-        // All memory is taken at once; before anything else, so that nothing that was freed is used again for it.
+        // The store allocates all memory at once. It is created first, so that it cannot reuse freed memory.
         let before = residentMemory
         let store = MemoryReplayStore(capacity: count)
         let memory = residentMemory - before

@@ -6,8 +6,8 @@ import Foundation
 import MediaResources
 import MediaTokens
 
-/// Verifies one token again and again; prints verifications a second. What the libraries of other languages are measured
-/// beside, in processes of their own too.
+/// Verifies one token repeatedly and prints verifications a second, for comparison with libraries of other languages, which
+/// also run in processes of their own.
 ///
 /// Usage: `verify-rate playgate|openssl|openssl-naive CERTIFICATE TOKEN-FILE MESSAGE-FILE SIGNATURE-FILE SECONDS`
 @main

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A package of its own: what it needs takes minutes to build, and only this comparison needs it.
+// A package of its own: its dependencies take minutes to build, and only this comparison needs them.
 let package = Package(
     name: "jwt-kit-peer",
     platforms: [.macOS(.v15)],

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Platform
 import CSecondOpinion
 import Glibc
+import Platform
 
-/// A target: what is done with one input of the fuzzer. It returns, whatever the bytes are; a trap, a memory fault and
-/// `demand` end the process, and the fuzzer keeps the input.
+/// A fuzz target. Its closure returns for any input. A trap, a memory fault or a failed `demand` ends the process, and the
+/// fuzzer keeps the input.
 struct Target: Sendable {
     let name: String
     let run: @Sendable (Input) -> Void
 }
 
-/// All targets, by name.
+/// All targets.
 private let targets: [Target] = {
     var targets: [Target] = [
         .planted, .base64, .token, .claims, .envelope, .body, .fragment, .feed, .json, .path, .pattern, .time,
@@ -24,8 +24,8 @@ private let targets: [Target] = {
 }()
 
 extension Target {
-    /// A fault on purpose: found in seconds by following coverage, byte after byte, and never by chance. `scripts/fuzz`
-    /// looks for it first, as a fuzzer that is blind finds nothing, and looks well.
+    /// A deliberate fault. Coverage guidance finds it byte after byte within seconds, and random inputs never do.
+    /// `scripts/fuzz` looks for it first, because a fuzzer without coverage finds nothing and appears to succeed.
     fileprivate static let planted = Target(name: "planted") { input in
         let name = Array("gate".utf8)
         var count = 0
@@ -34,7 +34,7 @@ extension Target {
     }
 }
 
-/// The target that PLAYGATE_FUZZ_TARGET names. Without one, the names are listed.
+/// The target that PLAYGATE_FUZZ_TARGET names. Without a known name, the process lists the names and exits.
 private let chosen: Target = {
     let name = unsafe getenv("PLAYGATE_FUZZ_TARGET").map { unsafe String(cString: $0) }
     if let target = targets.first(where: { $0.name == name }) { return target }
@@ -42,13 +42,14 @@ private let chosen: Target = {
     exit(name == nil ? 0 : 64)
 }()
 
+/// Runs the chosen target with one input of libFuzzer.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
     chosen.run(Input(unsafe [UInt8](UnsafeBufferPointer(start: start, count: count))))
     return 0
 }
 
-/// Ends the process where `condition` does not hold: a property is violated.
+/// Ends the process if `condition` is false: a property is violated.
 func demand(
     _ condition: @autoclosure () -> Bool,
     _ property: @autoclosure () -> String,
@@ -59,29 +60,30 @@ func demand(
     second_fail("\(file):\(line): \(property())")
 }
 
-/// The bytes of one run, taken apart from the front.
+/// The input of one run, consumed from the front.
 struct Input {
     private(set) var rest: ArraySlice<UInt8>
 
     init(_ bytes: [UInt8]) { rest = bytes[...] }
 
-    /// All bytes that are left.
+    /// The remaining bytes.
     var bytes: [UInt8] { Array(rest) }
 
-    /// All bytes that are left as text; nil where they are not UTF-8.
+    /// The remaining bytes as text; `nil` if they are not UTF-8.
     var text: String? { String(validating: rest, as: UTF8.self) }
 
-    /// The next byte, 0 where there is none: which of several things to do.
+    /// Consumes the next byte, which selects between variants. Returns 0 at the end.
     mutating func choice() -> UInt8 { rest.popFirst() ?? 0 }
 
-    /// The bytes up to a line feed, which is taken too: inputs of several parts can be read and edited as text.
+    /// Consumes and returns the bytes up to a line feed, which is dropped. Inputs of several parts can thus be read and
+    /// edited as text.
     mutating func line() -> [UInt8] {
         let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
         defer { rest = rest[min(end + 1, rest.endIndex)...] }
         return Array(rest[..<end])
     }
 
-    /// The bytes up to a zero byte, which is taken too.
+    /// Consumes and returns the bytes up to a zero byte, which is dropped.
     mutating func part() -> [UInt8] {
         let end = rest.firstIndex(of: 0) ?? rest.endIndex
         defer { rest = rest[min(end + 1, rest.endIndex)...] }
@@ -89,12 +91,18 @@ struct Input {
     }
 }
 
-/// Numbers that depend on nothing but their seed: where to split an input.
+/// A generator whose numbers depend on its seed alone. It determines where an input is split.
 struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 
     init(seed: UInt64) { state = seed }
 
+    /// Returns the next number.
+    ///
+    /// Returns the next number.
+    ///
+    /// Returns the next number.
+    ///
     /// Source: S. Vigna, <https://prng.di.unimi.it/splitmix64.c>.
     mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
@@ -106,6 +114,6 @@ struct SplitMix64: RandomNumberGenerator {
 }
 
 extension [UInt8] {
-    /// These bytes as text for people.
+    /// These bytes as printable text, for messages.
     var shown: String { String(decoding: self, as: UTF8.self).debugDescription }
 }

@@ -3,20 +3,20 @@
 
 import CSecondOpinion
 
-/// What libxml2's tree reader makes of a document.
+/// A document as libxml2's tree reader parses it.
 struct XMLTree: Equatable {
     enum Node: Hashable {
         case start(namespace: [UInt8], name: [UInt8])
         case attribute(namespace: [UInt8], name: [UInt8], value: [UInt8])
         case text([UInt8])
         case end
-        /// A comment, a processing instruction, or something else than elements and text.
+        /// A comment, a processing instruction, or any other node.
         case other(UInt8)
     }
 
     let nodes: [Node]
 
-    /// Nil where the document is not well-formed, or uses a prefix that it does not declare.
+    /// Parses a document. Returns `nil` if it is not well-formed or uses an undeclared prefix.
     init?(_ document: [UInt8]) {
         var size = 0
         guard let log = unsafe second_xml(document, document.count, &size) else { return nil }
@@ -37,7 +37,7 @@ struct XMLTree: Equatable {
         self.nodes = nodes
     }
 
-    /// The URI of a namespace: the tree has an `&` in it as `&#38;`, which is a fault of libxml2.
+    /// Returns the URI of a namespace. The tree has `&` in it as `&#38;`, a bug of libxml2, which is undone here.
     private static func namespace(_ uri: [UInt8]) -> [UInt8] {
         var rest = uri[...]
         var plain: [UInt8] = []
@@ -48,7 +48,7 @@ struct XMLTree: Equatable {
         return plain
     }
 
-    /// The elements and texts alone, neighbouring texts as one.
+    /// The elements and texts, with neighbouring texts joined.
     var content: [Node] { Self.joiningTexts(nodes.filter { if case .other = $0 { false } else { true } }) }
 
     static func joiningTexts(_ nodes: [Node]) -> [Node] {
@@ -67,9 +67,10 @@ struct XMLTree: Equatable {
     }
 }
 
-/// What OpenSSL makes of a Base64 text.
+/// Decodes a Base64 text with OpenSSL.
 ///
-/// The alphabets, optional padding and strictness are decided here, by a way of its own; the bits are OpenSSL's.
+/// The alphabets, optional padding and strictness are implemented here, independently of the library. OpenSSL decodes the
+/// bits.
 func secondBase64(_ text: [UInt8]) -> [UInt8]? {
     var text = text.map {
         $0 == UInt8(ascii: "-") ? UInt8(ascii: "+") : $0 == UInt8(ascii: "_") ? UInt8(ascii: "/") : $0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-// What the hot path is measured against, the C libraries alone; and what measuring needs of the system.
+// The limits of the hot path, which use the C libraries alone, and system functions for measurements.
 
 #ifndef PLAYGATE_CLIMITS_H
 #define PLAYGATE_CLIMITS_H
@@ -9,28 +9,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Nanoseconds of a clock that does not jump.
+/// The nanoseconds of a monotonic clock.
 uint64_t limits_now(void);
 
 /// Reads a file of at most `size` bytes. Returns its size, or -1.
 ptrdiff_t limits_read(const char *path, uint8_t *bytes, size_t size);
 
-/// Keeps this thread on the last core.
+/// Pins this thread to the last core.
 void limits_use_last_core(void);
 
-/// A connection to a port of this machine, or -1.
+/// Connects to a port of this machine. Returns the descriptor, or -1.
 int limits_connect(uint16_t port);
 
-/// The size of the answer of HTTP/1.1 that the bytes begin with: 0 while its header is not whole, -1 where it is none.
+/// The size of the HTTP/1.1 response at the start of the bytes: 0 while its header is incomplete, -1 if it is not a
+/// response.
 ptrdiff_t limits_answer_size(const uint8_t *bytes, size_t count);
 
-/// Whether a text is among the bytes.
+/// True if the bytes contain a text.
 int limits_contains(const uint8_t *bytes, size_t count, const char *text);
 
-/// Copies a text, `count` times.
+/// Copies a text `count` times.
 void limits_copy(const uint8_t *text, size_t size, int count);
 
-/// A public key, and contexts that are set up once.
+/// A public key, and contexts that are initialised once.
 typedef struct limits_rsa limits_rsa;
 limits_rsa *limits_rsa_new(const char *pem);
 

@@ -2,14 +2,15 @@
 // Copyright the Playgate authors.
 
 import Encodings
+
 @testable import ConfigurationReading
 @testable import GateService
 @testable import StrictJSON
 
 extension Target {
-    /// The text of a configuration file: a configuration that can be shown, or errors that can.
+    /// The text of a configuration file: the result is a configuration or errors, and both can be printed.
     static let configuration = Target(name: "configuration") { input in
-        // Secrets may be in files, and a device may never end.
+        // Secrets can be in files, and reading a device may never end.
         guard let text = input.text, !text.contains("/dev"), !text.contains("/proc") else { return }
         let file = ConfigurationFile(path: "/nonexistent/gate.yaml")
         do throws(ConfigurationError) {

@@ -7,7 +7,8 @@ import NIOHTTP1
 @testable import PlaybackGate
 
 extension Target {
-    /// What a client asked an edge for: split as a look at byte after byte splits it, and put together again the same.
+    /// The original target of a client's request to an edge: it is split as a byte-by-byte scan splits it, and its parts
+    /// form the same target again.
     static let target = Target(name: "target") { input in
         let text = String(decoding: input.bytes, as: UTF8.self)
         let bytes = [UInt8](text.utf8)
@@ -25,8 +26,8 @@ extension Target {
         checkSegments(target)
     }
 
-    /// A path without its token segments is the same whether they are taken out before it is decoded and resolved, as the
-    /// gate does, or after, as edges do; or it is ambiguous.
+    /// Checks that removing token segments before decoding, as the gate does, gives the same path as removing them
+    /// afterwards, as edges do, unless the path is ambiguous.
     private static func checkSegments(_ target: OriginalTarget) {
         let kept = target.removingSegments(["mt="])
         guard !kept.isAmbiguous, let before = try? MediaPath(kept.path), let whole = try? MediaPath(target.path) else {
@@ -41,16 +42,16 @@ extension Target {
         demand(before.text.utf8.elementsEqual(after), "\(target.path): \(before.text), and not \(after.shown)")
     }
 
-    /// The token that a request shows, out of five places, against a search byte after byte.
+    /// The token of a request, from five sources, against a byte-by-byte search.
     ///
-    /// The target, and then lines of headers.
+    /// The input is the target, and then lines of header fields.
     static let shown = Target(name: "shown") { input in
         var input = input
         guard let target = OriginalTarget(String(decoding: input.line(), as: UTF8.self)[...]) else { return }
         var headers = HTTPHeaders()
         while !input.rest.isEmpty {
             let line = input.line()
-            // Names of headers are ASCII when NIO has read them.
+            // Field names are ASCII after NIO has parsed them.
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")), line[..<colon].allSatisfy({ $0 < 0x80 }) else {
                 continue
             }
@@ -73,7 +74,7 @@ extension Target {
     ]
 }
 
-/// Looks for tokens in the same places, in arrays of bytes.
+/// A simple search for tokens in the same sources, on arrays of bytes.
 private struct SimpleSearch {
     private(set) var token: [UInt8]?
     private(set) var sources: UInt16 = 0

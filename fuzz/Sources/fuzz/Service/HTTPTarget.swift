@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Platform
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
+import Platform
 
 @testable import GateService
 @testable import MediaTokens
 
 extension Target {
-    /// The framing of HTTP, as listeners have it: each request that the service is asked has one answer, in order, and
-    /// nothing follows an answer that ends the connection. If answers come at once, chunks do not matter.
+    /// The HTTP framing of the listeners: each request to the service has one response, in order, and no response follows
+    /// one that ends the connection. If responses are immediate, the split into chunks does not matter.
     ///
-    /// First byte: bit 0 for a service that takes bodies, bit 1 for one whose answers have to be waited for. Second byte:
-    /// how to split the rest.
+    /// First byte: bit 0 for a service that accepts bodies, bit 1 for one with delayed responses. Second byte: the seed of
+    /// the split.
     static let http = Target(name: "http") { input in
         var input = input
         let choice = input.choice()
@@ -36,7 +36,7 @@ extension Target {
     }
 }
 
-/// A connection, and what was answered.
+/// A connection and the responses on it.
 private final class Exchange {
     private let service: NumberingService
     private let channel = EmbeddedChannel()
@@ -78,7 +78,7 @@ private final class Exchange {
         collect()
     }
 
-    /// The client ends its side, and what was answered is looked at.
+    /// Closes the client's side and checks the responses.
     func end() {
         if channel.isActive {
             channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
@@ -121,7 +121,7 @@ private final class Exchange {
     }
 }
 
-/// A service that numbers its answers.
+/// A service that numbers its responses.
 private final class NumberingService: HTTPService, @unchecked Sendable {  // On one thread.
     private let bodyLimit: Int?
     private let isWaiting: Bool

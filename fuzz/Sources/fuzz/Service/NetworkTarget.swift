@@ -6,7 +6,8 @@ import CSecondOpinion
 @testable import GateService
 
 extension Target {
-    /// Networks of trusted peers: what the C library has for addresses, with as many bits as it says, and no others.
+    /// Networks of trusted peers: addresses are those that the C library parses, and a network contains exactly the
+    /// addresses of its prefix.
     static let network = Target(name: "network") { input in
         guard let text = input.text else { return }
         let network = TrustedPeers.Network(text)
@@ -25,7 +26,7 @@ extension Target {
     }
 }
 
-/// A network as the C library has its address.
+/// A network whose address the C library parses.
 private struct SecondNetwork {
     let address: UInt128
     let mask: UInt128
@@ -33,7 +34,7 @@ private struct SecondNetwork {
     init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
         guard let name = parts.first, !name.contains(0) else { return nil }
-        // A zone is the way to an address of IPv6.
+        // A zone is part of how to reach an IPv6 address, not of the address.
         let plain = name.prefix { $0 != UInt8(ascii: "%") }
         var bytes = [UInt8](repeating: 0, count: 16)
         let count = Int(unsafe second_address(String(Substring(plain)), &bytes))

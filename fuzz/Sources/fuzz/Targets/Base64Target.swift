@@ -2,10 +2,11 @@
 // Copyright the Playgate authors.
 
 import Encodings
+
 @testable import MediaTokens
 
 extension Target {
-    /// Base64 as OpenSSL has it: the same bytes, or both refuse; and what is encoded is what was decoded.
+    /// Base64: the result equals that of OpenSSL, or both refuse. Encoding and decoding are inverse.
     static let base64 = Target(name: "base64") { input in
         let text = input.bytes
         let decoded = Base64.decode(text)

@@ -2,11 +2,12 @@
 // Copyright the Playgate authors.
 
 import Encodings
+
 @testable import MediaTokens
 
 extension Target {
-    /// The scanner of what stands in a token: what it takes is well-formed, and says to libxml2 what it says to us; plain
-    /// fields that libxml2 takes, it takes too.
+    /// The scanner of a token's content: accepted content is well-formed and has the same fields in libxml2. Plain fields
+    /// that libxml2 accepts are accepted.
     static let body = Target(name: "body") { input in
         let content = input.bytes
         guard content.count <= Verifier.maximumEncodedSize else { return }
@@ -15,7 +16,8 @@ extension Target {
         var scanner = BodyScanner(content.span)
         let texts: BodyScanner.Texts
         do throws(RefusalReason) { texts = try scanner.scan() } catch {
-            // White space between elements that stands in CDATA or a reference is text to us, and the tree does not tell.
+            // White space between elements counts as text if it is written as CDATA or as a reference. The tree does not
+            // show the difference.
             let isSpelled = content.contains(UInt8(ascii: "&")) || content.contains(UInt8(ascii: "!"))
             if let fields = tree?.plainFields(takingSpace: !isSpelled) {
                 demand(
@@ -40,7 +42,7 @@ extension Target {
                 demand(bytes == expected, "\(name) is read differently in \(content.shown)")
             }
         } else {
-            // Names with colons: namespaces mean nothing in tokens.
+            // Only names with colons are accepted beyond libxml2, because namespaces mean nothing in tokens.
             demand(content.contains(UInt8(ascii: ":")), "what is not well-formed is taken: \(content.shown)")
         }
         readFields(document, "<authToken>".utf8.count..<document.count - "</authToken>".utf8.count)
@@ -54,8 +56,8 @@ extension Target {
 }
 
 extension XMLTree {
-    /// The names and texts of the root's children, if there are only elements that hold text, and white space between
-    /// them if that is taken; otherwise nil.
+    /// Returns the names and texts of the root's children, if there are only elements that contain text, with white space
+    /// between them if `takingSpace` is true; otherwise `nil`.
     fileprivate func plainFields(takingSpace: Bool) -> [(name: [UInt8], text: [UInt8])]? {
         var fields: [(name: [UInt8], text: [UInt8])] = []
         var depth = 0
@@ -80,7 +82,7 @@ extension XMLTree {
         return fields
     }
 
-    /// What the root's child of this name says; nil where there is none.
+    /// Returns the text of the root's child of this name; `nil` if there is none.
     fileprivate func text(of wanted: [UInt8]) -> [UInt8]? {
         var text: [UInt8]?
         var depth = 0

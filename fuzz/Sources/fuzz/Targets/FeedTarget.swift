@@ -5,9 +5,9 @@
 @testable import PlaybackGate
 
 extension Target {
-    /// Feeds: the same items and the same end, in whatever chunks they come.
+    /// Feeds: the items and the end are the same for any split into chunks.
     ///
-    /// First byte: how to split.
+    /// First byte: the seed of the split.
     static let feed = Target(name: "feed") { input in
         var input = input
         let choice = input.choice()
@@ -31,7 +31,7 @@ extension Target {
         }
     }
 
-    /// What a feed comes to.
+    /// The result of reading a feed.
     private struct Outcome: CustomStringConvertible {
         var items: [FeedItem] = []
         var error: FeedError.Code?
@@ -57,7 +57,7 @@ extension Target {
         do throws(FeedError) {
             while start < feed.count {
                 let end = min(feed.count, start + max(1, chunk(start)))
-                // A copy, so that the address sanitizer sees who reads beyond the chunk.
+                // A copy lets the address sanitizer detect reads beyond the chunk.
                 let piece = Array(feed[start..<end])
                 try reader.read(piece.span) { outcome.items.append($0) }
                 start = end

@@ -3,13 +3,14 @@
 
 import Encodings
 import XML
+
 @testable import MediaResources
 
 extension Target {
-    /// Resources: a canonical form that is its own, one answer whatever a parser read before, and for fragments the
-    /// document that libxml2's tree has.
+    /// Resources: the canonical form is its own canonical form, the result does not depend on what a parser read before, and
+    /// a fragment has the elements of libxml2's tree.
     ///
-    /// Two resources, with a zero byte between them.
+    /// The input is two resources, separated by a zero byte.
     static let fragment = Target(name: "fragment") { input in
         var input = input
         let (first, second) = (input.part(), input.bytes)
@@ -28,7 +29,7 @@ extension Target {
             let options = MediaResource.MatchOptions(bits: bits)
             let mismatch = resource.mismatch(with: other, options: options)
             demand(resource.covers(other, options: options) == (mismatch == nil), "covers and mismatch differ")
-            // Every option but these two takes more than equality.
+            // Every option except these two accepts more than equality.
             if isCovering, !options.exactOnly, options.videoNamespaceAlias {
                 demand(mismatch == nil, "an option takes less than equality: \(options)")
             }
@@ -44,7 +45,7 @@ extension Target {
         if resource.kind == .opaque { return }
         let canonical: MediaResource
         do throws(ResourceError) { canonical = try MediaResource(resource.canonicalForm) } catch {
-            // Written out with namespaces, it may be larger than what it was read from.
+            // With its namespaces written out, the form may exceed the size limit.
             return demand(error.code == .tooLarge, "the canonical form cannot be read: \(error)")
         }
         demand(canonical == resource && canonical.hashValue == resource.hashValue, "the canonical form is another one")
@@ -64,7 +65,7 @@ extension Target {
         } catch { demand(error.code == .tooLarge, "cannot be built of its own facts: \(error)") }
     }
 
-    /// The events of the push parser against the tree.
+    /// Compares the events of the push parser with the tree.
     private static func checkEvents(_ fragment: [UInt8]) {
         guard var parser = XMLEventParser(limits: FragmentReader.limits) else { return }
         parser.read(fragment.span, isLast: true)
@@ -81,7 +82,7 @@ extension Target {
             case .attribute: .attribute(namespace: namespace, name: name, value: value)
             case .text: .text(value)
             case .end: .end
-            // Text within which there was a comment is refused later.
+            // Text that a comment interrupts is refused later.
             case .interruption: nil
             }
         }

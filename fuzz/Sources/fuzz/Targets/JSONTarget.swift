@@ -2,14 +2,15 @@
 // Copyright the Playgate authors.
 
 import Encodings
+
 @testable import StrictJSON
 
 extension Target {
-    /// JSON: what is read is written in one line that says the same, and is written the same again.
+    /// JSON: a parsed value is written on one line that parses as the same value and is written identically again.
     static let json = Target(name: "json") { input in
         let limits = JSONLimits(depth: 8, members: 32, elements: 128)
         guard let value = try? JSONReader.read(input.bytes.span, limits: limits) else { return }
-        // Numbers that are not kept cannot be written.
+        // A number without a stored value cannot be written.
         guard let text = JSONText(value) else { return }
         let line = [UInt8](text.line.utf8)
         demand(line.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "a control character in \(line.shown)")

@@ -4,7 +4,7 @@
 @testable import PlaybackGate
 
 extension Target {
-    /// Paths: a form that is its own however it is encoded, and that a simple reader finds too.
+    /// Paths: the normal form does not depend on the encoding, and equals that of a simple reader.
     static let path = Target(name: "path") { input in
         guard let text = input.text else { return }
         let asIs = try? MediaPath(text[...], form: .asIs)
@@ -39,7 +39,7 @@ extension Target {
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// A path by the rules as they are written down, without a thought of speed.
+    /// Normalizes a path by a direct implementation of the rules, without regard to speed.
     private static func simple(_ requested: String) -> [UInt8]? {
         guard requested.utf8.count <= MediaPath.maximumSize, requested.utf8.first == UInt8(ascii: "/") else {
             return nil
@@ -83,9 +83,9 @@ extension Target {
         return stack.flatMap { [UInt8(ascii: "/")] + $0 } + (isFolder ? [UInt8(ascii: "/")] : [])
     }
 
-    /// Patterns: a catalogue with one entry finds it for just the paths that a simple matcher finds.
+    /// Patterns: a catalogue with one entry finds it for exactly those paths that a simple matcher accepts.
     ///
-    /// The pattern, a line feed, and the path in its one form.
+    /// The input is the pattern, a line feed, and the path.
     static let pattern = Target(name: "pattern") { input in
         var input = input
         guard let text = String(validating: input.line(), as: UTF8.self), let pattern = try? PathPattern(text),
@@ -97,7 +97,7 @@ extension Target {
         let found = catalogue.entry(path: path)
         demand(found == nil || found == entry, "an entry that nobody added")
         let scalars = Array(path.text.unicodeScalars)
-        // The simple matcher takes the product of both.
+        // The simple matcher takes time proportional to the product of both lengths.
         guard scalars.count <= 256, text.utf8.count <= 256 else { return }
         let isGlob = text.unicodeScalars.contains { $0 == "*" || $0 == "?" }
         let isExpected =
@@ -109,9 +109,9 @@ extension Target {
         demand((found != nil) == isExpected, "\(text.debugDescription) and \(path.text.debugDescription)")
     }
 
-    /// Whether a glob covers a path, both by Unicode scalars.
+    /// True if a glob covers a path, both as Unicode scalars.
     private static func matches(_ glob: ArraySlice<Unicode.Scalar>, _ path: [Unicode.Scalar]) -> Bool {
-        // The places of the path where the steps so far may end.
+        // The positions in the path at which the steps so far can end.
         var ends: Set<Int> = [0]
         var rest = glob
         while let step = rest.popFirst() {

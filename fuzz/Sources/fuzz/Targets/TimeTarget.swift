@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import CSecondOpinion
 import Encodings
 import Platform
-import CSecondOpinion
 
 @testable import MediaTokens
 
 extension Target {
-    /// Times: what is read is printed in forms that are read as the same time, and is the date that the C library has.
+    /// Times: a parsed time is printed in forms that parse as the same time, and its date is that of the C library.
     ///
-    /// A text, or behind a zero byte the eight bytes of a number of milliseconds.
+    /// The input is a text, or a zero byte and the eight bytes of a number of milliseconds.
     static let time = Target(name: "time") { input in
         var input = input
         if input.rest.first == 0 {
@@ -50,7 +50,7 @@ extension Target {
             demand(date.0 == civil.year && date.1 == civil.month && date.2 == civil.day, "the date of \(shown)")
             demand(date.3 == civil.hour && date.4 == civil.minute && date.5 == civil.second, "the hour of \(shown)")
         }
-        // Years of four digits are all that is read.
+        // Only years of four digits can be parsed.
         guard 1...9998 ~= civil.year else { return }
         demand(Timestamp(iso8601: shown) == time, "\(shown) is read as another time")
         let seconds = Timestamp(millisecondsSince1970: time.millisecondsSince1970 - Int64(civil.millisecond))

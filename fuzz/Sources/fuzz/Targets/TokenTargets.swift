@@ -3,10 +3,11 @@
 
 import Encodings
 import Platform
+
 @testable import MediaResources
 @testable import MediaTokens
 
-/// Keys of this run, and what trusts them.
+/// The keys of this run, and the verifiers that trust them.
 private struct Fixture {
     let issuer: Issuer
     let verifier: Verifier
@@ -15,7 +16,7 @@ private struct Fixture {
 
     static let time = Timestamp(millisecondsSince1970: 1_925_114_645_000)
 
-    /// Small keys: nobody attacks the signature here, and it is most of the time.
+    /// A fixture with small keys. Signatures are not under attack here, and they take most of the time.
     static let one: Fixture = {
         do {
             let keys = try DevelopmentKeys(bits: 1024, at: time)
@@ -38,7 +39,7 @@ private struct Fixture {
         } catch { fatalError("no keys: \(error)") }
     }()
 
-    /// The answer to a token, the same without a cache, with one, and with one that knows the token.
+    /// Verifies a token without a cache, with a cache, and with a cache that has the token. All results must be equal.
     func verify(_ token: [UInt8]) -> Verification {
         let answer = verifier.verify(token.span, for: resource, at: Self.time)
         for _ in 0..<2 {
@@ -53,9 +54,9 @@ extension RefusalReason {
 }
 
 extension Target {
-    /// Tokens that nobody signed, and elements that are signed as they are.
+    /// Unsigned tokens, and elements that are signed as they are.
     ///
-    /// First byte: even for a token as it is; 1 for an element to sign; 3 for what stands in one.
+    /// First byte: even for a token as it is; 1 for an element to sign; 3 for the content of an element to sign.
     static let token = Target(name: "token") { input in
         var input = input
         let choice = input.choice()
@@ -75,11 +76,11 @@ extension Target {
         let body = isContent ? Array("<authToken>".utf8) + input.bytes + "</authToken>".utf8 : input.bytes
         guard let token = try? fixture.issuer.sign(body: body) else { return }
         let answer = fixture.verify([UInt8](token.serialized.utf8))
-        // A text has no bytes that are not UTF-8; the raw token is one.
+        // The raw token is a text, so this comparison needs valid UTF-8.
         if String(validating: body, as: UTF8.self) != nil {
             demand(fixture.verify([UInt8](token.raw.utf8)) == answer, "raw and Base64 give two answers")
         }
-        // White space around an element is not signed, or more is signed than is looked at.
+        // White space around an element is not signed, or more is signed than is checked.
         guard let first = body.first, !first.isXMLSpace, body.last?.isXMLSpace == false else { return }
         let unread = reason(token.serialized)
         demand(unread == (answer.reason?.isOfForm ?? false ? answer.reason : nil), "the reader and the verifier differ")
@@ -89,7 +90,7 @@ extension Target {
         }
     }
 
-    /// What is claimed, issued and verified is the same.
+    /// Claims: an issued token has the fields of its claims.
     static let claims = Target(name: "claims") { input in
         var input = input
         func text() -> String? { String(validating: input.part(), as: UTF8.self) }
@@ -106,7 +107,7 @@ extension Target {
         )
         guard let token = try? Fixture.one.issuer.issue(claims, at: Fixture.time) else { return }
         let answer = Fixture.one.verify([UInt8](token.serialized.utf8))
-        // Nineteen digits are more than any life has.
+        // A lifetime with nineteen digits is too long.
         if answer.reason == .invalidTTL { return demand(ttl.magnitude >= 1_000_000_000_000_000_000, "ttl \(ttl)") }
         guard let read = try? UnverifiedToken(reading: token.serialized).content else {
             return demand(false, "what was issued cannot be read: \(answer.reason?.rawValue ?? "")")
@@ -120,7 +121,7 @@ extension Target {
         demand(read.timeToLiveMilliseconds == ttl && read.timeIssued == Fixture.time, "time")
     }
 
-    /// The envelope: parts within the token, which make the same token again.
+    /// The envelope: its parts are inside the token and form the same token again.
     static let envelope = Target(name: "envelope") { input in
         let raw = input.bytes
         guard !raw.isEmpty else { return }

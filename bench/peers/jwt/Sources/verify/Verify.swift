@@ -4,7 +4,7 @@
 import Foundation
 import JWTKit
 
-/// Verifies one JWT (RS256) again and again; prints verifications a second.
+/// Verifies one JWT (RS256) repeatedly and prints verifications a second.
 ///
 /// Usage: `verify PUBLIC-KEY JWT-FILE SECONDS`
 @main
