@@ -52,7 +52,7 @@ bench: build  ## Measure the hot path against bare libraries, the use store, API
 	@scripts/setup bench
 	swift build -c release --package-path bench
 	bench/.build/release/hot-path
-	bench/.build/release/use-store
+	bench/.build/release/replay-store
 	bench/playback
 	bench/edge
 	bench/allocations
@@ -73,7 +73,7 @@ bench-gate: build  ## Fail where the hot path does more than it did: ratios with
 	@scripts/setup bench
 	swift build -c release --package-path bench
 	bench/.build/release/hot-path --gate
-	bench/.build/release/use-store --gate
+	bench/.build/release/replay-store --gate
 	bench/allocations --gate
 	bench/instructions --gate
 

@@ -58,7 +58,7 @@ let package = Package(
             ]
         ),
         .executableTarget(
-            name: "use-store",
+            name: "replay-store",
             dependencies: [
                 .product(name: "MediaTokens", package: "playgate"),
                 .product(name: "PlaybackGate", package: "playgate"),

@@ -164,8 +164,7 @@ extension [String] {
 extension Duration {
     /// The duration in milliseconds, from 0 to one day.
     fileprivate var wholeMilliseconds: Int64 {
-        let (seconds, attoseconds) = min(max(self, .zero), .seconds(86_400)).components
-        return seconds * 1000 + attoseconds / 1_000_000_000_000_000
+        min(max(self, .zero), .seconds(86_400)).milliseconds
     }
 }
 

@@ -307,12 +307,7 @@ extension String {
 extension UInt8 {
     /// True if the byte may occur in an IPv4 or IPv6 address.
     fileprivate var isAddressCharacter: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: "."), UInt8(ascii: ":"):
-            true
-        default: false
-        }
+        hexadecimalDigit != nil || self == UInt8(ascii: ".") || self == UInt8(ascii: ":")
     }
 }
 

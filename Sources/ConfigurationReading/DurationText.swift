@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Platform
+
 extension Duration {
     private static let units: [(suffix: String, milliseconds: Int64)] = [
         ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
@@ -21,12 +23,6 @@ extension Duration {
         return nil
     }
 
-    /// This duration in milliseconds, truncated.
-    package var milliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return seconds * 1000 + attoseconds / 1_000_000_000_000_000
-    }
-
     /// This duration in the largest unit up to hours that leaves a whole number: `7m`, `90s`.
     package var text: String {
         guard milliseconds > 0 else { return "0s" }
@@ -34,11 +30,5 @@ extension Duration {
             return "\(milliseconds / factor)\(suffix)"
         }
         return "\(milliseconds)ms"
-    }
-
-    /// This duration in seconds.
-    package var seconds: Double {
-        let (seconds, attoseconds) = components
-        return Double(seconds) + Double(attoseconds) / 1e18
     }
 }

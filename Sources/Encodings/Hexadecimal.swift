@@ -3,6 +3,7 @@
 
 extension UInt8 {
     /// The value of this byte as an ASCII hexadecimal digit of either case, or `nil` if it is not a digit.
+    @inlinable
     package var hexadecimalDigit: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
@@ -15,6 +16,7 @@ extension UInt8 {
 
 extension Sequence<UInt8> {
     /// The bytes in lower-case hexadecimal, two digits for each.
+    @inlinable
     package var hexadecimal: String {
         let digit = { (value: UInt8) in value < 10 ? 0x30 + value : 0x57 + value }
         var digits: [UInt8] = []

@@ -64,6 +64,7 @@ extension Span<UInt8> {
 
 extension StringProtocol {
     /// The text with all characters percent-encoded except the unreserved ones (RFC 3986 §2.3).
+    @inlinable
     package var percentEncoded: String {
         var bytes: [UInt8] = []
         let digits = [UInt8]("0123456789ABCDEF".utf8)

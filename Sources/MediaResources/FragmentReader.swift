@@ -111,7 +111,7 @@ struct FragmentReader {
     private mutating func rating(_ element: XMLEvent) throws(ResourceError) -> Rating? {
         let start = position
         var scheme = ""
-        while position < events.indices.upperBound, events[position].kind == .attribute {
+        while position < events.indices.upperBound, case .attribute = events[position].kind {
             let attribute = events[position]
             guard attribute.namespace.isEmpty, events.equals(attribute.name, "scheme") else {
                 position = start
@@ -254,7 +254,7 @@ struct FragmentReader {
     /// Returns the attributes at the position in canonical XML, sorted by namespace and name.
     private mutating func attributes(without ignored: StaticString? = nil) -> [UInt8] {
         var found: [XMLEvent] = []
-        while position < events.indices.upperBound, events[position].kind == .attribute {
+        while position < events.indices.upperBound, case .attribute = events[position].kind {
             let attribute = events[position]
             position += 1
             if let ignored, attribute.namespace.isEmpty, events.equals(attribute.name, ignored) { continue }

@@ -315,28 +315,14 @@ struct BodyScanner: ~Copyable, ~Escapable {
 extension UInt8 {
     /// True if an ASCII name may begin with this byte. Names in other scripts are refused.
     fileprivate var isNameStart: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-        case UInt8(ascii: "_"), UInt8(ascii: ":"): true
-        default: false
-        }
+        isASCIILetter || self == UInt8(ascii: "_") || self == UInt8(ascii: ":")
     }
 
     fileprivate var isNameByte: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."): true
-        default: isNameStart
-        }
+        isNameStart || isASCIIDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: ".")
     }
 
     fileprivate func digit(radix: UInt32) -> UInt32? {
-        let value: UInt8
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): value = self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): value = self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): value = self - UInt8(ascii: "A") + 10
-        default: return nil
-        }
-        return UInt32(value) < radix ? UInt32(value) : nil
+        hexadecimalDigit.flatMap { UInt32($0) < radix ? UInt32($0) : nil }
     }
 }

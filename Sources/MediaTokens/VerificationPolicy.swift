@@ -57,9 +57,9 @@ public struct VerificationPolicy: Hashable, Sendable {
         self.maximumTimeToLive = maximumTimeToLive
         self.minimumKeySize = minimumKeySize
         self.matchOptions = matchOptions
-        earlyLeewayMilliseconds = earlyLeeway.wholeMilliseconds
-        lateLeewayMilliseconds = lateLeeway.wholeMilliseconds
-        maximumTimeToLiveMilliseconds = maximumTimeToLive.wholeMilliseconds
+        earlyLeewayMilliseconds = earlyLeeway.milliseconds
+        lateLeewayMilliseconds = lateLeeway.milliseconds
+        maximumTimeToLiveMilliseconds = maximumTimeToLive.milliseconds
     }
 
     /// Creates the default policy for one requestor.
@@ -91,11 +91,5 @@ extension PolicyError: CustomStringConvertible {
         case .lateLeewayOutOfRange: "the late leeway must be from 0s to 120s [\(rawValue)]"
         case .maximumTimeToLiveOutOfRange: "the longest life must be from 1 ms to 24h [\(rawValue)]"
         }
-    }
-}
-
-extension Duration {
-    fileprivate var wholeMilliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Platform
 public import Metrics
 
 /// Counts decisions and measures how long they take, in whatever swift-metrics is set up to report to.
@@ -76,8 +77,4 @@ public struct DecisionObservers: DecisionObserver {
     public func observe(_ event: DecisionEvent) {
         for observer in observers { observer.observe(event) }
     }
-}
-
-extension Duration {
-    fileprivate var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
 }

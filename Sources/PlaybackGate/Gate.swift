@@ -111,14 +111,25 @@ public final class Gate: Sendable {
     }
 
     /// A request that has passed catalogue, verification and policies, and waits for the replay store.
-    public struct PendingUse: Sendable {
+    ///
+    /// A class, so that a decision without one stays small.
+    public final class PendingUse: Sendable {
         fileprivate let request: PlaybackRequest
-        fileprivate let subject: Decision.Subject
-        fileprivate let use: TokenUse
-        /// True if the token is consumed; false if it is only looked up among the revocations.
-        fileprivate let isConsumed: Bool
+        fileprivate let examined: ExaminedUse
         fileprivate let now: Timestamp
         fileprivate let start: ContinuousClock.Instant
+
+        fileprivate init(
+            _ request: PlaybackRequest,
+            _ examined: ExaminedUse,
+            _ now: Timestamp,
+            _ start: ContinuousClock.Instant
+        ) {
+            self.request = request
+            self.examined = examined
+            self.now = now
+            self.start = start
+        }
     }
 
     /// A request, and the facts that were found about it before.
@@ -138,27 +149,13 @@ public final class Gate: Sendable {
 
     package func begin(_ question: Question, at now: Timestamp) -> Step {
         let start = ContinuousClock.now
-        let (use, entry): (TokenUse, Catalogue.Entry)
         switch examine(question, at: now) {
         case .decided(let decision): return .decided(finish(decision, question.request, now, start))
-        case .use(let found, let asked): (use, entry) = (found, asked)
+        case .use(let examined):
+            guard let localStore else { return .pending(PendingUse(question.request, examined, now, start)) }
+            let decision = decision(examined.outcome(localStore, now), examined.subject)
+            return .decided(finish(decision, question.request, now, start))
         }
-        let request = question.request
-        let subject = Decision.Subject(entry: entry, token: use.token)
-        let isConsumed = entry.use == .once && !request.method.isProbe
-        guard let localStore else {
-            let pending = PendingUse(
-                request: request,
-                subject: subject,
-                use: use,
-                isConsumed: isConsumed,
-                now: now,
-                start: start
-            )
-            return .pending(pending)
-        }
-        let outcome = isConsumed ? localStore.recordNow(use, at: now) : localStore.examineNow(use, at: now)
-        return .decided(finish(decision(outcome, subject), request, now, start))
     }
 
     /// Asks the replay store, and decides. Call it once for a pending use, on the gate that began it.
@@ -166,12 +163,12 @@ public final class Gate: Sendable {
     /// Waits for at most ``Rules/storeDeadline``.
     public func complete(_ pending: PendingUse) async -> Decision {
         let asked = ContinuousClock.now
-        let (use, now) = (pending.use, pending.now)
-        let answer = await withDeadline(rules.storeDeadline) { [store, isConsumed = pending.isConsumed] in
-            isConsumed ? try? await store.record(use, at: now) : try? await store.examine(use, at: now)
+        let (examined, now) = (pending.examined, pending.now)
+        let answer = await withDeadline(rules.storeDeadline) { [store] () -> UseOutcome? in
+            examined.isConsumed
+                ? try? await store.record(examined.use, at: now) : try? await store.examine(examined.use, at: now)
         }
-        let decision = decision(answer ?? nil, pending.subject)
-        return finish(decision, pending.request, now, pending.start, asked: asked)
+        return finish(decision(answer ?? nil, examined.subject), pending.request, now, pending.start, asked: asked)
     }
 
     /// Refuses a request that cannot be decided: the peer is untrusted, or the request is unclear.
@@ -184,7 +181,19 @@ public final class Gate: Sendable {
 
     private enum Examination {
         case decided(Decision)
-        case use(TokenUse, Catalogue.Entry)
+        case use(ExaminedUse)
+    }
+
+    /// The use of a token that has passed all checks but the replay store's.
+    fileprivate struct ExaminedUse: Sendable {
+        let use: TokenUse
+        let subject: Decision.Subject
+        /// True if the token is consumed; false if it is only looked up among the revocations.
+        let isConsumed: Bool
+
+        func outcome(_ store: any LocalReplayStore, _ now: Timestamp) -> UseOutcome {
+            isConsumed ? store.recordNow(use, at: now) : store.examineNow(use, at: now)
+        }
     }
 
     /// Runs all steps except the replay store. Records nothing.
@@ -225,7 +234,8 @@ public final class Gate: Sendable {
                 playbackID: request.playbackID,
                 media: request.target.playedName
             )
-            return .use(use, entry)
+            let isConsumed = entry.use == .once && !request.method.isProbe
+            return .use(ExaminedUse(use: use, subject: subject, isConsumed: isConsumed))
         }
     }
 

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import Encodings
+public import Encodings
 
 // Text of XML: legal characters, white space, escaping.
 
 extension String {
     /// True if every character is allowed in an XML 1.0 document (<https://www.w3.org/TR/xml/#charsets>).
     package var isLegalXML: Bool {
-        unicodeScalars.allSatisfy { scalar in
+        // Plain text, which nearly all is, needs no decoding.
+        let bytes = utf8.span
+        var isPlain = true
+        for index in bytes.indices where bytes[index] &- 0x20 >= 0x60 { isPlain = false }
+        if isPlain { return true }
+        return unicodeScalars.allSatisfy { scalar in
             switch scalar.value {
             case 0x9, 0xA, 0xD, 0x20...0xD7FF, 0xE000...0xFFFD, 0x10000...0x10FFFF: true
             default: false
@@ -19,6 +24,7 @@ extension String {
 
 extension BidirectionalCollection where Element == UInt8 {
     /// Returns the bytes without XML white space at either end.
+    @inlinable
     package func trimmingXMLSpace() -> SubSequence {
         let tail = drop(while: \.isXMLSpace)
         guard let last = tail.lastIndex(where: { !$0.isXMLSpace }) else { return self[startIndex..<startIndex] }
@@ -29,6 +35,7 @@ extension BidirectionalCollection where Element == UInt8 {
 extension [UInt8] {
     /// Appends `text` as character data. Writes a carriage return as a reference, because a parser reads a literal one
     /// as a line feed.
+    @inlinable
     package mutating func appendXMLText(_ text: some Sequence<UInt8>) {
         for byte in text {
             switch byte {
@@ -42,6 +49,7 @@ extension [UInt8] {
     }
 
     /// Appends `text` as the value of an attribute between double quotes.
+    @inlinable
     package mutating func appendXMLAttributeValue(_ text: some Sequence<UInt8>) {
         for byte in text {
             switch byte {

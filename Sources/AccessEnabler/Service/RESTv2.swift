@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import Entitlements
 internal import NIOHTTP1
 
@@ -169,15 +170,7 @@ extension ServiceConnection {
 extension String {
     /// True if the text can be a code that a viewer types in.
     var isRegistrationCode: Bool {
-        1...64 ~= utf8.count
-            && utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "a")...UInt8(ascii: "z"):
-                    true
-                default: false
-                }
-            }
+        1...64 ~= utf8.count && utf8.allSatisfy(\.isASCIIAlphanumeric)
     }
 }
 

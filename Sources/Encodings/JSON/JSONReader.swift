@@ -164,8 +164,8 @@ package struct JSONReader: ~Copyable, ~Escapable {
         let isNegative = try take(UInt8(ascii: "-"))
         var magnitude: Int64? = 0
         let first = try peek()
-        guard first.isDigit else { throw .notJSON }
-        while position < bytes.count, bytes[position].isDigit {
+        guard first.isASCIIDigit else { throw .notJSON }
+        while position < bytes.count, bytes[position].isASCIIDigit {
             magnitude = magnitude.flatMap { $0.shifted(by: bytes[position], isNegative: isNegative) }
             position += 1
             // A leading zero must be the only digit.
@@ -186,8 +186,8 @@ package struct JSONReader: ~Copyable, ~Escapable {
     }
 
     private mutating func digits() throws(JSONFault) {
-        guard try peek().isDigit else { throw .notJSON }
-        while position < bytes.count, bytes[position].isDigit { position += 1 }
+        guard try peek().isASCIIDigit else { throw .notJSON }
+        while position < bytes.count, bytes[position].isASCIIDigit { position += 1 }
     }
 
     // MARK: Strings
@@ -251,7 +251,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
     private mutating func hexadecimal() throws(JSONFault) -> UInt32 {
         var code: UInt32 = 0
         for _ in 0..<4 {
-            guard let digit = Character(Unicode.Scalar(try next())).hexDigitValue else { throw .notJSON }
+            guard let digit = try next().hexadecimalDigit else { throw .notJSON }
             code = code << 4 | UInt32(digit)
         }
         return code
@@ -288,10 +288,6 @@ package struct JSONReader: ~Copyable, ~Escapable {
             }
         }
     }
-}
-
-extension UInt8 {
-    fileprivate var isDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
 }
 
 extension Int64 {

@@ -83,13 +83,7 @@ extension Substring {
     /// True if the rest after `prefix` has only characters that a token in a segment may have.
     fileprivate func isTokenSegment(behind prefix: String) -> Bool {
         utf8.dropFirst(prefix.utf8.count).allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "="),
-                UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "~"):
-                true
-            default: false
-            }
+            byte.isUnreserved || byte == UInt8(ascii: "=") || byte == UInt8(ascii: "+")
         }
     }
 }

@@ -58,8 +58,7 @@ internal import Platform
             var configuration = Configuration()
             configuration.label = "playgate.uses"
             configuration.journalMode = .wal
-            let (seconds, attoseconds) = busyTimeout.components
-            configuration.busyMode = .timeout(Double(seconds) + Double(attoseconds) / 1e18)
+            configuration.busyMode = .timeout(busyTimeout.seconds)
             // With a WAL, FULL syncs before every commit returns.
             configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
             do {

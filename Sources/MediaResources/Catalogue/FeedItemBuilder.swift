@@ -108,11 +108,11 @@ struct FeedItemBuilder: Sendable {
     }
 
     private static func isScheme(_ text: Substring.UTF8View) -> Bool {
-        guard let first = text.first, UInt8(ascii: "a")...UInt8(ascii: "z") ~= first | 0x20 else { return false }
+        guard let first = text.first, first.isASCIILetter else { return false }
         return text.allSatisfy { byte in
             switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): true
-            default: UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
+            case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): true
+            default: byte.isASCIIAlphanumeric
             }
         }
     }

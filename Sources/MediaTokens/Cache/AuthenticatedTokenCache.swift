@@ -29,8 +29,7 @@ public final class AuthenticatedTokenCache: Sendable {
         authentic = TokenTable(capacity: capacity)
         forged = TokenTable(capacity: forgedCapacity)
         // A day is long enough for a bad signature, and cannot overflow.
-        let life = min(max(forgedLifetime, .zero), .seconds(86_400)).components
-        forgedMilliseconds = life.seconds * 1000 + life.attoseconds / 1_000_000_000_000_000
+        forgedMilliseconds = min(max(forgedLifetime, .zero), .seconds(86_400)).milliseconds
     }
 
     /// The counts since the cache was created.

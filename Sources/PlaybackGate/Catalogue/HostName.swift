@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+
 /// A host in canonical form: lower case, without a port and without the trailing dot of the root.
 ///
 /// Source: RFC 9110 §7.2, RFC 3986 §3.2.2; accepts a subset.
@@ -46,7 +48,7 @@ public struct HostName: Hashable, Sendable {
         guard start < bytes.count else { return true }
         guard bytes[start] == UInt8(ascii: ":"), bytes.count - start <= 6 else { return false }
         for place in start + 1..<bytes.count
-        where !(UInt8(ascii: "0")...UInt8(ascii: "9") ~= bytes[place]) { return false }
+        where !bytes[place].isASCIIDigit { return false }
         return true
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
@@ -91,11 +92,8 @@ struct EndpointRequest: Sendable {
 extension UInt8 {
     fileprivate var isHostCharacter: Bool {
         switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: ":"),
-            UInt8(ascii: "["), UInt8(ascii: "]"):
-            true
-        default: false
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]"): true
+        default: isASCIIAlphanumeric
         }
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+
 /// The allowed redirect targets of a login or a logout: an address of an application, or a page of this machine. Other
 /// targets would make the sandbox an open redirector.
 enum RedirectTarget {
@@ -52,10 +54,10 @@ private struct URLParts {
             let colon = url.firstIndex(of: ":")
         else { return nil }
         scheme = url[..<colon].lowercased()
-        guard let first = scheme.utf8.first, UInt8(ascii: "a")...UInt8(ascii: "z") ~= first,
+        guard let first = scheme.utf8.first, first.isASCIILetter,
             scheme.utf8.allSatisfy({ byte in
-                UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
-                    || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+")
+                byte.isASCIIAlphanumeric || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
+                    || byte == UInt8(ascii: "+")
             })
         else { return nil }
         let rest = url[url.index(after: colon)...]

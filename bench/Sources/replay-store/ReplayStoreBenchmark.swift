@@ -10,9 +10,9 @@ import PlaybackGate
 /// Measures the memory of a million live uses, and the time to record a use, to refuse one, and to record one while old ones
 /// expire.
 ///
-/// `use-store [--gate]`: with `--gate`, fails if a million uses take more than 64 MB.
+/// `replay-store [--gate]`: with `--gate`, fails if a million uses take more than 64 MB.
 @main
-struct UseStoreBenchmark {
+struct ReplayStoreBenchmark {
     static let count = 1_000_000
 
     static func main() throws {
@@ -36,7 +36,7 @@ struct UseStoreBenchmark {
         print("refuse a used token          \(refused.nanoseconds) ns")
         print("record where old ones leave  \(renewed.nanoseconds) ns")
         if CommandLine.arguments.contains("--gate"), memory > 64_000_000 {
-            FileHandle.standardError.write(Data("use-store: more than 64 MB for a million live uses\n".utf8))
+            FileHandle.standardError.write(Data("replay-store: more than 64 MB for a million live uses\n".utf8))
             exit(1)
         }
     }
