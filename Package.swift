@@ -14,7 +14,11 @@ let package = Package(
     ],
     traits: [
         .trait(name: "SQLite", description: "The replay store in a SQLite file (needs libsqlite3)."),
-        .trait(name: "Redis", description: "The replay store in Redis (needs libhiredis)."),
+        .trait(
+            name: "Redis",
+            description: "The replay store in Redis (needs libhiredis).",
+            enabledTraits: ["TLS"]
+        ),
         .trait(name: "TLS", description: "TLS for listeners and for the connection to Redis (swift-nio-ssl)."),
         .trait(name: "Metrics", description: "Counts of decisions, reported through swift-metrics."),
         .trait(
@@ -78,7 +82,7 @@ let package = Package(
                 "Platform", "Encodings", "MediaTokens", "PlaybackGate",
                 .target(name: "CHiredis", condition: .when(traits: ["Redis"])),
                 .nio("NIOCore", "Redis"), .nio("NIOPosix", "Redis"), .nioSSL,
-                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite", "Service"])),
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"])),
             ]
         ),
         .room(
@@ -105,7 +109,7 @@ let package = Package(
             [
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
                 "Entitlements",
-                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite", "Service"])),
+                .service("GRDB", "GRDB.swift"),
                 .service("HTTPTypes", "swift-http-types"), .service("Hummingbird", "hummingbird"), .log,
                 .nio("NIOCore"), .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
             ],

@@ -2,16 +2,16 @@
 import PackageDescription
 
 // A package of its own, so that users of the library do not get any part of it. One executable has all targets, because
-// linking takes a large part of the build. With PLAYGATE_PARTS=libraries, which the main package supports too, it has only
+// linking takes a large part of the build. If PLAYGATE_PARTS is set, which the main package supports too, it has only
 // the targets of the libraries and builds in a minute and a half.
-let hasService = Context.environment["PLAYGATE_PARTS"] != "libraries"
+let hasService = Context.environment["PLAYGATE_PARTS"] == nil
 
 let package = Package(
     name: "fuzz",
     platforms: [.macOS(.v26)],
-    // The traits of the stores are off: stores are not parsers, and they need further libraries.
+    // Without stores, which are not parsers, and without TLS: both need further libraries.
     dependencies: [
-        hasService ? .package(name: "playgate", path: "..", traits: []) : .package(name: "playgate", path: "..")
+        .package(name: "playgate", path: "..", traits: [.trait(name: hasService ? "Service" : "Metrics")])
     ],
     targets: [
         // Reference implementations: OpenSSL for Base64, libxml2's tree for XML, the C library for addresses and dates.

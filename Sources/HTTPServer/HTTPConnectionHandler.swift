@@ -375,7 +375,10 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
 
     private func flush(_ context: ChannelHandlerContext) {
         guard isOver, !isPending else {
-            if !output.isEmpty { context.writeAndFlush(wrapOutboundOut(output.take()), promise: nil) }
+            if !output.isEmpty {
+                output.take { context.write(wrapOutboundOut($0), promise: nil) }
+                context.flush()
+            }
             return
         }
         if isFinishing { return }
@@ -383,9 +386,9 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         waiting.removeAll()
         // The client must read the rest within the time limit of a request.
         deadline?.expect(within: limits.request)
-        let bytes = output.isEmpty ? ByteBuffer() : output.take()
+        output.take { context.write(wrapOutboundOut($0), promise: nil) }
         let written = context.eventLoop.makePromise(of: Void.self)
-        context.writeAndFlush(wrapOutboundOut(bytes), promise: written)
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
         written.futureResult.assumeIsolated().whenComplete { _ in self.finish() }
     }
 

@@ -49,52 +49,6 @@ package enum HTTPReply<Answer: HTTPAnswer> {
     case later(@Sendable () async -> Answer)
 }
 
-/// The buffer that gathers the answers of a connection until they are written.
-package struct HTTPOutput {
-    private var buffer = ByteBuffer()
-    private(set) var isEmpty = true
-    /// The number of bytes gathered.
-    package var count: Int { isEmpty ? 0 : buffer.readableBytes }
-    /// True if the next answer is to a HEAD request.
-    package var isHead = false
-    /// The fields that end the head of the next answer.
-    package var closing = HTTPCommonFields(date: HTTPDate(), closesConnection: false)
-
-    /// The largest buffer, in bytes, that a connection keeps for its next answers.
-    private static let keptCapacity = 2048
-
-    /// Takes the gathered bytes. A buffer of ordinary size is kept for the next answer.
-    package mutating func take() -> ByteBuffer {
-        isEmpty = true
-        guard buffer.capacity > Self.keptCapacity else { return buffer }
-        defer { buffer = ByteBuffer() }
-        return buffer
-    }
-
-    package mutating func write(atMost limit: Int, _ body: (inout ByteWriter) -> Void) {
-        if isEmpty { buffer.clear() }
-        isEmpty = false
-        buffer.write(atMost: limit, body)
-    }
-
-    package mutating func write(_ answer: some HTTPAnswer) {
-        let (isHead, closing) = (isHead, closing)
-        write(atMost: answer.limit + HTTPCommonFields.limit) { writer in
-            answer.write(into: &writer, isHead: isHead, closing: closing)
-        }
-    }
-
-    /// Writes an available answer, or returns the function that produces it.
-    package mutating func write<Answer>(_ reply: HTTPReply<Answer>) -> PendingAnswer? {
-        switch reply {
-        case .now(let answer):
-            write(answer)
-            return nil
-        case .later(let find): return find
-        }
-    }
-}
-
 /// An HTTP/1.1 response that can be written, with its length and without `Transfer-Encoding`.
 package protocol HTTPAnswer: Sendable {
     /// The most bytes of the response, without the closing fields.
@@ -106,6 +60,14 @@ package protocol HTTPAnswer: Sendable {
     ///   - isHead: True if the request had the method HEAD; then the body is omitted.
     ///   - closing: The fields that the connection adds, and the empty line after them.
     func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPCommonFields)
+
+    /// A body that all answers of a kind share, and that follows what ``write(into:isHead:closing:)`` writes; `nil` by
+    /// default. It is not copied: a client that reads nothing costs no memory for it.
+    var sharedBody: ByteBuffer? { get }
+}
+
+extension HTTPAnswer {
+    package var sharedBody: ByteBuffer? { nil }
 }
 
 /// A request: its head, and its body if the service takes one.

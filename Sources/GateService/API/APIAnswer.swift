@@ -44,12 +44,23 @@ struct APIAnswer: HTTPAnswer {
     /// Header fields that few responses have.
     var more: [(StaticString, String)] = []
     let body: [UInt8]
+    let sharedBody: ByteBuffer?
 
     init(_ body: [UInt8], type: StaticString, status: HTTPResponseStatus = .ok, trace: TraceID? = nil) {
         self.status = status
         self.type = type
         self.trace = trace
         self.body = body
+        sharedBody = nil
+    }
+
+    /// Creates a response with a body that all of its kind share.
+    init(shared body: ByteBuffer, type: StaticString, trace: TraceID) {
+        status = .ok
+        self.type = type
+        self.trace = trace
+        self.body = []
+        sharedBody = body
     }
 
     /// Creates a JSON response.
@@ -97,7 +108,7 @@ struct APIAnswer: HTTPAnswer {
         writer.write("\r\nContent-Type: ")
         writer.write(type)
         writer.write("\r\nContent-Length: ")
-        writer.write(decimal: Int64(body.count))
+        writer.write(decimal: Int64(sharedBody?.readableBytes ?? body.count))
         writer.write("\r\nCache-Control: no-store\r\n")
         if let trace {
             writer.write("X-Playgate-Trace: ")

@@ -24,6 +24,9 @@ struct APIResponder: HTTPService {
     let clock: @Sendable () -> Timestamp
     private let bodyLimit: Int
     private let helpURL: String
+    /// The table of all codes, in JSON.
+    private let codes: ByteBuffer
+    private static let document = ByteBuffer(bytes: PackageResources.openapi_yaml)
 
     init(
         _ configuration: GateConfiguration.API,
@@ -40,6 +43,7 @@ struct APIResponder: HTTPService {
         self.clock = clock
         bodyLimit = configuration.listener.limits.bodyBytes
         helpURL = configuration.helpURL
+        codes = ByteBuffer(string: CodeTable.json(helpURL: helpURL).line + "\n")
     }
 
     /// A request in the course of an operation.
@@ -117,13 +121,13 @@ struct APIResponder: HTTPService {
         case .batch: return try batch(call, caller)
         case .verify: return .now(try verify(call))
         case .revoke: return try revoke(call)
-        case .codes: return .now(.json(CodeTable.json(helpURL: helpURL), trace: call.trace))
+        case .codes: return .now(APIAnswer(shared: codes, type: "application/json", trace: call.trace))
         case .code(let code):
             guard let entry = CodeTable.entry(code, helpURL: helpURL) else { throw APIRefusal(.codeUnknown) }
             return .now(.json(entry, trace: call.trace))
         case .catalogue(let media): return .now(try lookUp(media, call))
         case .document:
-            return .now(APIAnswer(PackageResources.openapi_yaml, type: "application/yaml", trace: call.trace))
+            return .now(APIAnswer(shared: Self.document, type: "application/yaml", trace: call.trace))
         }
     }
 

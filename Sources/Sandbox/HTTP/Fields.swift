@@ -53,23 +53,9 @@ struct Fields: Sendable {
 }
 
 extension StringProtocol {
-    /// This text with percent-encoding undone once; `nil` if it is malformed or the result is not UTF-8.
-    var percentDecoded: String? {
-        var bytes: [UInt8] = []
-        var rest = utf8.makeIterator()
-        while let byte = rest.next() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.next()?.hexadecimalDigit, let low = rest.next()?.hexadecimalDigit else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    /// This text as ``percentDecoded`` returns it, with `+` as a space.
+    /// This text with percent-encoding undone once and `+` as a space; `nil` if it is malformed or not UTF-8.
     fileprivate var formDecoded: String? {
-        String(decoding: utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }, as: UTF8.self).percentDecoded
+        String(decoding: utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }, as: UTF8.self)[...]
+            .percentDecoded
     }
 }

@@ -3,7 +3,6 @@
 
 import CSecondOpinion
 import Glibc
-import Platform
 
 /// A fuzz target. Its closure returns for any input. A trap, a memory fault or a failed `demand` ends the process, and the
 /// fuzzer keeps the input.

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Encodings
-
 @testable import ConfigurationReading
+@testable import Encodings
 @testable import GateService
-@testable import StrictJSON
 
 extension Target {
     /// The text of a configuration file: the result is a configuration or errors, and both can be printed.

@@ -4,10 +4,11 @@
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
-import Platform
 
 @testable import GateService
+@testable import HTTPServer
 @testable import MediaTokens
+@testable import Platform
 
 extension Target {
     /// The HTTP framing of the listeners: each request to the service has one response, in order, and no response follows

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Encodings
-
+@testable import Encodings
 @testable import MediaTokens
 
 extension Target {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Encodings
-import XML
-
+@testable import Encodings
 @testable import MediaResources
+@testable import XML
 
 extension Target {
     /// Resources: the canonical form is its own canonical form, the result does not depend on what a parser read before, and

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Encodings
-
-@testable import StrictJSON
+@testable import Encodings
 
 extension Target {
     /// JSON: a parsed value is written on one line that parses as the same value and is written identically again.

@@ -2,10 +2,10 @@
 // Copyright the Playgate authors.
 
 import CSecondOpinion
-import Encodings
-import Platform
 
+@testable import Encodings
 @testable import MediaTokens
+@testable import Platform
 
 extension Target {
     /// Times: a parsed time is printed in forms that parse as the same time, and its date is that of the C library.

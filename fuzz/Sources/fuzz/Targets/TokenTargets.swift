@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Encodings
-import Platform
-
+@testable import Encodings
 @testable import MediaResources
 @testable import MediaTokens
+@testable import Platform
 
 /// The keys of this run, and the verifiers that trust them.
 private struct Fixture {
