@@ -48,7 +48,7 @@ sanitize: setup  ## Run the tests of concurrency and memory under the thread and
 fuzz: setup  ## Fuzz parsers, paths and framing for FUZZ seconds (3600)
 	@scripts/fuzz --seconds $(or $(FUZZ),3600)
 
-bench: build  ## Measure the hot path against bare libraries, the use store, API and edges against bare servers and HAProxy
+bench: build  ## Measure the hot path against bare libraries, the replay store, API and edges against bare servers and HAProxy
 	@scripts/setup bench
 	swift build -c release --package-path bench
 	bench/.build/release/hot-path

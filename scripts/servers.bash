@@ -79,7 +79,7 @@ stop() {
     for name in "$@"; do
         while running "$name"; do
             if [ "$SECONDS" -ge "$deadline" ]; then
-                echo "$(basename "$0"): $name does not end within a minute, and is killed" >&2
+                echo "$(basename "$0"): $name did not stop within a minute and is killed" >&2
                 kill -9 "$(process "$name")" 2>/dev/null || true
                 break
             fi

@@ -214,7 +214,7 @@ extension AccessEnabler {
     private func askAgain(code: String, every interval: Duration, until end: Timestamp) async -> Duration? {
         guard case .navigating(let mvpd, code, let requestor, let service) = login?.stage else { return nil }
         guard clock() < end else {
-            callbacks.status(.registrationFault, "nobody has logged in by the code in time")
+            callbacks.status(.registrationFault, "the registration code expired before a login; start the login again")
             endLogin(.notAuthenticated(.genericAuthentication, nil))
             return nil
         }

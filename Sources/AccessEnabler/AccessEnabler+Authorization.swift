@@ -107,7 +107,7 @@ extension AccessEnabler {
     private func granted(_ token: ServiceToken, _ resource: String) throws(ServiceFailure) -> GrantedToken {
         guard let bytes = Base64.decode([UInt8](token.serialized.utf8)), !bytes.isEmpty,
             let raw = String(validating: bytes, as: UTF8.self)
-        else { throw .unreadable("the media token is not in Base64", httpStatus: 200) }
+        else { throw .unreadable("the media token is not valid Base64", httpStatus: 200) }
         return GrantedToken(resource: resource, serializedToken: token.serialized, token: raw, expires: token.expires)
     }
 

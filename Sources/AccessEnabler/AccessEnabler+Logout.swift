@@ -50,7 +50,7 @@ extension AccessEnabler {
         let isSignedOn = await platform?.currentProvider() != nil
         let isOfPlatform = isSignedOn || known.values.contains { platforms.contains($0.kind) }
         if isOfPlatform {
-            callbacks.status(.vsa203, "sign out in the settings of the device, or the viewer is authenticated again")
+            callbacks.status(.vsa203, "sign out in the device settings too; otherwise the viewer is logged in again")
         }
         return tell(failure.map { .onlyHere($0) } ?? (isOfPlatform ? .signOutOfPlatform : .complete))
     }

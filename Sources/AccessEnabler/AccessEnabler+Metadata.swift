@@ -66,7 +66,7 @@ extension AccessEnabler {
         guard let plain = value.decrypted(by: metadataKey) else {
             callbacks.status(
                 .serverError,
-                "\(key) cannot be decrypted: the service has another key of the programmer's"
+                "\(key) cannot be decrypted: the service encrypts with a different public key; check metadataKey"
             )
             return MetadataAnswer(request: request, value: nil, isEncrypted: false)
         }

@@ -15,12 +15,12 @@ extension AccessEnabler {
     ///   reports it, a failure if the client does.
     public func preauthorize(_ request: PreauthorizeRequest) async -> AccessEnablerResult<PreauthorizeResponse> {
         guard case .ready(let requestor) = configuration else {
-            return Self.failure(.requestorNotConfigured, "set the requestor first, and wait until that is done")
+            return Self.failure(.requestorNotConfigured, "no requestor is set; await setRequestor first")
         }
         guard let viewer = knownViewer(requestor), let service = requestor.services[viewer.mvpd] else {
             let chosen = records.requestors[requestor.id]?.provider
             return chosen.flatMap { records.requestors[requestor.id]?.viewers[$0] } == nil
-                ? Self.failure(.authenticationSessionMissing, "nobody is authenticated")
+                ? Self.failure(.authenticationSessionMissing, "no viewer is authenticated")
                 : Self.failure(.authenticationSessionExpired, "the authentication has expired")
         }
         let usesCache = !request.disabledFeatures.contains(.localCache)
@@ -109,7 +109,7 @@ extension AccessEnabler {
             let asked = Set(open.map { ResourceName($0) })
             guard answer.decisions.count == asked.count, Set(answer.decisions.map { ResourceName($0.id) }) == asked
             else {
-                throw .unreadable("the service has not decided about every resource, once", httpStatus: 200)
+                throw .unreadable("the response does not have exactly one decision for each resource", httpStatus: 200)
             }
             let again = answer.decisions.filter { $0.error?.action == .retry || $0.error?.action == .retryAfter }
             guard !again.isEmpty, let delay = settings.retry.delay(after: attempt, asked: nil) else {
@@ -139,7 +139,7 @@ extension AccessEnabler {
         return failure.kind == .refused ? .response(answer) : .failure(answer)
     }
 
-    private static let left = "the viewer has logged out meanwhile"
+    private static let left = "the viewer logged out during the request"
 
     private static func failure(_ code: StatusCode, _ message: String) -> AccessEnablerResult<PreauthorizeResponse> {
         .failure(PreauthorizeResponse(decisions: [], status: Status(code, by: .client, message: message)))

@@ -61,7 +61,7 @@ extension AccessEnabler {
             Status(
                 status: 0,
                 code: StatusCode.requestorNotConfigured.rawValue,
-                message: "the requestor was set anew meanwhile, or no service was named",
+                message: "a later call set the requestor, or no service was given",
                 action: .retry
             )
         ]
@@ -101,7 +101,7 @@ extension AccessEnabler {
             }
             group.cancelAll()
             let missing = providers.filter { provider in !answers.contains { $0.0 == provider } }
-            return answers + missing.map { ($0, .failure(.unreachable("the service is slower than the others"))) }
+            return answers + missing.map { ($0, .failure(.unreachable("the service did not answer in time"))) }
         }
     }
 
@@ -115,7 +115,7 @@ extension AccessEnabler {
         do throws(ServiceFailure) {
             let configuration = try await interface.configuration()
             guard configuration.id.utf8.elementsEqual(id.utf8) else {
-                throw .unreadable("the configuration is another requestor's", httpStatus: 200)
+                throw .unreadable("the configuration is for another requestor", httpStatus: 200)
             }
             return .success(configuration)
         } catch { return .failure(error) }

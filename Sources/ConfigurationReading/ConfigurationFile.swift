@@ -59,7 +59,7 @@ package struct ConfigurationFile: Sendable {
                     line: context.mark.line,
                     column: context.mark.column,
                     key: keys.joined(separator: ", "),
-                    message: "is there twice"
+                    message: "is a duplicate key"
                 )
             default: throw ConfigurationError(self, message: "is not YAML: \(error)")
             }

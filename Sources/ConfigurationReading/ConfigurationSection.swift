@@ -26,7 +26,7 @@ package final class ConfigurationSection {
         self.file = file
         self.problems = problems
         if let node, node.mapping == nil {
-            problems.add(file.place(node, path), "must be a mapping (key: value), and is \(node.kind)")
+            problems.add(file.place(node, path), "must be a mapping (key: value); found \(node.kind)")
         }
     }
 
@@ -85,7 +85,7 @@ package final class ConfigurationSection {
             return fallback
         }
         guard let value = read(node) else {
-            problems.add(file.place(node, keyPath(key)), "must be \(what), and is \(node.kind)")
+            problems.add(file.place(node, keyPath(key)), "must be \(what); found \(node.kind)")
             return fallback
         }
         inForce.append((key, show(value)))
@@ -94,12 +94,12 @@ package final class ConfigurationSection {
 
     /// Returns a text, or `nil` if the file has none.
     package func optionalString(_ key: String) -> String? {
-        scalar(key, "a text", default: nil, show: { .optional($0) }, read: { $0.text.map { .some($0) } })
+        scalar(key, "a string", default: nil, show: { .optional($0) }, read: { $0.text.map { .some($0) } })
     }
 
     /// Returns a text.
     package func string(_ key: String, default fallback: String) -> String {
-        scalar(key, "a text", default: fallback, show: { .string($0) }, read: { $0.text })
+        scalar(key, "a string", default: fallback, show: { .string($0) }, read: { $0.text })
     }
 
     /// Returns a text that must be present and not empty.
@@ -166,7 +166,7 @@ package final class ConfigurationSection {
     ) -> Value {
         guard let node = take(key) else { return fallback }
         guard let text = node.text else {
-            problems.add(file.place(node, keyPath(key)), "must be a text, and is \(node.kind)")
+            problems.add(file.place(node, keyPath(key)), "must be a string; found \(node.kind)")
             return fallback
         }
         inForce.append((key, .string(isSecret ? "<secret>" : text)))
@@ -201,8 +201,8 @@ package final class ConfigurationSection {
             } catch { source.note("file", "\(name): \(error.reason)") }
         case (nil, let name?):
             if let value = ProcessEnvironment.value(name) { return Secret(value) }
-            source.note("env", "the environment has no variable \(name)")
-        default: note(key, "must be a text, or have either file or env")
+            source.note("env", "the environment variable \(name) is not set")
+        default: note(key, "must be a string, or a mapping with either file or env")
         }
         return nil
     }
@@ -220,7 +220,7 @@ package final class ConfigurationSection {
             return [text]
         }
         guard let sequence = node.sequence else {
-            problems.add(file.place(node, keyPath(key)), "must be a list of texts, and is \(node.kind)")
+            problems.add(file.place(node, keyPath(key)), "must be a list of strings; found \(node.kind)")
             return []
         }
         var texts: [String] = []
@@ -230,7 +230,7 @@ package final class ConfigurationSection {
             } else {
                 problems.add(
                     file.place(element, "\(keyPath(key))[\(number)]"),
-                    "must be a text, and is \(element.kind)"
+                    "must be a string; found \(element.kind)"
                 )
             }
         }
@@ -245,7 +245,7 @@ package final class ConfigurationSection {
             return []
         }
         guard let sequence = node.sequence else {
-            problems.add(file.place(node, keyPath(key)), "must be a list, and is \(node.kind)")
+            problems.add(file.place(node, keyPath(key)), "must be a list; found \(node.kind)")
             return []
         }
         var shown: [JSONText] = []
@@ -288,7 +288,7 @@ package final class ConfigurationSection {
     package func texts(_ key: String) -> [(key: String, value: String)] {
         guard let node = take(key) else { return [] }
         guard let mapping = node.mapping else {
-            problems.add(file.place(node, keyPath(key)), "must be a mapping (key: value), and is \(node.kind)")
+            problems.add(file.place(node, keyPath(key)), "must be a mapping (key: value); found \(node.kind)")
             return []
         }
         var texts: [(key: String, value: String)] = []
@@ -296,7 +296,7 @@ package final class ConfigurationSection {
             if let name = name.scalar?.string, let text = value.text {
                 texts.append((name, text))
             } else {
-                problems.add(file.place(value, keyPath(key)), "must be a text, and is \(value.kind)")
+                problems.add(file.place(value, keyPath(key)), "must be a string; found \(value.kind)")
             }
         }
         inForce.append((key, .object(texts.map { ($0.key, .string($0.value)) })))
@@ -308,7 +308,7 @@ package final class ConfigurationSection {
         guard let mapping = node?.mapping else { return }
         for (key, _) in mapping {
             guard let name = key.scalar?.string else {
-                problems.add(file.place(key, path), "a key must be a text, and is \(key.kind)")
+                problems.add(file.place(key, path), "a key must be a string; found \(key.kind)")
                 continue
             }
             guard !known.contains(name) else { continue }
@@ -316,7 +316,7 @@ package final class ConfigurationSection {
             let hint = near.flatMap { $0.distance(to: name) <= 3 ? "; did you mean \($0)?" : nil }
             problems.add(
                 file.place(key, keyPath(name)),
-                "unknown key\(hint ?? "; known here: \(known.sorted().joined(separator: ", "))")"
+                "unknown key\(hint ?? "; known keys: \(known.sorted().joined(separator: ", "))")"
             )
         }
     }
@@ -331,8 +331,8 @@ extension Node {
         case .alias: return "an alias, which is not supported"
         case .scalar(let scalar):
             switch scalarTag {
-            case .null: return "empty"
-            case .bool: return "the truth value \(scalar.string)"
+            case .null: return "an empty value"
+            case .bool: return "the Boolean \(scalar.string)"
             case .int, .float: return "the number \(scalar.string)"
             default: return "\"\(scalar.string.prefix(60))\""
             }

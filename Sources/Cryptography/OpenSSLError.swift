@@ -29,5 +29,5 @@ package struct OpenSSLError: Error {
     package static func forget() { ERR_clear_error() }
 
     /// The messages in one line.
-    package var text: String { messages.isEmpty ? "OpenSSL gave no reason" : messages.joined(separator: "; ") }
+    package var text: String { messages.isEmpty ? "OpenSSL reported no error" : messages.joined(separator: "; ") }
 }

@@ -82,7 +82,7 @@ package struct KeyGuardian: ~Copyable {
     package consuming func release() -> OpaquePointer {
         let key = unsafe key.take()
         // The initialiser sets the key. Only this function takes it, and it consumes the guardian.
-        guard let key = unsafe key else { preconditionFailure("a key is released once") }
+        guard let key = unsafe key else { preconditionFailure("the key was released before") }
         return unsafe key
     }
 }

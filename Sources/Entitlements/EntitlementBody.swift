@@ -54,11 +54,11 @@ public enum EntitlementBody {
         }
         var count = 50_000
         guard value.isPlain(&count) else {
-            throw EntitlementBodyError(.unexpected, "a number is not whole, or there are too many values")
+            throw EntitlementBodyError(.unexpected, "a number is not an integer, or there are too many values")
         }
         do { return try JSONDecoder().decode(type, from: Data(bytes)) } catch let error as DecodingError {
             throw EntitlementBodyError(error)
-        } catch { throw EntitlementBodyError(.unexpected, "it cannot be read") }
+        } catch { throw EntitlementBodyError(.unexpected, "the body cannot be decoded") }
     }
 
     private static let limits = JSONLimits(depth: 16, members: 128, elements: 50_000)
@@ -77,10 +77,10 @@ extension JSONFault {
     fileprivate var reason: String {
         switch self {
         case .notJSON: "not JSON"
-        case .tooDeep: "nested too deep"
+        case .tooDeep: "nested too deeply"
         case .tooManyMembers: "an object has too many members"
         case .tooLong: "a list is too long"
-        case .repeatedMember: "a member is there twice"
+        case .repeatedMember: "an object has a duplicate member"
         }
     }
 }
@@ -109,8 +109,8 @@ extension EntitlementBodyError {
         switch error {
         case .keyNotFound(let key, let context): self.init(.unexpected, "\(place(context)) has no \(key.stringValue)")
         case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-            self.init(.unexpected, "\(place(context)) is of another kind")
-        @unknown default: self.init(.unexpected, "it cannot be read")
+            self.init(.unexpected, "\(place(context)) has the wrong type")
+        @unknown default: self.init(.unexpected, "the body cannot be decoded")
         }
     }
 }
@@ -146,7 +146,7 @@ extension XMLElement {
     /// - Throws: ``EntitlementBodyError`` if the element occurs more than once.
     func optional(_ name: String) throws(EntitlementBodyError) -> String? {
         let found = children.filter { $0.name == name }
-        guard found.count < 2 else { throw EntitlementBodyError(.unexpected, "\(name) is there twice") }
+        guard found.count < 2 else { throw EntitlementBodyError(.unexpected, "\(name) is a duplicate element") }
         guard let text = found.first?.text, !text.isEmpty else { return nil }
         return text
     }

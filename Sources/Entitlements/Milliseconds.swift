@@ -11,7 +11,7 @@ extension KeyedDecodingContainer {
         if let number = try? decode(Int64.self, forKey: key) { return Timestamp(millisecondsSince1970: number) }
         let text = try decode(String.self, forKey: key)
         guard let number = Int64(text) else {
-            throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "no milliseconds")
+            throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "not in milliseconds")
         }
         return Timestamp(millisecondsSince1970: number)
     }

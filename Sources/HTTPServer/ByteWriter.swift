@@ -26,7 +26,7 @@ extension ByteBuffer {
 
     @usableFromInline
     mutating func write(copying source: UnsafeRawPointer?, _ length: Int) {
-        precondition(unsafe bytes.count - count >= length, "a response is longer than was said")
+        precondition(unsafe bytes.count - count >= length, "a response exceeds its declared length")
         guard length > 0, let source = unsafe source, let start = unsafe bytes.baseAddress else { return }
         unsafe (start + count).copyMemory(from: source, byteCount: length)
         count += length
@@ -42,7 +42,7 @@ extension ByteBuffer {
 
     @inlinable
     package mutating func write(_ byte: UInt8) {
-        precondition(unsafe count < bytes.count, "a response is longer than was said")
+        precondition(unsafe count < bytes.count, "a response exceeds its declared length")
         unsafe bytes[count] = byte
         count += 1
     }

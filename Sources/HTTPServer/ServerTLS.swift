@@ -63,7 +63,7 @@ package struct ServerTLS: Sendable {
         package init(certificate: String, key: String, clientAuthorities: String?) throws(Fault) {
             throw Fault(
                 file: .certificate,
-                reason: "this build has no TLS: build with the trait TLS, or listen without it"
+                reason: "this build has no TLS support: build with the trait TLS, or configure the listener without tls"
             )
         }
 

@@ -155,7 +155,7 @@ struct FragmentReader {
             case .text: text = (text?.lowerBound ?? event.value.lowerBound)..<event.value.upperBound
             case .attribute: continue
             case .interruption: throw interruptedText(event)
-            case .start: throw ResourceError(.mixedContent, "an element where text belongs", line: event.line)
+            case .start: throw ResourceError(.mixedContent, "an element in a place for text", line: event.line)
             case .end:
                 guard let text else { return nil }
                 let trimmed = events.text(text).trimmingXMLSpace()
@@ -337,14 +337,14 @@ extension ResourceError {
     fileprivate init(_ failure: XMLFailure) {
         switch failure {
         case .doctype: self.init(.doctype, "a document type declaration is not allowed")
-        case .tooDeep: self.init(.tooDeep, "elements are nested more than 8 deep")
+        case .tooDeep: self.init(.tooDeep, "elements are nested more than 8 levels deep")
         case .tooManyElements: self.init(.tooManyElements, "more than 64 elements")
         case .unsupportedEncoding(let name):
             self.init(.unsupportedEncoding, "the declared encoding is \(name.printable(limit: 40)), not UTF-8")
         case .otherRoot: self.init(.missingChannel, "the root element is not rss")
         case .syntax(let message, let line, let column):
             self.init(.malformedXML, message, line: line, column: column)
-        case .outOfMemory: self.init(.internalFailure, "libxml2 could not get memory")
+        case .outOfMemory: self.init(.internalFailure, "libxml2 is out of memory")
         }
     }
 }

@@ -33,7 +33,7 @@ extension MediaResource {
         }.canonicalOrder()
         let texts = [channel, itemTitle ?? "", guid ?? ""] + ratings.map(\.scheme) + ratings.map(\.value)
         guard texts.allSatisfy(\.isLegalXML) else {
-            throw ResourceError(.invalidCharacter, "a fact has a character that XML does not allow")
+            throw ResourceError(.invalidCharacter, "a value has a character that XML does not allow")
         }
         let canonical = facts.canonicalForm()
         guard canonical.count <= Self.maximumSize else { throw .tooLarge }

@@ -86,10 +86,10 @@ extension PolicyError: CustomStringConvertible {
     /// The explanation, and the code in brackets.
     public var description: String {
         switch self {
-        case .noRequestor: "a requestor is needed, and none may be empty [\(rawValue)]"
+        case .noRequestor: "at least one requestor is required, and none may be empty [\(rawValue)]"
         case .earlyLeewayOutOfRange: "the early leeway must be from 0s to 120s [\(rawValue)]"
         case .lateLeewayOutOfRange: "the late leeway must be from 0s to 120s [\(rawValue)]"
-        case .maximumTimeToLiveOutOfRange: "the longest life must be from 1 ms to 24h [\(rawValue)]"
+        case .maximumTimeToLiveOutOfRange: "the maximum time to live must be from 1 ms to 24h [\(rawValue)]"
         }
     }
 }

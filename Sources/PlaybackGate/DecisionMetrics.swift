@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import Platform
 public import Metrics
+internal import Platform
 
 /// Counts decisions and measures how long they take, in whatever swift-metrics is set up to report to.
 ///
 /// - `playgate_decisions`: decisions by `decision` (`allow`, `refuse`, `shadow`) and `code`.
 /// - `playgate_decision_duration`: from receipt to decision, with the replay store.
-/// - `playgate_store_duration`: what the use store took, where it does input and output.
-/// - `playgate_store_errors`: how often the use store did not answer.
+/// - `playgate_store_duration`: what the replay store took, where it does input and output.
+/// - `playgate_store_errors`: how often the replay store did not answer.
 ///
 /// All labels are of closed lists, and all handles are made once.
 public struct DecisionMetrics: DecisionObserver {

@@ -126,15 +126,15 @@ extension DenyCode {
     /// A sentence on the refusal for the reader of the client's log.
     public var message: String {
         switch self {
-        case .unknownMedia: "This media is not in the catalogue."
-        case .invalidPath: "This path is not in the one form that names a media."
-        case .peerNotTrusted: "Only an edge that the gate trusts may ask this."
-        case .edgeRequestInvalid: "The edge did not say clearly what its client asked for."
-        case .hostMissing: "The request does not say which host it is for."
-        case .methodNotPermitted: "This media is not to be had by this method."
-        case .rangeNotPermitted: "This media is to be had as a whole only."
-        case .tokenConflict: "The request shows two different media tokens."
-        case .tokenMissing: "A media token is needed to play this media."
+        case .unknownMedia: "The media is not in the catalogue."
+        case .invalidPath: "The path is malformed or ambiguous."
+        case .peerNotTrusted: "The request comes from an untrusted peer."
+        case .edgeRequestInvalid: "The edge's headers for the client's request are missing, ambiguous or malformed."
+        case .hostMissing: "The request does not name a host."
+        case .methodNotPermitted: "The media does not permit this method."
+        case .rangeNotPermitted: "The media does not permit range requests."
+        case .tokenConflict: "The request has two different media tokens."
+        case .tokenMissing: "A media token is required to play this media."
         case .token(let reason): reason.message
         case .mvpdNotAllowed: "Viewers of this TV provider may not play this media now."
         case .ratingNotAllowed: "The rating of this media is not allowed."
@@ -142,37 +142,37 @@ extension DenyCode {
         case .sessionRevoked: "The viewer's session was revoked after the media token was issued."
         case .mvpdRevoked: "The tokens of this TV provider were revoked."
         case .tokenAlreadyUsed: "The media token was used before."
-        case .replayStoreFull: "There is no room to record one more use of a media token."
-        case .replayStoreUnavailable: "It could not be found out whether the media token was used before."
-        case .overloaded: "The gate has too many requests in hand."
+        case .replayStoreFull: "The replay store has no room for another media token."
+        case .replayStoreUnavailable: "The replay store did not answer, so a replay cannot be excluded."
+        case .overloaded: "The gate has too many requests in flight."
         }
     }
 
     /// The first thing for an operator to check if this code is more frequent than usual.
     public var operatorHint: String {
         switch self {
-        case .unknownMedia: "Is the catalogue complete and recent? A feed may have items that were refused."
-        case .invalidPath: "Somebody probes with encoded paths, or an edge sends what it did not normalise."
+        case .unknownMedia: "Check that the catalogue is complete and recent; items of a feed may have been refused."
+        case .invalidPath: "Check that the edge normalises paths. Otherwise a client probes."
         case .peerNotTrusted:
-            "edge.trustedPeers in the configuration; otherwise somebody reaches the gate past its edge."
+            "Check edge.trustedPeers in the configuration. Otherwise a client bypasses the edge."
         case .edgeRequestInvalid:
-            "The edge's configuration: the endpoint and its headers, each set once. Otherwise somebody probes."
+            "Check that the edge's configuration sets the endpoint and each header once. Otherwise a client probes."
         case .hostMissing:
-            "The header with the host in the edge's configuration, or host in the backend's request: entries name hosts."
-        case .methodNotPermitted: "methods of the catalogue's entry; GET and HEAD by default."
-        case .rangeNotPermitted: "A player that seeks in a file: give its entry use: within-ttl."
-        case .tokenConflict: "Does the player show an old token beside a new one? Otherwise somebody probes."
-        case .tokenMissing: "Does the player, or the edge, pass the token on?"
+            "Catalogue entries name hosts: check the edge's host header, or host in the backend's request."
+        case .methodNotPermitted: "Check methods of the catalogue entry; the default is GET and HEAD."
+        case .rangeNotPermitted: "If a player seeks in a file, set use: within-ttl in its catalogue entry."
+        case .tokenConflict: "Check if the player sends an old token with a new one. Otherwise a client probes."
+        case .tokenMissing: "Check that the player and the edge pass the token on."
         case .token(let reason): reason.operatorHint
-        case .mvpdNotAllowed: "The lists of MVPDs in the configuration's policies."
-        case .ratingNotAllowed: "The maximum ratings in the configuration's policies, and the ratings in the catalogue."
-        case .tokenRevoked, .sessionRevoked, .mvpdRevoked: "The revocations that were posted, and when they end."
+        case .mvpdNotAllowed: "Check the lists of MVPDs in the policies."
+        case .ratingNotAllowed: "Check the maximum ratings in the policies, and the ratings in the catalogue."
+        case .tokenRevoked, .sessionRevoked, .mvpdRevoked: "Check the posted revocations and their ends."
         case .tokenAlreadyUsed:
-            "A player that plays again with its old token, or tokens that are shared. Retries need a playbackID."
-        case .replayStoreFull: "The store's capacity is below tokens a second times their life: raise it."
-        case .replayStoreUnavailable: "The use store: is it up, reachable and fast enough for its deadline?"
+            "A player reuses its old token, or a token is shared. Retries need a playbackID."
+        case .replayStoreFull: "Raise the store's capacity above the tokens per second times their time to live."
+        case .replayStoreUnavailable: "Check that the replay store is up, reachable and fast enough for its deadline."
         case .overloaded:
-            "More load than this process may take: add processes, or raise the limit of concurrent requests."
+            "Add processes, or raise the limit of concurrent requests."
         }
     }
 }
@@ -184,24 +184,24 @@ extension RefusalReason {
         case .signature: "The signature of the media token is not trusted."
         case .requestor: "The media token was issued to another requestor."
         case .time: self == .issuedInFuture ? "The media token is not valid yet." : "The media token has expired."
-        case .resource: "The media token is good for another resource."
+        case .resource: "The media token is for another resource."
         case nil: "The media token could not be verified."
         }
     }
 
     fileprivate var operatorHint: String {
         switch self {
-        case .noUsableKey: "No trusted key is valid now for this requestor: has a certificate expired?"
+        case .noUsableKey: "No trusted key is currently valid for this requestor: check for expired certificates."
         case .signatureLength, .untrustedSignature:
-            "Has the issuer changed its key? Trust the new one beside the old. Otherwise somebody forges."
-        case .keyOutOfScope: "The requestors of the trusted keys."
-        case .requestorMismatch: "The requestor of the catalogue's entry, and the application that asked for the token."
-        case .issuedInFuture: "The clocks of the issuer and of this machine."
-        case .expired: "Players that start long after they authorized, or the clock of this machine."
-        case .ttlNotPositive, .ttlTooLong: "What the issuer puts into ttl, and verification.maximumTimeToLive."
-        case .resourceMismatch: "The spelling of the resource in the catalogue and in the player's request."
-        case .internalFailure: "The memory of this machine."
-        default: "What happened to the token on its way: was it cut, decoded twice, or is it not a media token?"
+            "If the issuer changed its key, trust the new one in addition to the old. Otherwise a client forges tokens."
+        case .keyOutOfScope: "Check the requestors of the trusted keys."
+        case .requestorMismatch: "Check the requestor of the catalogue entry and of the application."
+        case .issuedInFuture: "Check the clocks of the issuer and of this machine."
+        case .expired: "Players start long after their authorization, or the clock of this machine is wrong."
+        case .ttlNotPositive, .ttlTooLong: "Check the issuer's ttl, and verification.maximumTimeToLive."
+        case .resourceMismatch: "Compare the resource in the catalogue with the one in the player's request."
+        case .internalFailure: "Check the memory of this machine."
+        default: "Check if the token was cut or decoded twice on its way, or is not a media token."
         }
     }
 }

@@ -25,7 +25,7 @@ package struct SandboxKeys: Sendable {
         guard let probe = try? Issuer(key: signer).sign(body: [UInt8]("<probe></probe>".utf8)),
             SignedElement(raw: probe.raw, trustedBy: trust, at: now) != nil
         else {
-            throw SandboxError("signer.key is not the key of signer.pem: make both with `playgate keys new`")
+            throw SandboxError("signer.key is not the key of signer.pem: create both with `playgate keys new`")
         }
     }
 
@@ -37,7 +37,7 @@ package struct SandboxKeys: Sendable {
         for name in ["signer.pem", "signer.key"] {
             let path = folder + "/" + name
             do throws(FileFault) { texts.append(try path.contentsOfFile(limit: 1 << 20)) } catch {
-                throw SandboxError("\(path): \(error.reason); make keys with: playgate keys new --out \(folder)")
+                throw SandboxError("\(path): \(error.reason); create keys with: playgate keys new --out \(folder)")
             }
         }
         try self.init(certificate: texts[0], key: texts[1], at: now)

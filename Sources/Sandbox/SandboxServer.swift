@@ -41,7 +41,7 @@ package struct SandboxServer: Sendable {
         let path: String? = if case .file(let path) = state { path } else { nil }
         let store: Store
         do { store = try Store(path: path) } catch {
-            throw SandboxError("\(path ?? "memory"): cannot be opened as state; remove it or name another file")
+            throw SandboxError("\(path ?? "memory"): the state cannot be opened; remove the file or name another one")
         }
         core = SandboxCore(
             configuration: configuration,
@@ -77,7 +77,7 @@ package struct SandboxServer: Sendable {
         let group = group(application, patience: Self.patience, hearsSignals: true)
         do { try await group.run() } catch is CancellationError {
             // Requests were still in flight after `patience`.
-        } catch { throw SandboxError("\(host):\(port): cannot serve there: \(error)") }
+        } catch { throw SandboxError("\(host):\(port): cannot listen at this address: \(error)") }
     }
 
     /// Serves on a free loopback port while `body` runs, and passes the base URL to it.
@@ -97,7 +97,7 @@ package struct SandboxServer: Sendable {
             }
             guard let port = await ports.first(where: { _ in true }) else {
                 try await tasks.waitForAll()
-                throw SandboxError("the service has ended before it listened")
+                throw SandboxError("the server stopped before it listened")
             }
             let outcome: Result<Value, any Error>
             do { outcome = .success(try await body("http://127.0.0.1:\(port)")) } catch { outcome = .failure(error) }

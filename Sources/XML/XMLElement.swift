@@ -46,12 +46,12 @@ package struct XMLElement: Hashable, Sendable {
         // libxml2 compares each attribute of a tag with all attributes before it.
         guard document.tagsHaveAtMost(1024) else { throw Fault(reason: "a tag is too long") }
         let limits = XMLLimits(depth: 16, elements: 50_000, root: nil, utf8Only: true)
-        guard var parser = XMLEventParser(limits: limits) else { throw Fault(reason: "no memory") }
+        guard var parser = XMLEventParser(limits: limits) else { throw Fault(reason: "out of memory") }
         parser.read(document, isLast: true)
         switch parser.failure {
         case nil: break
-        case .doctype: throw Fault(reason: "it has a document type")
-        case .tooDeep, .tooManyElements: throw Fault(reason: "it has too many elements, or nests them too deep")
+        case .doctype: throw Fault(reason: "a document type declaration is not allowed")
+        case .tooDeep, .tooManyElements: throw Fault(reason: "too many elements, or nested too deeply")
         case .syntax(_, let line, let column): throw Fault(reason: "not well-formed, line \(line), column \(column)")
         default: throw Fault(reason: "not XML in UTF-8")
         }
@@ -68,7 +68,7 @@ package struct XMLElement: Hashable, Sendable {
             case .interruption: throw Fault(reason: "a comment or processing instruction within text")
             case .text: open[open.count - 1].text += events.string(event.value)
             case .end:
-                guard open.count > 1 else { throw Fault(reason: "an end without a start") }
+                guard open.count > 1 else { throw Fault(reason: "an end tag without a start tag") }
                 let done = open.removeLast()
                 guard done.children.isEmpty || done.text.utf8.allSatisfy(\.isXMLSpace) else {
                     throw Fault(reason: "text beside elements")

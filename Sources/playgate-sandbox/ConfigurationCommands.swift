@@ -9,8 +9,8 @@ internal import Sandbox
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Check a configuration of the stand-in without running it.",
-        discussion: "Prints every problem with file, line and key, and exits with 2 where there is one."
+        abstract: "Check a sandbox configuration without running the sandbox.",
+        discussion: "Prints every problem with file, line and key, and exits with 2 if there is one."
     )
 
     @Argument(help: ArgumentHelp("The configuration file (YAML).", valueName: "file"))
@@ -20,14 +20,14 @@ struct CheckCommand: ParsableCommand {
         do throws(ConfigurationError) { _ = try SandboxConfiguration(file: file) } catch {
             throw CommandFailure("\(error)")
         }
-        Terminal.output.write("\(file): all well\n")
+        Terminal.output.write("\(file): valid\n")
     }
 }
 
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
-        abstract: "Print the configuration that is in force without --config, to start from."
+        abstract: "Print the default configuration, as a template."
     )
 
     func run() { Terminal.output.write(SandboxConfiguration.defaultText) }

@@ -9,15 +9,15 @@ internal import CommandLineSupport
 struct PlaygateSandbox: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "playgate-sandbox",
-        abstract: "A stand-in for an entitlement service: no TV provider, nobody's production system.",
+        abstract: "A test entitlement service. Not for production.",
         discussion: """
-            Speaks the documented wire formats with keys of your own, so that an integration can be developed and tested on \
+            Implements the documented wire formats with your own keys, to develop and test an integration on \
             one machine: registration, login, authorization, media tokens.
 
-            Try it: playgate-sandbox serve, then open http://127.0.0.1:8070 and log in as alice, bob or carol; each \
-            password is the name.
+            Try it: playgate-sandbox serve, then open http://127.0.0.1:8070 and log in as alice, bob or carol; the \
+            password is the user name.
 
-            Exit codes: 0 ended as told, 2 could not run, 64 wrong usage.
+            Exit codes: 0 success, 2 could not run, 64 wrong usage.
             """,
         subcommands: [ServeCommand.self, CheckCommand.self, ConfigCommand.self]
     )

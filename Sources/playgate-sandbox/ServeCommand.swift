@@ -10,34 +10,34 @@ internal import Sandbox
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Run the stand-in.",
+        abstract: "Run the sandbox.",
         discussion: """
-            Says on standard error where it listens, once it does: "playgate-sandbox: listening on http://HOST:PORT". \
-            SIGTERM and SIGINT let requests in hand finish and end it with exit code 0.
+            Prints its address on standard error once it listens: "playgate-sandbox: listening on http://HOST:PORT". \
+            On SIGTERM and SIGINT it finishes requests in flight and exits with 0.
             """
     )
 
     @Option(help: ArgumentHelp("The configuration file (YAML); see: playgate-sandbox config", valueName: "file"))
     var config: String?
 
-    @Option(help: ArgumentHelp("The file that keeps logins over a restart; in memory without it.", valueName: "file"))
+    @Option(help: ArgumentHelp("The file that keeps logins across restarts; in memory by default.", valueName: "file"))
     var state: String?
 
     @Option(
         help: ArgumentHelp(
-            "The folder with signer.pem and signer.key, as `playgate keys new` makes it; new keys in memory without it.",
+            "The folder with signer.pem and signer.key, as `playgate keys new` creates it; new keys in memory by default.",
             valueName: "folder"
         )
     )
     var keys: String?
 
-    @Option(help: ArgumentHelp("Where to listen; port 0 is any that is free.", valueName: "host:port"))
+    @Option(help: ArgumentHelp("The address to listen on; port 0 is any free port.", valueName: "host:port"))
     var listen = "127.0.0.1:8070"
 
-    @Flag(help: "Let other machines in too. Everybody there can log in as anybody.")
+    @Flag(help: "Accept other machines too. Every client there can log in as any user.")
     var allowRemote = false
 
-    @Flag(help: "Tell each request on standard error: what was asked for and its status, without ids and secrets.")
+    @Flag(help: "Log each request on standard error: method, path and status, without ids and secrets.")
     var verbose = false
 
     func validate() throws {
@@ -45,7 +45,7 @@ struct ServeCommand: AsyncParsableCommand {
             throw ValidationError("--listen takes HOST:PORT, such as 127.0.0.1:8070 or [::1]:8070")
         }
         guard address.isLoopback || allowRemote else {
-            throw ValidationError("\(listen) is not of this machine alone; say --allow-remote if you mean it")
+            throw ValidationError("\(listen) is not a loopback address; add --allow-remote to accept other machines")
         }
     }
 
@@ -73,7 +73,7 @@ struct ServeCommand: AsyncParsableCommand {
     private func signingKeys() throws -> SandboxKeys {
         if let keys { return try SandboxKeys(folder: keys, at: .now()) }
         Terminal.error.write(
-            "playgate-sandbox: no --keys: new keys in memory; their certificate is at /sandbox/keys while this runs\n"
+            "playgate-sandbox: no --keys: new keys in memory; their certificate is at /sandbox/keys\n"
         )
         return try SandboxKeys.development(at: .now())
     }

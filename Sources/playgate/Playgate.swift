@@ -10,13 +10,13 @@ import GateService
 struct Playgate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "playgate",
-        abstract: "May this viewer play this resource now?",
+        abstract: "Verify media tokens, and run the gate that decides if a playback may start.",
         discussion: """
-            Verifies the short-lived, signed media tokens of TV providers' entitlement services, matches the resources \
-            that they are good for, and runs the gate that player backends ask before they serve.
+            Verifies the short-lived, signed media tokens of TV providers' entitlement services, matches their resources, \
+            and runs the gate that player backends and edges call before they serve.
 
-            Exit codes: 0 yes, 1 refused, 2 could not run, 64 wrong usage. Where a command answers in JSON, 2 comes with \
-            an object that has a code (error) and a message.
+            Exit codes: 0 yes, 1 refused, 2 could not run, 64 wrong usage. With JSON output, a failure with 2 prints an \
+            object with a code (error) and a message.
             """,
         version: "playgate \(GateVersion.current)",
         subcommands: [

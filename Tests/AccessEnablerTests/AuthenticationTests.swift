@@ -150,7 +150,7 @@ import Testing
             let enabler = await sandbox.client(application, interface: interface)
             #expect(await enabler.getAuthentication().viewer == nil)
             await enabler.finishCallbacks()
-            #expect(application.events("browser: the provider does not take this user and password").count == 1)
+            #expect(application.events("browser: the provider rejected the user name or password").count == 1)
             #expect(application.events("setAuthenticationStatus").count == 1)
         }
     }

@@ -67,7 +67,7 @@ import Testing
             #expect(try gate.admin("POST", "/reload").status == 200)
             #expect(try gate.get("/v1/catalogue/tnt", headers: ["Authorization": "Bearer key-9"]).status == 200)
             #expect(try gate.get("/v1/catalogue/tnt", headers: ["Authorization": "Bearer key-2"]).status == 401)
-            #expect(try gate.log("needs a restart", count: 0).isEmpty)
+            #expect(try gate.log("takes effect after a restart", count: 0).isEmpty)
         }
     }
 

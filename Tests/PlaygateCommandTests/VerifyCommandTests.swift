@@ -67,7 +67,7 @@ import Testing
 
     @Test(
         arguments: [
-            (["--resource", "TNT", "--authenticity-only"], "exclude each other"), ([], "what is to be played"),
+            (["--resource", "TNT", "--authenticity-only"], "mutually exclusive"), ([], "--resource is missing"),
             (["--resource", "TNT", "--jobs", "2"], "--batch"), (["--resource", "TNT", "--at", "yesterday"], "--at"),
             (["--resource", "TNT", "--early-leeway", "3m"], "0s to 120s"),
             (["--resource", "TNT", "--max-ttl", "25h"], "24h"),

@@ -140,10 +140,10 @@ private final class Stage: Sendable {
 
     /// Arguments, the exit code, and the expected message.
     private static let wrong: [(arguments: [String], status: Int32, says: String)] = [
-        (["--user", "alice"], 64, "--user and --password go together"),
-        (["--gate", "http://127.0.0.1:1"], 64, "--gate needs a --resource"),
+        (["--user", "alice"], 64, "--user and --password require each other"),
+        (["--gate", "http://127.0.0.1:1"], 64, "--gate requires --resource"),
         (["--service", "ftp://a"], 64, "http:// or https://"),
-        (["--json"], 64, "--json cannot ask anybody"),
+        (["--json"], 64, "--json cannot prompt"),
         (["--interface", "v3"], 64, "v3"),
         (["--service", "http://127.0.0.1:9", "--user", "a", "--password", "a"], 2, "network_error"),
     ]
@@ -162,10 +162,10 @@ private final class Stage: Sendable {
             let login = ["view", "--service", stage.service, "--user", "alice", "--password", "wrong"]
             let password = try CommandRun(login + ["--provider", "SandboxMVPD"])
             #expect(password.status == 2)
-            #expect(password.output.contains("does not take this user and password"))
+            #expect(password.output.contains("rejected the user name or password"))
             let provider = try CommandRun(login + ["--provider", "Nobody"])
             #expect(provider.status == 2)
-            #expect(provider.output.contains("there is no provider Nobody; there are: SandboxMVPD"))
+            #expect(provider.output.contains("unknown provider Nobody; known: SandboxMVPD"))
         }
     }
 }

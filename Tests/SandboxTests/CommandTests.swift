@@ -81,7 +81,7 @@ import Testing
             try folder.write("signer.pem", keys.signerCertificate)
             try folder.write("signer.key", try GateSample.foreign.get().keys.signerKey)
             let cases: [([String], Int32, String)] = [
-                (["check", good], 0, "all well"), (["check", bad], 2, "bad.yaml:1:13: requestors: must be a list"),
+                (["check", good], 0, ": valid"), (["check", bad], 2, "bad.yaml:1:13: requestors: must be a list"),
                 (["check", folder.file("none.yaml")], 2, "cannot be opened"),
                 (["serve", "--config", bad], 2, "bad.yaml"),
                 (["serve", "--keys", folder.file("none"), "--listen", "127.0.0.1:0"], 2, "playgate keys new"),
@@ -90,10 +90,10 @@ import Testing
                 (["serve", "--listen", "nowhere"], 64, "HOST:PORT"),
                 (
                     ["serve", "--state", folder.file("no/such"), "--listen", "127.0.0.1:0"], 2,
-                    "cannot be opened as state"
+                    "the state cannot be opened"
                 ),
                 (["serve", "--listen", "127.0.0.1"], 64, "HOST:PORT"), (["nonsense"], 64, "nonsense"),
-                (["--help"], 0, "stand-in"),
+                (["--help"], 0, "test entitlement service"),
             ]
             for (arguments, status, text) in cases {
                 let outcome = try Self.run(arguments, folder)

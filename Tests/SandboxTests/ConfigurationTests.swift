@@ -23,15 +23,15 @@ import Testing
     /// The text to replace, its replacement, and the key and the message of the problem.
     static let faults: [(text: String, other: String, key: String, message: String)] = [
         ("  - id: REF30\n", "  - ident: REF30\n", "requestors[0]", "id is missing"),
-        ("  - id: QUIET", "  - id: REF30", "requestors", "the id REF30 is there twice"),
-        ("  - id: Cablevision", "  - id: DTV", "mvpds", "the id DTV is there twice"),
-        ("name: carol", "name: alice", "households", "the user alice is there twice"),
-        ("userID: user-carol", "userID: household-1", "households", "the userID household-1 is there twice"),
+        ("  - id: QUIET", "  - id: REF30", "requestors", "duplicate id REF30"),
+        ("  - id: Cablevision", "  - id: DTV", "mvpds", "duplicate id DTV"),
+        ("name: carol", "name: alice", "households", "duplicate user alice"),
+        ("userID: user-carol", "userID: household-1", "households", "duplicate userID household-1"),
         (
             "packages: [basic, news, premium]", "packages: [basic, gold]", "households[0].packages",
-            "there is no package gold"
+            "unknown package gold"
         ),
-        ("mvpds: [SandboxMVPD, TempPass]", "mvpds: [Nobody]", "requestors[1].mvpds", "there is no MVPD Nobody"),
+        ("mvpds: [SandboxMVPD, TempPass]", "mvpds: [Nobody]", "requestors[1].mvpds", "unknown MVPD Nobody"),
         ("enhancedErrors: true", "enhancedErrors: maybe", "requestors[0].enhancedErrors", "must be true or false"),
         (
             "maximumPreauthorizedResources: 5", "maximumPreauthorizedResources: 0",
@@ -45,25 +45,25 @@ import Testing
             "boardingStatus: SUPPORTED", "boardingStatus: MAYBE", "mvpds[3].boardingStatus",
             "must be one of PICKER, SUPPORTED"
         ),
-        ("    enablePlatformServices: true\n", "", "mvpds[3].boardingStatus", "without enablePlatformServices"),
+        ("    enablePlatformServices: true\n", "", "mvpds[3].boardingStatus", "requires enablePlatformServices"),
         ("    platformMappingId: platform-tv\n", "", "mvpds[3].platformMappingId", "platformMappingId is missing"),
         ("{ duration: 10m }", "{ length: 10m }", "mvpds[4].tempPass.length", "unknown key"),
         ("channels: [CNN]", "canals: [CNN]", "packages[1].canals", "unknown key"),
-        ("    channels: [CNN]\n", "    channels: []\n", "packages[1].channels", "worth nothing"),
+        ("    channels: [CNN]\n", "    channels: []\n", "packages[1].channels", "must have channels or resources"),
         ("<guid>film-1</guid>", "<guid>film-1<guid>", "packages[2].resources", "resource_malformed_xml"),
-        ("TV-PG, \"urn:mpaa\"", "TV-XX, \"urn:mpaa\"", "households[1].maximumRatings", "not a known rating"),
+        ("TV-PG, \"urn:mpaa\"", "TV-XX, \"urn:mpaa\"", "households[1].maximumRatings", "unknown rating"),
         ("password: bob, ", "", "households[1].users[0].password", "password is missing"),
         ("mediaToken: { timeToLive: 7m }", "mediaToken: { timeToLive: 1h }", "mediaToken.timeToLive", "to 15m"),
         ("limit: 2", "limit: 0", "concurrency.limit", "from 1 to 100"),
         ("strategy: rejectNew", "strategy: shuffle", "concurrency.strategy", "one of evictOldest, rejectNew"),
         (
             "  requestor: REF30\n  items", "  requestor: NOBODY\n  items", "demo.requestor",
-            "there is no requestor NOBODY"
+            "unknown requestor NOBODY"
         ),
-        ("      resource: TBS\n", "", "demo.items[2].resource", "what must a viewer have"),
+        ("      resource: TBS\n", "", "demo.items[2].resource", "resource is missing"),
         (
             "concurrency:", "degradation: [{ requestor: X, mvpd: DTV, rule: authNAll }]\nconcurrency:",
-            "degradation[0].requestor", "there is no requestor X"
+            "degradation[0].requestor", "unknown requestor X"
         ),
         (
             "concurrency:", "degradation: [{ requestor: REF30, mvpd: DTV, rule: all }]\nconcurrency:",

@@ -25,7 +25,7 @@ import Testing
             let begun = try sandbox.get("/api/v2/authenticate/REF30/\(code)")
             #expect(begun.status == 302)
             let page = try sandbox.get(begun.location)
-            #expect(page.body.contains("Playgate sandbox: a stand-in, not a TV provider"))
+            #expect(page.body.contains("Playgate sandbox: a test service, not a TV provider"))
             #expect(page.body.contains("<label for=\"username\">"))
             #expect(page.headers["content-security-policy"]?.hasPrefix("default-src 'self'") ?? false)
             #expect(page.headers["x-content-type-options"] == "nosniff")

@@ -49,7 +49,7 @@ package struct FormBrowser: Sendable {
         for _ in 0..<20 {
             if page.url.isAtOrBelow(redirectURL) { return page.url }
             guard WebAddress(page.url) != nil else {
-                throw Fault(description: "the login goes on to what is no web page: \(Self.place(page.url))")
+                throw Fault(description: "the login redirects to an invalid or non-HTTP URL: \(Self.place(page.url))")
             }
             let answer = try await fetch(page)
             if 300..<400 ~= answer.status, let location = answer.headers.first(name: "location") {
@@ -57,22 +57,22 @@ package struct FormBrowser: Sendable {
                 continue
             }
             guard let form = WebPage.form(String(decoding: answer.body, as: UTF8.self)) else {
-                throw Fault(description: "\(Self.place(page.url)): HTTP \(answer.status), and no form to go on by")
+                throw Fault(description: "\(Self.place(page.url)): HTTP \(answer.status), and the page has no form")
             }
             var fields = form.fields
             if form.asksForPassword {
                 guard let user, let password else {
-                    throw Fault(description: "a login is asked for, and none was given")
+                    throw Fault(description: "the provider requires a login; give --user and --password")
                 }
                 let target = WebAddress(Self.resolve(form.action, at: page.url))
                 guard let target, target.host == start?.host, target.isSecure || target.isOfThisMachine else {
                     throw Fault(
                         description:
-                            "the form is for \(target?.host ?? "nobody"): log in there in a browser, without --user"
+                            "untrusted form target \(target?.host ?? "(none)"); log in with a browser, without --user"
                     )
                 }
                 guard !hasLoggedIn else {
-                    throw Fault(description: "the provider does not take this user and password")
+                    throw Fault(description: "the provider rejected the user name or password")
                 }
                 hasLoggedIn = true
                 fields = fields.map { name, value in
@@ -81,7 +81,7 @@ package struct FormBrowser: Sendable {
             }
             page = WebPage.Target(url: Self.resolve(form.action, at: page.url), form: fields)
         }
-        throw Fault(description: "too many redirects and forms")
+        throw Fault(description: "the login has more than 20 redirects and forms")
     }
 
     private func fetch(_ page: WebPage.Target) async throws(Fault) -> ServiceAnswer {
@@ -89,7 +89,7 @@ package struct FormBrowser: Sendable {
         request.form = page.form
         request.accept = "text/html"
         do throws(ServiceFailure) { return try await ask(request, page.url) } catch {
-            throw Fault(description: "\(Self.place(page.url)): \(error.status.message ?? "no answer")")
+            throw Fault(description: "\(Self.place(page.url)): \(error.status.message ?? "no response")")
         }
     }
 

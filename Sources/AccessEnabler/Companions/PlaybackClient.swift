@@ -46,11 +46,11 @@ package struct PlaybackClient: Sendable {
         if let key { request.headers.append(("Authorization", "Bearer \(key)")) }
         let answer: ServiceAnswer
         do throws(ServiceFailure) { answer = try await http.answer(request, at: url, within: .seconds(10)) } catch {
-            throw FormBrowser.Fault(description: "the gate at \(url) does not answer: \(error.status.message ?? "")")
+            throw FormBrowser.Fault(description: "the gate at \(url) did not respond: \(error.status.message ?? "")")
         }
         guard let body = try? EntitlementBody.read(Body.self, json: answer.body) else {
             throw FormBrowser.Fault(
-                description: "the gate at \(url) answers what is no decision (HTTP \(answer.status))"
+                description: "the gate at \(url) returned no decision (HTTP \(answer.status))"
             )
         }
         return Answer(

@@ -89,7 +89,7 @@ actor AccessTokens {
         ]
         let token = try await ask(AccessToken.self, request, isStatement: false)
         guard !token.accessToken.isEmpty, token.accessToken.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
-            throw .unreadable("the access token is none", httpStatus: 200)
+            throw .unreadable("the access token is empty or has invalid characters", httpStatus: 200)
         }
         // Renew a minute before the expiry, or at half of a shorter lifetime, so that a request arrives before the expiry.
         let life = Int64(min(max(token.expiresIn ?? 3600, 1), 31_536_000)) * 1000
@@ -130,7 +130,7 @@ actor AccessTokens {
             // A fault, or an answer of an intermediary, is not a refusal of the application.
             if answer.status >= 500 || error == nil && ![400, 401].contains(answer.status) {
                 throw .unreadable(
-                    "the service answered with the HTTP status \(answer.status)",
+                    "the service returned HTTP status \(answer.status)",
                     httpStatus: answer.status
                 )
             }

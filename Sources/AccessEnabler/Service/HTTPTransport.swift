@@ -56,7 +56,7 @@ struct HTTPTransport: Sendable {
             group.addTask { await fetch(message) }
             group.addTask {
                 do { try await Task.sleep(for: limit) } catch { return nil }
-                return .failure(.unreachable("the service did not answer within \(limit)"))
+                return .failure(.unreachable("the service did not respond within \(limit)"))
             }
             defer { group.cancelAll() }
             for await outcome in group {
@@ -79,16 +79,16 @@ struct HTTPTransport: Sendable {
                 )
             )
         } catch is NIOTooManyBytesError {
-            return .failure(.unreadable("the answer is too large", httpStatus: 0))
+            return .failure(.unreadable("the response is too large", httpStatus: 0))
         } catch is CancellationError {
             return .failure(.cancelled)
         } catch let error as HTTPClientError where error == .cancelled {
             return .failure(.cancelled)
         } catch let error as HTTPClientError where error == .invalidURL || error == .emptyScheme || error == .emptyHost
         {
-            return .failure(.unreachable("the URL of the service is none"))
+            return .failure(.unreachable("the service URL is not valid"))
         } catch is HTTPParserError {
-            return .failure(.unreadable("the service does not speak HTTP", httpStatus: 0))
+            return .failure(.unreadable("the response is not HTTP", httpStatus: 0))
         } catch {
             return .failure(.unreachable("the service cannot be reached"))
         }

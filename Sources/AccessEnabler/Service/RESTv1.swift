@@ -38,7 +38,7 @@ struct RESTv1: EntitlementInterface {
         request.form = common + [("format", "json"), ("mvpd", login.mvpd.id)]
         let registered = try await connection.value(RegistrationCode.self, request)
         guard registered.code.isRegistrationCode else {
-            throw .unreadable("the registration code is none", httpStatus: 200)
+            throw .unreadable("the registration code is malformed", httpStatus: 200)
         }
         var query = [("reg_code", registered.code), ("requestor_id", requestor), ("mso_id", login.mvpd.id)]
         if let data = login.data.json { query.append(("generic_data", data)) }
@@ -156,7 +156,7 @@ struct RESTv1: EntitlementInterface {
     ) throws(ServiceFailure) {
         guard requestor == self.requestor, resource.utf8.elementsEqual(question.resource.utf8), mvpd == question.mvpd
         else {
-            throw .unreadable("the answer is about something else", httpStatus: 200)
+            throw .unreadable("the response is for another resource, provider or requestor", httpStatus: 200)
         }
     }
 

@@ -30,7 +30,7 @@ struct RESTv2: EntitlementInterface {
         guard session.action == .authenticate, let url = session.url.flatMap({ connection.browserURL($0) }),
             let code = session.code, code.isRegistrationCode
         else {
-            throw .unreadable("the service asks for what the client does not know", httpStatus: 200)
+            throw .unreadable("the session response has an unknown action, or no valid URL or code", httpStatus: 200)
         }
         return .navigate(url: url, code: code, expires: session.notAfter)
     }
@@ -72,7 +72,7 @@ struct RESTv2: EntitlementInterface {
         request.json = try Self.body(question.resources)
         let answer = try await connection.value(AuthorizationDecisions.self, request)
         guard answer.decisions.allSatisfy({ $0.mvpd == question.mvpd && $0.serviceProvider == requestor }) else {
-            throw .unreadable("the decisions are of another viewer", httpStatus: 200)
+            throw .unreadable("the decisions are for another provider or requestor", httpStatus: 200)
         }
         return PreauthorizeResponse(
             decisions: answer.decisions.map {
@@ -96,15 +96,15 @@ struct RESTv2: EntitlementInterface {
             decision.resource.utf8.elementsEqual(question.resource.utf8), decision.mvpd == question.mvpd,
             decision.serviceProvider == requestor
         else {
-            throw .unreadable("the decision is about something else", httpStatus: 200)
+            throw .unreadable("the decision is for another resource, provider or requestor", httpStatus: 200)
         }
         guard decision.isAuthorized else {
             guard let error = decision.error else {
-                throw .unreadable("a denial does not say why", httpStatus: 200)
+                throw .unreadable("the denial has no error", httpStatus: 200)
             }
             throw ServiceFailure(error, httpStatus: 200)
         }
-        guard let token = decision.token else { throw .unreadable("a permission has no token", httpStatus: 200) }
+        guard let token = decision.token else { throw .unreadable("the permit has no media token", httpStatus: 200) }
         return Authorized(
             source: decision.source,
             expires: decision.notAfter,
@@ -115,7 +115,7 @@ struct RESTv2: EntitlementInterface {
     /// Requests an authorization: every authorization of this interface includes a token.
     func mediaToken(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> ServiceToken {
         guard let token = try await authorize(question).token else {
-            throw .unreadable("a permission has no token", httpStatus: 200)
+            throw .unreadable("the permit has no media token", httpStatus: 200)
         }
         return token
     }
@@ -124,7 +124,7 @@ struct RESTv2: EntitlementInterface {
         let profiles = try await connection.value(Profiles.self, request("profiles", mvpd)).profiles
         guard let profile = profiles[mvpd] else {
             throw ServiceFailure(
-                Status(.authenticatedProfileMissing, by: .v2, message: "nobody is authenticated")
+                Status(.authenticatedProfileMissing, by: .v2, message: "no viewer is authenticated")
                     ?? Status(status: 403, code: StatusCode.authenticatedProfileMissing.rawValue),
                 httpStatus: 200
             )
@@ -142,7 +142,7 @@ struct RESTv2: EntitlementInterface {
         let logouts = try await connection.value(Logouts.self, request).logouts
         guard let logout = logouts[mvpd], logout.actionType == "interactive" else { return nil }
         guard let url = logout.url.flatMap({ connection.browserURL($0) }) else {
-            throw .unreadable("the URL of the logout is none for a browser", httpStatus: 200)
+            throw .unreadable("the logout URL is missing or not http or https", httpStatus: 200)
         }
         return url
     }

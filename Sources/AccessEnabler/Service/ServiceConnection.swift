@@ -18,7 +18,7 @@ struct ServiceConnection: Sendable {
     /// Sends a request, and returns the response if it is a success or has a status in `accepting`.
     func send(_ request: ServiceRequest, accepting: Set<Int> = []) async throws(ServiceFailure) -> ServiceAnswer {
         guard request.path.allSatisfy({ !["", ".", ".."].contains($0) }) else {
-            throw .unreadable("an id is empty, or cannot stand in a path", httpStatus: 0)
+            throw .unreadable("an identifier is empty, \".\" or \"..\", which cannot be a path segment", httpStatus: 0)
         }
         return try await settings.repeated(while: request.isRepeatable) { () async throws(ServiceFailure) in
             try await authorized(request, accepting)
@@ -95,7 +95,7 @@ extension ServiceAnswer {
     /// Decodes the body from JSON.
     func value<Value: Decodable>(_ type: Value.Type) throws(ServiceFailure) -> Value {
         do throws(EntitlementBodyError) { return try EntitlementBody.read(type, json: body) } catch {
-            throw .unreadable("the answer cannot be read: \(error.message)", httpStatus: status)
+            throw .unreadable("the response cannot be parsed: \(error.message)", httpStatus: status)
         }
     }
 
@@ -104,7 +104,7 @@ extension ServiceAnswer {
         _ read: ([UInt8]) throws(EntitlementBodyError) -> Value
     ) throws(ServiceFailure) -> Value {
         do throws(EntitlementBodyError) { return try read(body) } catch {
-            throw .unreadable("the answer cannot be read: \(error.message)", httpStatus: status)
+            throw .unreadable("the response cannot be parsed: \(error.message)", httpStatus: status)
         }
     }
 
@@ -121,7 +121,7 @@ extension ServiceAnswer {
             failure = ServiceFailure(known, httpStatus: status)
         } else {
             failure = .unreadable(
-                "the service answered with the HTTP status \(status) and no error",
+                "the service returned HTTP status \(status) without an error body",
                 httpStatus: status
             )
         }

@@ -52,15 +52,15 @@ struct ServiceFailure: Error, Hashable {
     }
 
     static func throttled(httpStatus: Int) -> ServiceFailure {
-        .init(.throttled, .networkError, "the service was asked too often; ask again later", httpStatus: httpStatus)
+        .init(.throttled, .networkError, "the service is throttling requests; retry later", httpStatus: httpStatus)
     }
 
     static func noAccess(_ error: RegistrationError?, isStatement: Bool) -> ServiceFailure {
         var failure = ServiceFailure(
             .noAccess(isStatement: isStatement),
             .accessTokenUnavailable,
-            "no access token (\(error?.error ?? "the service gives none")); check the software statement, and whether the "
-                + "redirect URL is registered"
+            "no access token (\(error?.error ?? "the service returned none")); check the software statement and that "
+                + "the redirect URL is registered"
         )
         failure.registrationError = error
         return failure

@@ -72,12 +72,12 @@ public actor FileTokenStorage: TokenStorage {
             defer { try? file.close() }
             let facts = try file.stat()
             guard facts.type == .regular else {
-                throw TokenStorageError(.exposed, "\(path) is no regular file; remove it")
+                throw TokenStorageError(.exposed, "\(path) is not a regular file; remove it")
             }
             guard check == .none || facts.isPrivate else {
                 throw TokenStorageError(
                     .exposed,
-                    "\(path) is another user's, or others may use it; run: chmod 600 \(path)"
+                    "\(path) belongs to another user, or other users may access it; run: chmod 600 \(path)"
                 )
             }
             var bytes: [UInt8] = []
@@ -92,7 +92,7 @@ public actor FileTokenStorage: TokenStorage {
         } catch let error as TokenStorageError {
             throw error
         } catch Errno.tooManySymbolicLinkLevels {
-            throw TokenStorageError(.exposed, "\(path) is a link; remove it")
+            throw TokenStorageError(.exposed, "\(path) is a symbolic link; remove it")
         } catch {
             throw TokenStorageError(.unavailable, "\(path) cannot be read: \(error)")
         }
@@ -105,7 +105,7 @@ public actor FileTokenStorage: TokenStorage {
         do {
             let bytes = try EntitlementBody.json(contents)
             guard bytes.count <= EntitlementBody.maximumSize else {
-                throw TokenStorageError(.unavailable, "there is more to be kept in \(path) than would be read again")
+                throw TokenStorageError(.unavailable, "the records exceed the size limit of \(path)")
             }
             let file = try FileDescriptor.open(
                 temporary,
@@ -129,7 +129,7 @@ public actor FileTokenStorage: TokenStorage {
 
     private static func digest(_ records: TokenRecords) throws(TokenStorageError) -> String {
         do { return SHA256.digest(try EntitlementBody.json(records)).hexadecimal } catch {
-            throw TokenStorageError(.unavailable, "what is to be kept cannot be written down: \(error)")
+            throw TokenStorageError(.unavailable, "the records cannot be encoded as JSON: \(error)")
         }
     }
 }

@@ -25,11 +25,11 @@ struct PlaybackBody: StrictBody {
         token = try object.text("token", limit: .max)
         playbackID = try object.text("playbackID", limit: 256)
         guard (media == nil) != (path == nil) else {
-            throw BodyFault("there must be either media or path")
+            throw BodyFault("exactly one of media and path is required")
         }
         if let text = try object.text("host", limit: 255) {
             guard let name = HostName(text[...]) else {
-                throw BodyFault("host must be a name or an address, such as live.example.com; a port may follow")
+                throw BodyFault("host must be a name or an address with an optional port, such as live.example.com")
             }
             host = String(name.text)
         } else {
@@ -71,8 +71,8 @@ struct VerifyBody: StrictBody {
         guard isAuthenticityOnly == (resource == nil) else {
             throw BodyFault(
                 resource == nil
-                    ? "resource is missing; to check signature and time alone, say \"authenticityOnly\": true"
-                    : "with authenticityOnly there is no resource"
+                    ? "resource is missing; to check only signature and time, set \"authenticityOnly\": true"
+                    : "resource must be absent if authenticityOnly is true"
             )
         }
     }
@@ -110,14 +110,14 @@ struct RevocationBody: StrictBody {
         default: break
         }
         guard let subject = subjects.first, subjects.count == 1 else {
-            throw BodyFault("there must be one of token, fingerprint, sessionGUID and mvpd")
+            throw BodyFault("exactly one of token, fingerprint, sessionGUID and mvpd is required")
         }
         self.subject = subject
         issuedBefore = try object.time("issuedBefore")
         expires = try object.time("expires")
         switch subject {
         case .token, .fingerprint:
-            if issuedBefore != nil { throw BodyFault("issuedBefore is for sessionGUID and mvpd") }
+            if issuedBefore != nil { throw BodyFault("issuedBefore requires sessionGUID or mvpd") }
         default: break
         }
     }
@@ -149,10 +149,10 @@ extension StrictBody {
     }
 
     fileprivate static func read(_ value: JSONValue) throws(BodyFault) -> Self {
-        guard case .object(let members) = value else { throw BodyFault("it must be a JSON object") }
+        guard case .object(let members) = value else { throw BodyFault("the body must be a JSON object") }
         for member in members where !Self.members.contains(member.name) {
             let name = JSONText.string(String(member.name.prefix(64))).line
-            throw BodyFault("unknown member \(name); known are \(Self.members.joined(separator: ", "))")
+            throw BodyFault("unknown member \(name); known members: \(Self.members.joined(separator: ", "))")
         }
         return try Self(BodyObject(members: members))
     }
@@ -166,11 +166,11 @@ struct BodyFault: Error {
 
     init(_ fault: JSONFault) {
         switch fault {
-        case .notJSON: reason = "it is not JSON"
-        case .tooDeep: reason = "it is nested too deep"
+        case .notJSON: reason = "the body is not JSON"
+        case .tooDeep: reason = "the body is nested too deeply"
         case .tooManyMembers(let limit): reason = "an object has more than \(limit) members"
         case .tooLong(let limit): reason = "a list has more than \(limit) members"
-        case .repeatedMember(let name): reason = "the member \(JSONText.string(name).line) is there twice"
+        case .repeatedMember(let name): reason = "the member \(JSONText.string(name).line) is a duplicate"
         }
     }
 }
@@ -187,7 +187,7 @@ struct BodyObject {
         case .text(let text):
             guard text.utf8.count <= limit else { throw BodyFault("\(name) must not have more than \(limit) bytes") }
             return text
-        default: throw BodyFault("\(name) must be a text")
+        default: throw BodyFault("\(name) must be a string")
         }
     }
 

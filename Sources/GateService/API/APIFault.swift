@@ -55,17 +55,17 @@ enum APIFault: String, CaseIterable, Sendable {
 
     var message: String {
         switch self {
-        case .invalidRequest: "The body of the request is not what this operation takes."
-        case .credentialMissing: "A bearer key or a client certificate is needed."
-        case .credentialUnknown: "The bearer key or client certificate is not known."
-        case .scopeMissing: "This caller may not do this."
-        case .operationUnknown: "There is no such operation; see /openapi.yaml."
-        case .methodNotAllowed: "This operation has another method."
-        case .bodyTooLarge: "The body of the request is too large."
-        case .unsupportedMediaType: "The body must be JSON, and be said to be: Content-Type: application/json."
-        case .codeUnknown: "There is no such code; see /v1/codes."
-        case .tokenNotAuthentic: "The token to be revoked is not authentic, so nobody can play with it."
-        case .revocationsFull: "There is no room for one more revocation."
+        case .invalidRequest: "The request body is not valid for this operation."
+        case .credentialMissing: "A bearer key or a client certificate is required."
+        case .credentialUnknown: "The bearer key or client certificate is unknown."
+        case .scopeMissing: "The caller lacks the scope for this operation."
+        case .operationUnknown: "The operation does not exist; see /openapi.yaml."
+        case .methodNotAllowed: "The operation does not support this method."
+        case .bodyTooLarge: "The request body is too large."
+        case .unsupportedMediaType: "The body must be JSON, with Content-Type: application/json."
+        case .codeUnknown: "The code does not exist; see /v1/codes."
+        case .tokenNotAuthentic: "The token to revoke is not authentic, so it cannot start a playback."
+        case .revocationsFull: "The replay store has no room for another revocation."
         }
     }
 }

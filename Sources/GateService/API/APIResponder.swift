@@ -260,7 +260,7 @@ struct APIResponder: HTTPService {
         let lastVerified = lastIssued.advanced(byMilliseconds: Self.longestLife.milliseconds)
         let expires = body.expires ?? min(lastVerified, latest)
         guard call.time < expires, expires <= latest else {
-            throw APIRefusal(.invalidRequest, details: "expires must be in the future, and within 400 days")
+            throw APIRefusal(.invalidRequest, details: "expires must be in the future and within 400 days")
         }
         switch body.subject {
         case .fingerprint(let fingerprint): return Revocation(.token(fingerprint), expires: expires)

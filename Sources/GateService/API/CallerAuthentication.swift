@@ -23,7 +23,7 @@ struct CallerAuthentication: Sendable {
         for caller in callers where caller.credential.isSame(as: credential) { found = caller }
         guard let found else { throw APIRefusal(.credentialUnknown) }
         guard found.scopes.contains(scope) else {
-            throw APIRefusal(.scopeMissing, details: "the scope \(scope.rawValue) is needed")
+            throw APIRefusal(.scopeMissing, details: "the scope \(scope.rawValue) is required")
         }
         return found.name
     }

@@ -25,7 +25,7 @@ struct AdminGuard {
         if case .unixDomainSocket = request.connection.channel.localAddress { return nil }
         let named = headers["host"]
         guard named.count == 1, let host = HostName(named[0][...]), isKnown(host) else {
-            return "the Host of the request is none of this listener's: use an address, or name it in admin.hosts"
+            return "the request's Host is not allowed: use an IP address, or add the name to admin.hosts"
         }
         if request.head.method == .GET || request.head.method == .HEAD { return nil }
         let origins = headers["origin"]
@@ -36,12 +36,12 @@ struct AdminGuard {
             return isOwn ? nil : Self.isForeign
         }
         guard headers.contains(name: Self.header) else {
-            return "a request that changes something needs the header \(Self.header), with any value"
+            return "a request that changes state requires the header \(Self.header), with any value"
         }
         return nil
     }
 
-    private static let isForeign = "the request comes from a page of another site"
+    private static let isForeign = "the request comes from a page of another origin"
 
     /// True if the host is an address, which DNS rebinding cannot use, or a known name.
     private func isKnown(_ host: HostName) -> Bool {

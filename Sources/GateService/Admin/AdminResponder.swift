@@ -42,13 +42,13 @@ struct AdminResponder: HTTPService {
         case "/livez", "/readyz", "/metrics", "/config": return .now(wrongMethod("GET, HEAD"))
         case "/reload": return .now(wrongMethod("POST"))
         default:
-            return .now(.json(.object([("error", .string("there is no \(path)"))]), status: .notFound, trace: nil))
+            return .now(.json(.object([("error", .string("not found: \(path)"))]), status: .notFound, trace: nil))
         }
     }
 
     private func wrongMethod(_ allow: String) -> APIAnswer {
         var answer = APIAnswer.json(
-            .object([("error", .string("use \(allow)"))]),
+            .object([("error", .string("method not allowed: use \(allow)"))]),
             status: .methodNotAllowed,
             trace: nil
         )
@@ -63,7 +63,7 @@ struct AdminResponder: HTTPService {
         let now = clock()
         var faults: [(String, JSONText)] = []
         if !gate.verifier.trust.keys.contains(where: { $0.isValid(at: now) }) {
-            faults.append(("trust", .string("no trusted key is valid now")))
+            faults.append(("trust", .string("no trusted key is currently valid")))
         }
         do throws(ReplayStoreError) { try await gate.checkStore() } catch {
             faults.append(("store", .string("\(gate.store.name): \(error)")))

@@ -56,13 +56,13 @@ extension GateConfiguration {
         effective = root.effective
         let others = [("api", api.listener.address), ("admin", admin.address)]
         for (name, address) in others.filter({ $0.0 != "admin" }) where address.collides(with: admin.address) {
-            root.note("admin", "listens where \(name) does: \(address)")
+            root.note("admin", "has the same address as \(name): \(address)")
         }
         if let edge, let (name, address) = others.first(where: { $0.1.collides(with: edge.listener.address) }) {
-            root.note("edge", "listens where \(name) does: \(address)")
+            root.note("edge", "has the same address as \(name): \(address)")
         }
         if edge == nil, !catalogue.tokens.isEmpty {
-            root.note("catalogue", "an entry has tokens, and there is no edge that would look for them")
+            root.note("catalogue", "tokens of an entry require an edge listener")
         }
         try problems.throwIfAny()
     }
@@ -101,7 +101,7 @@ extension GateConfiguration.Trust.Key {
         name = section.optionalString("name")
         requestors = section.strings("requestors")
         if requestors?.isEmpty ?? false {
-            section.note("requestors", "must not be empty; leave it out for all requestors")
+            section.note("requestors", "must not be empty; omit it for all requestors")
         }
         let earliest = Timestamp(millisecondsSince1970: .min)
         let start = section.parsed("notBefore", default: earliest, Timestamp.parse)
@@ -186,7 +186,7 @@ extension ConfigurationSection {
     fileprivate func requestor(default fallback: String?) -> String? {
         let requestor = optionalString("requestor") ?? fallback
         if requestor?.isEmpty ?? true {
-            note("requestor", "requestor is missing: name it here, or once for all at the top of the file")
+            note("requestor", "requestor is missing: set it here, or for all entries at the top of the file")
         }
         return requestor
     }
@@ -212,13 +212,13 @@ extension PlaybackGate.Catalogue.Entry {
         let (methods, hosts) = (readMethods(section), readHosts(section))
         guard isProtected else {
             if section.optionalString("resource") != nil {
-                section.note("resource", "an entry that is not protected has no resource")
+                section.note("resource", "must be absent if protected is false")
             }
             return key.map { Self(key: $0, protection: .none, isShadow: isShadow, methods: methods, hosts: hosts) }
         }
         let requestor = section.requestor(default: requestor) ?? ""
         guard section.has("resource") else {
-            section.note("resource", "resource is missing: what must a token be good for? (or: protected: false)")
+            section.note("resource", "resource is missing: name the required resource, or set protected: false")
             return nil
         }
         let resource: MediaResource? = section.parsed("resource", default: nil) { try MediaResource($0) }
@@ -236,18 +236,18 @@ extension PlaybackGate.Catalogue.Entry {
 
     private static func readMethods(_ section: ConfigurationSection) -> [PlaybackRequest.Method] {
         guard let names = section.strings("methods") else { return [.get, .head] }
-        if names.isEmpty { section.note("methods", "must name at least one method, or be left out for GET and HEAD") }
+        if names.isEmpty { section.note("methods", "must name at least one method; omit it for GET and HEAD") }
         return names.compactMap { name in
             if let method = PlaybackRequest.Method(rawValue: name), method != .other { return method }
             let known = PlaybackRequest.Method.allCases.map(\.rawValue).filter { !$0.isEmpty }.joined(separator: ", ")
-            section.note("methods", "\(name) is no method that an entry can permit; there are \(known)")
+            section.note("methods", "\(name) is not a supported method; supported: \(known)")
             return nil
         }
     }
 
     private static func readHosts(_ section: ConfigurationSection) -> [HostName] {
         guard section.has("hosts") else { return section.hostNames("hosts") }
-        if section.has("media") { section.note("hosts", "is for paths: a media id has no host") }
+        if section.has("media") { section.note("hosts", "requires path: a media id has no host") }
         let hosts = section.hostNames("hosts")
         // An empty list would match every host.
         if hosts.isEmpty, !section.isFaulty { section.note("hosts", "must name at least one host") }
@@ -263,7 +263,7 @@ extension PlaybackGate.Catalogue.Entry {
             return .media(media)
         case (nil, true): return pattern.map { .path($0) }
         default:
-            section.note("media", "an entry has either media (an id) or path (a path, a folder/ or a glob)")
+            section.note("media", "exactly one of media (an id) and path (a path, a folder/ or a glob) is required")
             return nil
         }
     }
@@ -277,7 +277,7 @@ extension PlaybackPolicy {
         for rating in ratings where !rating.isAtMost(rating) {
             section.note(
                 "maximumRatings",
-                "\(rating.scheme) \(rating.value): not a known rating; known are urn:v-chip (TV-Y to TV-MA) and urn:mpaa (G to NC-17)"
+                "\(rating.scheme) \(rating.value): unknown rating; known: urn:v-chip (TV-Y to TV-MA) and urn:mpaa (G to NC-17)"
             )
         }
         self.init(
@@ -317,14 +317,14 @@ extension GateConfiguration.Use {
         switch name {
         case .memory: store = .memory(capacity: capacity)
         case .sqlite:
-            if file == nil { section.note("sqlite", "sqlite.file is missing: where is the file of the store?") }
+            if file == nil { section.note("sqlite", "sqlite.file is missing: name the database file") }
             store = .sqlite(file ?? Located(value: "", place: section.place))
         case .redis:
             #if Redis
-                if redis == nil { section.note("redis", "redis.address is missing: where does Redis listen?") }
+                if redis == nil { section.note("redis", "redis.address is missing: name the address of Redis") }
                 store = redis.map { .redis($0) } ?? .memory(capacity: capacity)
             #else
-                section.note("store", "this playgate was built without Redis")
+                section.note("store", "this build of playgate has no Redis support")
                 store = .memory(capacity: capacity)
             #endif
         }
@@ -344,7 +344,7 @@ extension GateConfiguration.Use {
 #if Redis
     extension RedisSettings {
         fileprivate init(_ section: ConfigurationSection) {
-            if !section.has("address") { section.note("address", "address is missing: such as 127.0.0.1:6379") }
+            if !section.has("address") { section.note("address", "address is missing, such as 127.0.0.1:6379") }
             let address = section.parsed("address", default: Address.tcp(host: "", port: 0)) { text in
                 switch try ListenerAddress(text) {
                 case .tcp(let host, let port): Address.tcp(host: host, port: port)
@@ -377,7 +377,7 @@ extension ListenerAddress {
         if text.hasPrefix("fd:") {
             // Passed sockets are numbered from 3 on (sd_listen_fds(3)).
             guard let number = Int32(text.dropFirst(3)), 3...1023 ~= number else {
-                throw ParseFault("fd: needs the number of a socket, from 3 on")
+                throw ParseFault("fd: requires the number of a socket, 3 to 1023")
             }
             self = .descriptor(number)
             return
@@ -385,7 +385,7 @@ extension ListenerAddress {
         if text.hasPrefix("unix:") {
             let path = String(text.dropFirst(5))
             guard !path.isEmpty, path.utf8.count < 104 else {
-                throw ParseFault("unix: needs the path of a socket, of at most 103 bytes")
+                throw ParseFault("unix: requires a socket path of at most 103 bytes")
             }
             self = .unix(path: path)
             return
@@ -398,7 +398,7 @@ extension ListenerAddress {
         var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         guard !host.isEmpty else {
-            throw ParseFault("\"\(text)\" names no host; 0.0.0.0 stands for all addresses of this machine")
+            throw ParseFault("\"\(text)\" has no host; 0.0.0.0 is every IPv4 address of this machine")
         }
         self = .tcp(host: String(host), port: Int(port))
     }
@@ -471,7 +471,7 @@ extension GateConfiguration.API {
             Caller($0, credentialKey: "sha256") { .certificate(sha256: $0) }
         }
         if !certificates.isEmpty, listener.tls?.clientAuthorities == nil {
-            section.note("clientCertificates", "needs tls.clientAuthorities, or nobody could show a certificate")
+            section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
         }
         let callers = keys + certificates
         let names = callers.map(\.name)
@@ -479,17 +479,17 @@ extension GateConfiguration.API {
             section.note("keys", "two callers have the name \(twice)")
         }
         if isOpen {
-            if !callers.isEmpty { section.note("open", "must be false where there are keys or clientCertificates") }
+            if !callers.isEmpty { section.note("open", "must be false if there are keys or clientCertificates") }
             if !listener.address.isLocal {
                 section.note(
                     "open",
-                    "is for loopback addresses and unix sockets only: make keys with: playgate keys api NAME"
+                    "is allowed only on loopback addresses and unix sockets; create keys with: playgate keys api NAME"
                 )
             }
         } else if callers.isEmpty, !section.isFaulty {
             section.note(
                 "keys",
-                "nobody may call: add keys (playgate keys api NAME) or clientCertificates, or open: true on loopback"
+                "no caller is allowed: add keys (playgate keys api NAME) or clientCertificates, or open: true on loopback"
             )
         }
         self.listener = listener
@@ -512,19 +512,19 @@ extension GateConfiguration.Edge {
                 if network == nil {
                     section.note(
                         "trustedPeers",
-                        "\(text): must be an address or a network of some, such as 10.0.0.0/8; not everybody"
+                        "\(text): must be an address or a network such as 10.0.0.0/8, and not every address"
                     )
                 }
                 return network
             },
             certificates: (section.strings("clientCertificates") ?? []).compactMap { text in
                 let digest = TokenFingerprint(hexadecimal: text.filter { $0 != ":" })?.bytes
-                if digest == nil { section.note("clientCertificates", "must be SHA-256s: 64 hexadecimal digits") }
+                if digest == nil { section.note("clientCertificates", "must be SHA-256: 64 hexadecimal digits") }
                 return digest
             }
         )
         if !peers.certificates.isEmpty, listener.tls?.clientAuthorities == nil {
-            section.note("clientCertificates", "needs tls.clientAuthorities, or nobody could show a certificate")
+            section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
         }
         dialects = []
         for name in section.strings("dialects") ?? EdgeDialect.allCases.map(\.rawValue) {
@@ -532,15 +532,15 @@ extension GateConfiguration.Edge {
                 dialects.insert(dialect)
             } else {
                 let known = EdgeDialect.allCases.map(\.rawValue).joined(separator: ", ")
-                section.note("dialects", "\(name) is no dialect; there are \(known)")
+                section.note("dialects", "\(name) is not a dialect; known: \(known)")
             }
         }
         tokens = section.list("tokens", TokenSource.read).compactMap { $0 }
         if tokens.isEmpty, !section.isFaulty {
-            section.note("tokens", "tokens is missing: where do clients show their tokens? Such as: - query: token")
+            section.note("tokens", "tokens is missing: name the sources of the token, such as: - query: token")
         }
         if tokens.count > PresentedToken.maximumSources {
-            section.note("tokens", "must not be more than \(PresentedToken.maximumSources)")
+            section.note("tokens", "must have at most \(PresentedToken.maximumSources) entries")
         }
         self.tokensOfEntries = tokensOfEntries
         let sources = Set(tokens).union(tokensOfEntries.values.joined())
@@ -559,7 +559,7 @@ extension TokenSource {
         let (header, segment) = (section.optionalString("header"), section.optionalString("segment"))
         let scheme = section.optionalString("scheme")
         guard names.count == 1, let key = names.first else {
-            section.note(names.first ?? "query", "one of query, cookie, header and segment says where the token is")
+            section.note(names.first ?? "query", "exactly one of query, cookie, header and segment is required")
             return nil
         }
         let name = query ?? cookie ?? header ?? segment ?? ""
@@ -569,7 +569,7 @@ extension TokenSource {
             section.note(key, "must be a name of letters, digits, - and _")
             return nil
         }
-        if scheme != nil, header == nil { section.note("scheme", "is for a header") }
+        if scheme != nil, header == nil { section.note("scheme", "requires header") }
         if segment?.utf8.first == UInt8(ascii: ".") { section.note("segment", "must not begin with a dot") }
         if query != nil { return .query(name) }
         if cookie != nil { return .cookie(name) }
@@ -594,7 +594,7 @@ extension Caller {
         name = section.requiredString("name")
         let digest = section.parsed(credentialKey, default: [UInt8](), isSecret: true) { text throws(ParseFault) in
             guard let fingerprint = TokenFingerprint(hexadecimal: text.filter { $0 != ":" }) else {
-                throw ParseFault("must be a SHA-256: 64 hexadecimal digits")
+                throw ParseFault("must be a SHA-256 digest: 64 hexadecimal digits")
             }
             return fingerprint.bytes
         }
@@ -604,12 +604,12 @@ extension Caller {
         for name in section.strings("scopes") ?? [] {
             guard let scope = Scope(rawValue: name) else {
                 let known = Scope.allCases.map(\.rawValue).joined(separator: ", ")
-                section.note("scopes", "\(name) is no scope; there are \(known)")
+                section.note("scopes", "\(name) is not a scope; known: \(known)")
                 continue
             }
             scopes.insert(scope)
         }
-        if !section.has("scopes") { section.note("scopes", "scopes is missing: what may this caller do?") }
+        if !section.has("scopes") { section.note("scopes", "scopes is missing: name the allowed operations") }
         self.scopes = scopes
     }
 }

@@ -30,7 +30,7 @@ struct GateBuilder: Sendable {
         let policy = Self.policy(configuration, problems)
         // Files that changed meanwhile may combine two states into one that was never intended.
         if FileStamps(configuration) != files {
-            let change = "changed while it was read, or a file that it names did: try again"
+            let change = "this file or a file that it names changed during the reading: try again"
             problems.add(configuration.file.place(""), change)
         }
         try problems.throwIfAny()
@@ -128,12 +128,12 @@ struct GateBuilder: Sendable {
         var catalogue = Catalogue()
         for entry in configuration.entries {
             do throws(Catalogue.DuplicateEntry) { try catalogue.add(entry.value) } catch {
-                problems.add(entry.place, "there is an entry for \(error.key.text) already")
+                problems.add(entry.place, "duplicate entry for \(error.key.text)")
             }
         }
         for feed in configuration.feeds { read(feed, into: &catalogue, problems, &warnings) }
         if catalogue.count == 0, problems.problems.isEmpty {
-            warnings.append("the catalogue is empty: nothing can be played")
+            warnings.append("the catalogue is empty: no media can be played")
         }
         return catalogue
     }
@@ -176,7 +176,7 @@ struct GateBuilder: Sendable {
             warnings.append("\(feed.file.value): \(refused.count - 20) more items cannot be played")
         }
         for key in conflicts.prefix(20) {
-            warnings.append("\(feed.file.value): items contradict each other about \(key.text), which cannot be played")
+            warnings.append("\(feed.file.value): items contradict each other about \(key.text), so it cannot be played")
         }
     }
 }
@@ -198,7 +198,7 @@ enum ReplayStoreFactory {
                 }
             #else
                 throw ConfigurationError(problems: [
-                    ConfigurationProblem(place: file.place, message: "this playgate was built without SQLite")
+                    ConfigurationProblem(place: file.place, message: "this build of playgate has no SQLite support")
                 ])
             #endif
         #if Redis

@@ -96,7 +96,7 @@ final class Reloader: Service {
                 counts.succeeded()
                 for warning in assembly.warnings { logger.warning("\(warning)") }
                 for part in configuration.fixedParts(differingFrom: present.configuration) {
-                    logger.warning("a change of \(part) needs a restart")
+                    logger.warning("a change of \(part) takes effect after a restart")
                 }
                 logger.info(
                     "reloaded",

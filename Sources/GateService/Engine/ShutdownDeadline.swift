@@ -18,7 +18,7 @@ struct ShutdownDeadline: Service {
         // A thread of its own is used, because those of the tasks may all be blocked.
         let (limit, logger) = (limit, logger)
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(limit.milliseconds))) {
-            logger.error("the grace time is over; requests in hand were cut off")
+            logger.error("the grace period is over; requests in flight were cut off")
             // Another thread writes the log; this gives it time to finish.
             usleep(20_000)
             _exit(1)

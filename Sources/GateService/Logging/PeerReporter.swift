@@ -32,7 +32,7 @@ final class PeerReporter: Sendable {
         guard let count else { return }
         let hint =
             switch reason {
-            case .untrusted: "is it an edge? Then name its network in edge.trustedPeers"
+            case .untrusted: "untrusted peer; if it is an edge, add its network to edge.trustedPeers"
             case .quota: "limits.connectionsPerPeer is reached"
             }
         logger.warning(

@@ -88,13 +88,13 @@ final class PrometheusRegistry: MetricsFactory {
 
     private static let help = [
         "playgate_decisions_total": "Decisions of the gate by outcome and code.",
-        "playgate_store_errors_total": "Uses that the store did not answer.",
+        "playgate_store_errors_total": "Operations that the replay store did not answer.",
         "playgate_decision_duration_seconds":
-            "Time from receipt to decision, without the use store: catalogue, verification, policies.",
-        "playgate_store_duration_seconds": "Time that the use store took.",
+            "Time from receipt to decision, without the replay store: catalogue, verification, policies.",
+        "playgate_store_duration_seconds": "Time that the replay store took.",
         "playgate_api_requests_total": "Requests to the API by status.",
-        "playgate_connections_total": "Connections that were accepted.",
-        "playgate_edge_requests_total": "Checks of edges by dialect and status.",
+        "playgate_connections_total": "Accepted connections.",
+        "playgate_edge_requests_total": "Edge checks by dialect and status.",
     ]
 
     private static func labels(_ dimensions: [(String, String)]) -> String {

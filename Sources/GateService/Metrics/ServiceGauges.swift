@@ -19,11 +19,11 @@ struct ServiceGauges: Sendable {
         var gauges = [
             PrometheusGauge(
                 name: "playgate_build_info",
-                help: "1, with the version as a label.",
+                help: "Always 1, with the version as a label.",
                 labels: [("version", GateVersion.current)],
                 value: 1
             ),
-            PrometheusGauge(name: "playgate_in_flight", help: "Decisions in hand.", value: Double(inFlight.inFlight)),
+            PrometheusGauge(name: "playgate_in_flight", help: "Decisions in flight.", value: Double(inFlight.inFlight)),
             PrometheusGauge(
                 name: "playgate_catalogue_entries",
                 help: "Entries of the catalogue.",
@@ -50,13 +50,13 @@ struct ServiceGauges: Sendable {
             ),
             PrometheusGauge(
                 name: "playgate_last_reload_failed",
-                help: "1 where the last reload failed and something older is in force.",
+                help: "1 if the last reload failed and the previous configuration is active.",
                 value: reloads.lastFailed ? 1 : 0
             ),
             PrometheusGauge(
                 name: "playgate_log_lines_dropped_total",
                 type: "counter",
-                help: "Log lines that nobody took.",
+                help: "Log lines dropped because the output was too slow.",
                 value: Double(sink.dropped)
             ),
             PrometheusGauge(
@@ -79,7 +79,7 @@ struct ServiceGauges: Sendable {
             gauges.append(
                 PrometheusGauge(
                     name: "playgate_trusted_key_expiry_timestamp_seconds",
-                    help: "When a trusted key is no longer trusted, in Unix seconds; +Inf never.",
+                    help: "Expiry of a trusted key in Unix seconds; +Inf if it does not expire.",
                     labels: [("key", key.name)],
                     value: key.validity.map { Double($0.upperBound.millisecondsSince1970) / 1000 } ?? .infinity
                 )
@@ -98,7 +98,7 @@ struct ServiceGauges: Sendable {
             PrometheusGauge(
                 name: "playgate_cache_lookups_total",
                 type: "counter",
-                help: "Look-ups in the cache of authenticated tokens.",
+                help: "Lookups in the cache of authenticated tokens.",
                 labels: [("result", result)],
                 value: Double(count)
             )

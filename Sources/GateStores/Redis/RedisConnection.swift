@@ -47,7 +47,7 @@
             let request = unwrapOutboundIn(data)
             guard waiting.count < Self.waitingLimit else {
                 request.promise.fail(
-                    ReplayStoreError(.unavailable, "\(Self.waitingLimit) replies are waited for already")
+                    ReplayStoreError(.unavailable, "\(Self.waitingLimit) requests are waiting for replies")
                 )
                 return
             }
@@ -58,30 +58,30 @@
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             let buffer = unwrapInboundIn(data)
             do throws(RedisReplyReader.Malformed) {
-                guard let reader else { throw RedisReplyReader.Malformed(reason: "no memory") }
+                guard let reader else { throw RedisReplyReader.Malformed(reason: "out of memory") }
                 try unsafe buffer.withReplyBytes { bytes throws(RedisReplyReader.Malformed) in
                     try unsafe reader.feed(bytes)
                 }
                 while let reply = try reader.next() {
                     guard let first = waiting.popFirst() else {
-                        throw RedisReplyReader.Malformed(reason: "a reply that nobody asked for")
+                        throw RedisReplyReader.Malformed(reason: "a reply without a request")
                     }
                     first.promise.succeed(reply)
                 }
             } catch {
-                fail("Redis sent what cannot be read: \(error.reason)")
+                fail("a reply from Redis cannot be parsed: \(error.reason)")
                 context.close(promise: nil)
             }
         }
 
         func channelInactive(context: ChannelHandlerContext) {
             watch?.cancel()
-            fail("the connection to Redis has ended")
+            fail("the connection to Redis closed")
             context.fireChannelInactive()
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) {
-            fail("the connection to Redis has failed: \(error)")
+            fail("the connection to Redis failed: \(error)")
             context.close(promise: nil)
         }
 

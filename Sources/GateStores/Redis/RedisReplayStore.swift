@@ -57,7 +57,7 @@ internal import Platform
 
         public func check() async throws(ReplayStoreError) {
             guard case .text(let text) = try await send(RedisCommand("PING")), text == [UInt8]("PONG".utf8) else {
-                throw ReplayStoreError(.unavailable, "Redis does not answer PING with PONG")
+                throw ReplayStoreError(.unavailable, "Redis did not answer PING with PONG")
             }
         }
 
@@ -92,13 +92,13 @@ internal import Platform
             _ command: RedisCommand?,
             on channel: any Channel
         ) async throws(ReplayStoreError) -> RedisReply {
-            guard let command else { throw ReplayStoreError(.unavailable, "no memory for a command") }
+            guard let command else { throw ReplayStoreError(.unavailable, "out of memory for a command") }
             let promise = channel.eventLoop.makePromise(of: RedisReply.self)
             let request = RedisRequest(command: command, promise: promise)
             channel.writeAndFlush(request).whenFailure { promise.fail($0) }
             do { return try await promise.futureResult.get() } catch let error as ReplayStoreError { throw error } catch
             {
-                throw ReplayStoreError(.unavailable, "the connection to Redis has failed: \(error)")
+                throw ReplayStoreError(.unavailable, "the connection to Redis failed: \(error)")
             }
         }
 
@@ -124,8 +124,8 @@ internal import Platform
                     } onCancel: {
                         channel.close(mode: .all, promise: nil)
                     }
-                    link.withLock { $0 = .down("the connection has ended") }
-                    if !Task.isCancelled { report(ReplayStoreError(.unavailable, "the connection to Redis has ended")) }
+                    link.withLock { $0 = .down("the connection closed") }
+                    if !Task.isCancelled { report(ReplayStoreError(.unavailable, "the connection to Redis closed")) }
                 } catch {
                     link.withLock { $0 = .down(error.reason) }
                     if !Task.isCancelled { report(error) }
@@ -188,8 +188,8 @@ internal import Platform
             switch try await Self.send(RedisScript.load, on: channel) {
             case .text(let digest): return String(decoding: digest, as: UTF8.self)
             case .error(let reason):
-                throw ReplayStoreError(.misconfigured, "Redis does not take a script: \(reason)")
-            default: throw ReplayStoreError(.misconfigured, "Redis does not take a script")
+                throw ReplayStoreError(.misconfigured, "Redis refused to load a script: \(reason)")
+            default: throw ReplayStoreError(.misconfigured, "Redis refused to load a script")
             }
         }
 
@@ -221,7 +221,7 @@ internal import Platform
             guard policy == "noeviction" else {
                 throw ReplayStoreError(
                     .misconfigured,
-                    "Redis evicts keys (maxmemory-policy \(policy)) and would forget uses: set it to noeviction"
+                    "Redis evicts keys (maxmemory-policy \(policy)) and would lose consumed tokens: set it to noeviction"
                 )
             }
         }

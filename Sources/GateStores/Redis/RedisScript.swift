@@ -113,7 +113,7 @@ internal import Platform
         /// Converts the reply of the script to the outcome of a use.
         static func outcome(of reply: RedisReply, _ use: TokenUse) throws(ReplayStoreError) -> UseOutcome {
             guard case .integer(let number) = reply else {
-                throw ReplayStoreError(.unavailable, "Redis answered something else than a number")
+                throw ReplayStoreError(.unavailable, "the reply of Redis is not an integer")
             }
             switch number {
             case recorded: return .recorded
@@ -123,13 +123,13 @@ internal import Platform
             case clocksDiffer:
                 throw ReplayStoreError(
                     .unavailable,
-                    "the clock of Redis is minutes ahead of this machine's: set both by NTP"
+                    "the clock of the Redis server is minutes ahead of this machine's clock: synchronise both with NTP"
                 )
             default:
                 let kinds = Revocation.keys(of: use.token).map(\.kind)
                 let place = Int(number) - use.maximumUses - 1
                 guard kinds.indices.contains(place) else {
-                    throw ReplayStoreError(.unavailable, "Redis answered with the number \(number)")
+                    throw ReplayStoreError(.unavailable, "the reply of Redis is an unexpected number: \(number)")
                 }
                 return .revoked(kinds[place])
             }

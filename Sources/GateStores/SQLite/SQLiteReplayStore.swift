@@ -105,7 +105,7 @@ internal import Platform
                 return (true, !queue.isWriting)
             }
             if !isTaken {
-                let error = ReplayStoreError(.unavailable, "\(Self.waitingLimit) uses wait for the disk already")
+                let error = ReplayStoreError(.unavailable, "\(Self.waitingLimit) writes are waiting for the disk")
                 job.continuation.resume(returning: .failure(error))
             }
             if mustStart { Task { await write() } }
@@ -155,7 +155,7 @@ internal import Platform
         private static func text(_ error: any Error) -> String {
             // The statement is left out: it contains fingerprints of tokens.
             guard let error = error as? DatabaseError else { return "\(error)" }
-            return error.message ?? "SQLite's error \(error.extendedResultCode.rawValue)"
+            return error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
         }
     }
 #endif

@@ -136,13 +136,13 @@ extension FeedError {
     init(_ failure: XMLFailure) {
         switch failure {
         case .doctype: self.init(.doctype, "a document type declaration is not allowed")
-        case .tooDeep, .tooManyElements: self.init(.tooDeep, "elements are nested more than 64 deep")
+        case .tooDeep, .tooManyElements: self.init(.tooDeep, "elements are nested more than 64 levels deep")
         case .otherRoot: self.init(.notRSS, "the root element is not rss")
         case .syntax(let message, let line, let column):
             self.init(.malformedXML, message, line: line, column: column)
         case .unsupportedEncoding(let name):
-            self.init(.malformedXML, "the encoding \(name.printable(limit: 40)) is not known")
-        case .outOfMemory: self.init(.internalFailure, "libxml2 could not get memory")
+            self.init(.malformedXML, "the encoding \(name.printable(limit: 40)) is unknown")
+        case .outOfMemory: self.init(.internalFailure, "libxml2 is out of memory")
         }
     }
 }

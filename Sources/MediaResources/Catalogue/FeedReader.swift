@@ -59,7 +59,7 @@ public struct FeedReader: ~Copyable, Sendable {
     public mutating func finish(_ body: (FeedItem) -> Void) throws(FeedError) {
         let nothing: [UInt8] = []
         try parse(nothing.span, isLast: true, body)
-        guard scanner.isComplete else { throw fail(FeedError(.malformedXML, "the feed is cut short")) }
+        guard scanner.isComplete else { throw fail(FeedError(.malformedXML, "the feed is incomplete")) }
     }
 
     private mutating func parse(_ piece: Span<UInt8>, isLast: Bool, _ body: (FeedItem) -> Void) throws(FeedError) {

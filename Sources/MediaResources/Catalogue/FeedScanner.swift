@@ -187,7 +187,7 @@ struct FeedScanner: Sendable {
             guard text.fault == nil || isChannelGiven else {
                 throw FeedError(
                     .ambiguousChannel,
-                    "the title of the channel has markup in it or is too long",
+                    "the title of the channel has markup or is too long",
                     line: line
                 )
             }

@@ -41,7 +41,7 @@ public struct SigningKey: Sendable {
             throw TrustError(.malformedPEM, name, "a PEM block is damaged: \(error.text)")
         }
         guard let block = blocks.first(where: { $0.label.hasSuffix("PRIVATE KEY") }) else {
-            throw TrustError(.noKey, name, "there is no private key (-----BEGIN PRIVATE KEY-----) in it")
+            throw TrustError(.noKey, name, "the file has no private key (-----BEGIN PRIVATE KEY-----)")
         }
         guard !block.isEncrypted, block.label != "ENCRYPTED PRIVATE KEY" else {
             throw TrustError(

@@ -81,7 +81,7 @@ public struct TrustSource: Sendable {
             throw TrustError(.malformedPEM, label, "a PEM block is damaged: \(error.text)")
         }
         guard !blocks.isEmpty else {
-            throw TrustError(.noKey, label, "there is no PEM block (-----BEGIN CERTIFICATE----- or PUBLIC KEY) in it")
+            throw TrustError(.noKey, label, "it has no PEM block (-----BEGIN CERTIFICATE----- or PUBLIC KEY)")
         }
         return blocks
     }

@@ -44,7 +44,7 @@ public final class TrustStore: Sendable {
         )
         let loaded = try sources.flatMapTyped { (source) throws(TrustError) in try loader.keys(source) }
         guard !loaded.isEmpty else {
-            throw TrustError(.noKey, sources.first?.label ?? "", "there is no key to trust")
+            throw TrustError(.noKey, sources.first?.label ?? "", "no trusted keys were given")
         }
         var order: [[UInt8]] = []
         var grants: [[UInt8]: [TrustedKey]] = [:]
@@ -107,7 +107,7 @@ private struct TrustLoader {
             throw TrustError(
                 .emptyScope,
                 source.label,
-                "the requestor scope is empty: name a requestor, or leave it out"
+                "the requestor scope is empty: name a requestor, or omit the scope"
             )
         }
         let blocks = try source.blocks()
@@ -123,7 +123,7 @@ private struct TrustLoader {
             if let key = try key(block, of: source, name: name, chain: chain) { found.append(key) }
         }
         guard !found.isEmpty else {
-            throw TrustError(.noKey, source.label, "there are only certificate authorities in it, and no signing key")
+            throw TrustError(.noKey, source.label, "it has only certificate authorities and no signing key")
         }
         return found
     }
@@ -164,7 +164,7 @@ private struct TrustLoader {
         }
         let key = try publicKey(block, source)
         guard anchors.isEmpty else {
-            throw TrustError(.untrustedChain, source.label, "a bare public key has no chain to an anchor")
+            throw TrustError(.untrustedChain, source.label, "a public key has no certificate chain to an anchor")
         }
         return try trusted(.publicKey, key, source.validity)
     }
@@ -183,13 +183,13 @@ private struct TrustLoader {
             throw TrustError(
                 .privateKeyPresent,
                 source.label,
-                "there is a private key in it; trust takes public keys only, and the private one belongs with the issuer"
+                "it has a private key; remove it and use only certificates or public keys"
             )
         default:
             throw TrustError(
                 .unsupportedKey,
                 source.label,
-                "a block \(block.label.printable(limit: 40)) is neither a certificate nor a public key"
+                "the PEM block \(block.label.printable(limit: 40)) is neither a certificate nor a public key"
             )
         }
     }
@@ -213,7 +213,7 @@ private struct TrustLoader {
         // Expiry has its own code, so it is checked before OpenSSL checks the chain.
         try checkValidity(certificate.validity, source)
         if let why = certificate.refusalOfChain(anchors: anchors, intermediates: chain, at: now) {
-            throw TrustError(.untrustedChain, source.label, "no chain of certificates leads to an anchor: \(why)")
+            throw TrustError(.untrustedChain, source.label, "no certificate chain to an anchor: \(why)")
         }
     }
 
@@ -227,7 +227,7 @@ private struct TrustLoader {
         }
         guard let given = source.validity else { return own }
         guard own.overlaps(given) else {
-            throw TrustError(.noLongerValid, source.label, "the certificate is not valid while the key may be used")
+            throw TrustError(.noLongerValid, source.label, "certificate and key have no common validity period")
         }
         return own.clamped(to: given)
     }

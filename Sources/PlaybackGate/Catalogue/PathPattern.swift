@@ -153,10 +153,10 @@ extension PathPatternError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .notAbsolute: "a path must begin with / [\(rawValue)]"
-        case .tooLong: "a path must not have more than 8 KiB [\(rawValue)]"
+        case .tooLong: "a path must have at most 8 KiB [\(rawValue)]"
         case .notNormal:
-            "no path that is requested looks like this: remove //, /./, /../, backslashes, ; and # [\(rawValue)]"
-        case .tooManyWildcards: "a glob must not have more than 16 wildcards [\(rawValue)]"
+            "no request path can match: remove //, /./, /../, backslashes, ; and # [\(rawValue)]"
+        case .tooManyWildcards: "a glob must have at most 16 wildcards [\(rawValue)]"
         }
     }
 }

@@ -48,10 +48,10 @@ public final class MemoryReplayStore: LocalReplayStore {
 
     public var gauges: [StoreGauge] {
         [
-            StoreGauge(name: "playgate_store_uses", help: "Uses in memory.", value: Double(count)),
+            StoreGauge(name: "playgate_store_uses", help: "Consumed tokens in memory.", value: Double(count)),
             StoreGauge(
                 name: "playgate_store_capacity",
-                help: "Uses that there is room for in memory.",
+                help: "Capacity for consumed tokens in memory.",
                 value: Double(capacity)
             ),
         ]
@@ -111,7 +111,7 @@ public final class MemoryReplayStore: LocalReplayStore {
             return true
         }
         guard isRecorded else {
-            throw ReplayStoreError(.full, "there are \(Self.revocationLimit) revocations already")
+            throw ReplayStoreError(.full, "the limit of \(Self.revocationLimit) revocations is reached")
         }
     }
 

@@ -115,7 +115,7 @@ struct ConcurrencyEndpoints: Sendable {
             let bytes = Base64.decode([UInt8](parts[1].utf8)),
             let name = String(validating: bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self), !name.isEmpty,
             name.utf8.count <= 128
-        else { throw EndpointError(401, "Say which application asks: Authorization: Basic, with its id as the user.") }
+        else { throw EndpointError(401, "Send Authorization: Basic with the id of the application as the user.") }
         return name
     }
 
@@ -123,7 +123,7 @@ struct ConcurrencyEndpoints: Sendable {
     /// unknown viewer is a household of one.
     private func household(_ call: EndpointRequest) throws -> String {
         let (provider, subject) = (call.segment("idp"), call.segment("subject"))
-        guard core.configuration.provider(provider) != nil else { throw EndpointError(404, "There is no such idp.") }
+        guard core.configuration.provider(provider) != nil else { throw EndpointError(404, "The idp is unknown.") }
         for household in core.configuration.households {
             let isHere = household.users.contains { user in
                 user.id == subject
@@ -143,7 +143,7 @@ struct ConcurrencyEndpoints: Sendable {
             provider: call.segment("idp"),
             subject: call.segment("subject")
         )
-        guard let stream else { throw EndpointError(404, "There is no such session.") }
+        guard let stream else { throw EndpointError(404, "The session is unknown.") }
         return stream
     }
 
@@ -159,7 +159,7 @@ struct ConcurrencyEndpoints: Sendable {
 
     private static let tooMuch = EndpointError(
         400,
-        "A stream has at most \(metadataLimit) metadata, with names and values of at most \(metadataSize) bytes."
+        "A stream has at most \(metadataLimit) metadata entries, with names and values of at most \(metadataSize) bytes."
     )
 
     // MARK: Answers

@@ -84,7 +84,7 @@ extension ConfigurationSection {
     fileprivate func noteRepeated(_ key: String, _ names: [String], what: String = "id") {
         var seen: Set<[UInt8]> = []
         for name in names where !seen.insert([UInt8](name.utf8)).inserted {
-            note(key, "the \(what) \(name) is there twice: each must be another")
+            note(key, "duplicate \(what) \(name)")
         }
     }
 
@@ -97,7 +97,7 @@ extension ConfigurationSection {
 
     fileprivate func noteUnknown(_ key: String, _ names: [String], among known: [String], what: String) {
         for name in names where !name.isEmpty && name != " " && !known.contains(name) {
-            note(key, "there is no \(what) \(name); there are: \(known.joined(separator: ", "))")
+            note(key, "unknown \(what) \(name); known: \(known.joined(separator: ", "))")
         }
     }
 
@@ -107,8 +107,8 @@ extension ConfigurationSection {
             note(
                 key,
                 """
-                \(rating.scheme) \(rating.value): not a known rating; \
-                known are urn:v-chip (TV-Y to TV-MA) and urn:mpaa (G to NC-17)
+                \(rating.scheme) \(rating.value): unknown rating; \
+                known: urn:v-chip (TV-Y to TV-MA) and urn:mpaa (G to NC-17)
                 """
             )
         }
@@ -141,12 +141,12 @@ extension SandboxConfiguration.Requestor {
 extension SandboxConfiguration.Requestor.Encryption {
     fileprivate static func read(_ section: ConfigurationSection) -> Self? {
         let keys = section.strings("keys") ?? []
-        if keys.isEmpty { section.note("keys", "keys is missing: name what is encrypted, such as zip") }
+        if keys.isEmpty { section.note("keys", "keys is missing: name the metadata keys to encrypt, such as zip") }
         let path = section.requiredPath("certificate")
         guard !section.isFaulty else { return nil }
         do throws(FileFault) {
             guard let certificate = MetadataCertificate(pem: try path.contentsOfFile(limit: 1 << 20)) else {
-                section.note("certificate", "has no certificate of an RSA key in PEM")
+                section.note("certificate", "has no PEM certificate with an RSA key")
                 return nil
             }
             return Self(certificate: certificate, keys: keys)
@@ -181,10 +181,10 @@ extension SandboxConfiguration.Provider {
         isChannelOnly = section.bool("channelOnly", default: false)
         logsOutInBrowser = section.bool("logoutInBrowser", default: true)
         if description.boardingStatus != nil, !description.enablePlatformServices {
-            section.note("boardingStatus", "means nothing without enablePlatformServices: true")
+            section.note("boardingStatus", "requires enablePlatformServices: true")
         }
         if description.enablePlatformServices, description.platformMappingID == nil {
-            section.note("platformMappingId", "platformMappingId is missing: the platform knows the MVPD by it")
+            section.note("platformMappingId", "platformMappingId is missing: it identifies the MVPD on the platform")
         }
     }
 
@@ -214,7 +214,7 @@ extension SandboxConfiguration.Package {
             }
         }
         if channels.isEmpty, resources.isEmpty, !section.isFaulty {
-            section.note("channels", "a package without channels and resources is worth nothing")
+            section.note("channels", "a package must have channels or resources")
         }
     }
 }
@@ -286,7 +286,7 @@ extension SandboxConfiguration.Demo.Item {
         let resource: String? = section.parsed("resource", default: nil) { try MediaResource($0).text }
         self.resource = resource
         if isProtected, resource == nil, !section.isFaulty {
-            section.note("resource", "resource is missing: what must a viewer have? (or: protected: false)")
+            section.note("resource", "resource is missing: name the required resource, or set protected: false")
         }
     }
 }

@@ -41,20 +41,20 @@ struct ControlEndpoints: Sendable {
     /// of `Host` protects against DNS rebinding.
     private func guardLocal(_ call: EndpointRequest) throws {
         guard call.peer?.isLoopback ?? false else {
-            throw EndpointError(403, "The switches are for this machine only: ask from 127.0.0.1.")
+            throw EndpointError(403, "The switches accept requests only from a loopback address, such as 127.0.0.1.")
         }
         // A proxy on this machine forwards requests of any client, so the peer address proves nothing then.
         guard call.headers[.forwarded] == nil, call.headers[.forwardedFor] == nil else {
-            throw EndpointError(403, "The switches are not for what a proxy passes on: ask the stand-in itself.")
+            throw EndpointError(403, "The switches refuse requests from proxies: send them to the sandbox directly.")
         }
         guard let host = call.host, host.namesLoopback else {
             throw EndpointError(
                 403,
-                "The switches are for 127.0.0.1, [::1] and localhost only: ask by one of these names."
+                "The switches accept only the hosts 127.0.0.1, [::1] and localhost: use one of them in the URL."
             )
         }
         if let origin = call.headers[.origin], origin != "http://\(host)" {
-            throw EndpointError(403, "The switches are not for pages of other origins.")
+            throw EndpointError(403, "The switches refuse requests from pages of other origins.")
         }
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import Platform
 internal import ConfigurationReading
 internal import Encodings
 internal import Entitlements
+internal import Platform
 
 /// The changes of one request to the switches. All of them are validated before any takes effect.
 struct SwitchChange: Sendable {
@@ -53,7 +53,7 @@ struct SwitchChange: Sendable {
                 throw Self.problem(
                     name,
                     """
-                    there is no such switch; there are faults, wrongKey, clockSkew, malformedTokens, throttling, \
+                    unknown switch; known: faults, wrongKey, clockSkew, malformedTokens, throttling, \
                     expireAuthentication, expireAuthorization, denied, degradation
                     """
                 )
@@ -66,7 +66,7 @@ struct SwitchChange: Sendable {
         let isNegative = text.hasPrefix("-")
         guard let duration = Duration(text: isNegative ? String(text.dropFirst()) : text),
             duration <= .seconds(3650 * 86_400)
-        else { throw problem("clockSkew", "must be a duration with or without a minus, such as -1h") }
+        else { throw problem("clockSkew", "must be a duration, optionally negative, such as -1h") }
         return isNegative ? -duration.milliseconds : duration.milliseconds
     }
 
@@ -107,23 +107,23 @@ extension Fault {
                 throw SwitchChange.problem(
                     name,
                     """
-                    a fault has no such key; it has on, times and one of code (with details), status, body, stall, \
+                    unknown key of a fault; known: on, times and one of code (with details), status, body, stall, \
                     close, delay
                     """
                 )
             }
             if before != nil, name != "on", name != "times", name != "details" {
-                throw SwitchChange.problem(name, "a fault does one thing; make two faults of it")
+                throw SwitchChange.problem(name, "a fault has one effect; add another fault for the second effect")
             }
         }
-        guard let operation else { throw SwitchChange.problem("on", "is missing: what shall fail?") }
+        guard let operation else { throw SwitchChange.problem("on", "is missing: name the operation that fails") }
         guard var effect else {
-            throw SwitchChange.problem("faults", "has no code, status, body, stall, close or delay: what shall happen?")
+            throw SwitchChange.problem("faults", "has no effect: add code, status, body, stall, close or delay")
         }
         switch effect {
         case .code(let code, _): effect = .code(code, details: details)
         case .registration where operation != .register && operation != .token:
-            throw SwitchChange.problem("code", "only register and token answer with words of client registration")
+            throw SwitchChange.problem("code", "codes of client registration are valid only for register and token")
         default: break
         }
         self.operation = operation
@@ -138,7 +138,7 @@ extension Fault {
         if let word = words.first(where: { $0.error == name }) { return .registration(word) }
         guard let code = StatusCode(rawValue: name),
             code.documentation(.v1) != nil || code.documentation(.v2) != nil
-        else { throw SwitchChange.problem("code", "\(name.prefix(64)) is no code of the service; see /sandbox/errors") }
+        else { throw SwitchChange.problem("code", "\(name.prefix(64)) is not a service code; see /sandbox/errors") }
         return .code(code, details: nil)
     }
 }
@@ -151,7 +151,7 @@ extension SandboxConfiguration.Throttling {
             switch member.name {
             case "rate": rate = Int(try member.value.number("rate", in: 1...10_000))
             case "burst": burst = Int(try member.value.number("burst", in: 1...10_000))
-            default: throw SwitchChange.problem(member.name, "throttling has rate and burst")
+            default: throw SwitchChange.problem(member.name, "unknown key of throttling; known: rate and burst")
             }
         }
         self.init(rate: rate, burst: burst)
@@ -166,14 +166,14 @@ extension SandboxConfiguration.DegradationRule {
             case "requestor": requestor = try member.value.text(member.name)
             case "mvpd": provider = try member.value.text(member.name)
             case "rule": kind = Kind(rawValue: try member.value.text(member.name))
-            default: throw SwitchChange.problem(member.name, "a rule has requestor, mvpd and rule")
+            default: throw SwitchChange.problem(member.name, "unknown key of a rule; known: requestor, mvpd and rule")
             }
         }
         guard configuration.requestor(requestor) != nil else {
-            throw SwitchChange.problem("requestor", "must be one of the configuration")
+            throw SwitchChange.problem("requestor", "must be a requestor of the configuration")
         }
         guard configuration.provider(provider) != nil else {
-            throw SwitchChange.problem("mvpd", "must be one of the configuration")
+            throw SwitchChange.problem("mvpd", "must be an MVPD of the configuration")
         }
         guard let kind else {
             throw SwitchChange.problem(
@@ -197,7 +197,7 @@ extension JSONValue {
     }
 
     fileprivate func text(_ name: String) throws(EndpointError) -> String {
-        guard case .text(let text) = self else { throw SwitchChange.problem(name, "must be a text") }
+        guard case .text(let text) = self else { throw SwitchChange.problem(name, "must be a string") }
         return text
     }
 

@@ -34,7 +34,7 @@ struct Throttle {
     /// The documented response (429) to a throttled client.
     static var refusal: Response {
         var response = Response.text(
-            "<html><body><h1>429 Too Many Requests</h1><p>Wait a second, then ask again.</p></body></html>",
+            "<html><body><h1>429 Too Many Requests</h1><p>Wait a second, then retry.</p></body></html>",
             "text/html"
         )
         response.status = .tooManyRequests

@@ -26,7 +26,7 @@ struct Dispatcher: Sendable {
             if isTooLarge {
                 throw EndpointError.unreadable(call, "at most \(EndpointRequest.bodyLimit) bytes", httpStatus: 413)
             }
-            if isMalformed { throw EndpointError.unreadable(call, "the path, the query or the form is malformed") }
+            if isMalformed { throw EndpointError.unreadable(call, "the path, query or form is malformed") }
             response = try await answer(call, endpoint)
         } catch let refusal as EndpointError {
             response = try refusal.response(to: call)

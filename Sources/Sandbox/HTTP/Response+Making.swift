@@ -66,7 +66,7 @@ extension HTTPField.Name {
     static let devicePass = of("pass_sfp")
 
     private static func of(_ text: String) -> HTTPField.Name {
-        guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is no name of a field") }
+        guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is not a header field name") }
         return name
     }
 }

@@ -29,7 +29,7 @@ struct ServiceNames: Sendable {
 
     static let refusal = """
         421 Misdirected Request
-        The stand-in does not go by that name: ask 127.0.0.1, [::1] or localhost, or add the name to \"hosts\" of its \
+        The host name is not allowed: use 127.0.0.1, [::1] or localhost, or add the name to \"hosts\" of the sandbox's \
         configuration.
 
         """

@@ -35,14 +35,14 @@ struct SAMLPagesEndpoints: Sendable {
         try session.begin(provider)
         // `redirect_url` is ignored, because no page of this flow redirects to it.
         guard try await core.store.update(session) else {
-            throw EndpointError.v1(.badRequest, message: "The registration code was used meanwhile.")
+            throw EndpointError.v1(.badRequest, message: "The registration code was used by another request.")
         }
         let ticket = try await core.store.issue(
             Ticket(purpose: .samlLogin, subject: session.code, target: nil, provider: provider.id),
             at: call.now
         )
         return LoginPages.relay(
-            "On to \(provider.description.displayName)",
+            "Continue to \(provider.description.displayName)",
             action: "/sandbox/saml/idp",
             hidden: ["SAMLRequest": ticket, "RelayState": session.code]
         ).response()
@@ -63,7 +63,7 @@ struct SAMLPagesEndpoints: Sendable {
         else { return Self.stale }
         guard let user = LoginService(core: core).user(call) else {
             let next = try await core.store.issue(ticket, at: call.now)
-            return page(session, provider, next, error: "User name or password is wrong. Try again.")
+            return page(session, provider, next, error: "The user name or password is wrong. Try again.")
                 .response(status: .unauthorized)
         }
         let response = try await core.store.issue(

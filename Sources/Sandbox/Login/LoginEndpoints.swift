@@ -63,7 +63,7 @@ struct LoginEndpoints: Sendable {
         try session.begin(provider)
         session.domain = session.domain ?? call.parameter("domain_name").map { String($0.prefix(255)) }
         guard try await core.store.update(session) else {
-            throw EndpointError.v1(.badRequest, message: "The registration code was used meanwhile.")
+            throw EndpointError.v1(.badRequest, message: "The registration code was used by another request.")
         }
         return try await begin(session, call)
     }
@@ -97,7 +97,7 @@ struct LoginEndpoints: Sendable {
         guard let user = desk.user(call) else {
             // The ticket is consumed, so a further attempt needs a new one.
             let secret = try await core.store.issue(ticket, at: call.now)
-            let problem = "User name or password is wrong. Try again."
+            let problem = "The user name or password is wrong. Try again."
             return page(provider, secret, error: problem).response(status: .unauthorized)
         }
         guard try await desk.finish(session, user, provider: provider, at: call.now) else { return Self.stale }
@@ -147,7 +147,7 @@ extension LoginSession {
     /// on a screen.
     mutating func begin(_ chosen: SandboxConfiguration.Provider) throws(EndpointError) {
         guard provider == nil || provider == chosen.id else {
-            throw .v1(.badRequest, message: "The registration code is for a login at another provider.")
+            throw .v1(.badRequest, message: "The registration code is for another provider.")
         }
         provider = chosen.id
     }

@@ -63,7 +63,7 @@ enum LoginPages {
         Status(
             status: 400,
             code: "",
-            message: "This page was used already, or is too old. Begin again in your application."
+            message: "This page was already used or has expired. Start again in your application."
         )
     )
 

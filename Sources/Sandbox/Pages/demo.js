@@ -18,7 +18,7 @@ const session = {
 /** A refusal, or an answer that cannot be read. `facts` has the members of the service's enhanced errors. */
 class Refusal extends Error {
   constructor(by, facts) {
-    super(facts.message || "There is no reason given.");
+    super(facts.message || "No reason was given.");
     this.by = by;
     this.facts = facts;
   }
@@ -26,11 +26,11 @@ class Refusal extends Error {
 
 // Advice for the viewer by the action of a refusal. An unknown action is shown as it is.
 const advice = {
-  none: "Nothing: asking again changes nothing.",
-  configuration: "Somebody must mend the configuration of the service.",
-  "application-registration": "Reload this page: it then registers anew.",
+  none: "Nothing: a retry has the same result.",
+  configuration: "An operator must correct the configuration of the service.",
+  "application-registration": "Reload this page to register it again.",
   authentication: "Log in again.",
-  authorization: "Choose it again: this asks for a new media token.",
+  authorization: "Choose the programme again to request a new media token.",
   retry: "Try again in a moment.",
 };
 
@@ -38,8 +38,8 @@ const advice = {
 const headings = {
   service: "Refused by the service",
   gate: "Refused by the gate",
-  nobody: "No answer",
-  page: "A fault of this page",
+  nobody: "No response",
+  page: "An error in this page",
 };
 
 // Requests to the service
@@ -59,15 +59,15 @@ async function send(path, { method = "POST", form, json, headers = {} }) {
     answer = await response.json();
   } catch (error) {
     if (response && error.name !== "TimeoutError") {
-      const message = `The service gave an answer that cannot be read (status ${response.status}).`;
+      const message = `The response of the service cannot be parsed (status ${response.status}).`;
       throw new Refusal("nobody", { code: "unreadable_answer", action: "retry", message });
     }
-    throw new Refusal("nobody", { code: "network_error", action: "retry", message: "The service does not answer." });
+    throw new Refusal("nobody", { code: "network_error", action: "retry", message: "The service did not respond." });
   }
   if (response.ok) return answer;
   // A registration error has only `error`, as in OAuth.
   const isOAuth = typeof answer.error === "string";
-  const words = isOAuth ? { code: answer.error, message: "The service does not register this page." } : {};
+  const words = isOAuth ? { code: answer.error, message: "The service refused the registration of this page." } : {};
   throw new Refusal("service", { ...words, ...answer, httpStatus: response.status });
 }
 
@@ -125,7 +125,7 @@ let mvpd;
 
 async function begin() {
   element("title").textContent = document.title = demo.title;
-  say("Asking whether you are logged in…");
+  say("Checking your login…");
   const [{ profiles }, { requestor }] = await Promise.all([call("profiles"), call("configuration")]);
   const providers = requestor.mvpds;
   // Temporary access has no login, so it is active if the viewer chose it, even without a profile.
@@ -137,7 +137,7 @@ async function begin() {
   element("account").hidden = !mvpd;
   element("chooser").hidden = Boolean(mvpd);
   element("shelf").hidden = false;
-  element("shelf-title").textContent = mvpd ? "What is on" : "For everybody";
+  element("shelf-title").textContent = mvpd ? "Programmes" : "Programmes without a login";
   if (!mvpd) {
     element("providers").replaceChildren(...providers.map(providerRow));
     element("items").replaceChildren(...demo.items.filter((item) => !item.protected).map((item) => itemCard(item).row));
@@ -169,7 +169,7 @@ async function logIn(provider) {
   if (isDirect) return beginAgain();
   if (answer.actionName !== "authenticate" || !answer.url) {
     const missing = (answer.missingParameters || []).join(", ");
-    throw new Refusal("service", { code: answer.actionName, message: `The login cannot begin; missing: ${missing}.` });
+    throw new Refusal("service", { code: answer.actionName, message: `The login cannot start; missing: ${missing}.` });
   }
   session.set("leaving", "login");
   location.assign(new URL(answer.url, location.origin));
@@ -200,7 +200,7 @@ async function beginAgain() {
 async function showItems() {
   const cards = demo.items.map((item) => itemCard(item));
   element("items").replaceChildren(...cards.map((card) => card.row));
-  say("Asking what you may play…");
+  say("Checking your subscription…");
   const locked = demo.items.filter((item) => item.protected).map((item) => item.resource);
   const decisions = await preauthorize([...new Set(locked)]);
   for (const card of cards.filter((card) => card.item.protected)) {
@@ -239,7 +239,7 @@ function itemCard(item) {
     state.textContent = text;
     art.replaceChildren(symbol(name === "free" ? "open" : name));
   };
-  if (item.protected) show("unknown", "Asking…");
+  if (item.protected) show("unknown", "Checking…");
   else show("free", "Plays without a token");
   return { item, row, show };
 }
@@ -257,7 +257,7 @@ async function open(item) {
   const current = playback;
   await attempt(null, async () => {
     if (item.protected) {
-      say("Asking for a media token…");
+      say("Requesting a media token…");
       const json = { resources: [item.resource] };
       const answer = await call(`decisions/authorize/${encodeURIComponent(mvpd)}`, { method: "POST", json });
       const decision = answer.decisions[0];
@@ -275,7 +275,7 @@ async function play({ item, token, end }) {
     const life = Math.max(1, Math.floor((token.notAfter - token.notBefore) / 1000));
     setCookie(item, token.serializedToken, life);
   }
-  say("Showing the media token to the gate…");
+  say("Sending the media token to the gate…");
   await openStream(element("video"), new URL(item.path, location.origin), end.signal);
   end.signal.throwIfAborted();
   // If the browser blocks autoplay, the viewer starts the video.
@@ -358,7 +358,7 @@ function refuse(error, signal) {
     element("screen").hidden = true;
   }
   say(isStaged ? "Not playing." : "");
-  const unknown = { message: "Something went wrong in this page.", code: error.name, action: "retry" };
+  const unknown = { message: "An unexpected error occurred in this page.", code: error.name, action: "retry" };
   const { by = "page", facts = unknown } = error;
   const rows = make("dl");
   const row = (name, ...values) => {

@@ -8,29 +8,29 @@
 
 // Messages and actions by the gate's codes. The gate answers an edge without a body, with the code in a header field.
 const gateCodes = {
-  media_token_missing: ["A media token is needed to play this.", "authorization"],
-  token_conflict: ["Two different media tokens were shown at once.", "authorization"],
+  media_token_missing: ["A media token is required to play this.", "authorization"],
+  token_conflict: ["The request has two different media tokens.", "authorization"],
   untrusted_signature: ["The signature of the media token is not trusted.", "authorization"],
   signature_length: ["The signature of the media token is not trusted.", "authorization"],
-  key_out_of_scope: ["The signature of the media token is not trusted for this.", "authorization"],
-  no_usable_key: ["The gate has no key that is valid now.", "configuration"],
+  key_out_of_scope: ["The signing key is not trusted for the media token's requestor.", "authorization"],
+  no_usable_key: ["The gate has no trusted key that is currently valid.", "configuration"],
   requestor_mismatch: ["The media token was issued to another requestor.", "authorization"],
-  resource_mismatch: ["The media token is good for something else.", "authorization"],
+  resource_mismatch: ["The media token is for another resource.", "authorization"],
   issued_in_future: ["The media token is not valid yet.", "authorization"],
   expired: ["The media token has expired.", "authorization"],
   mvpd_not_allowed: ["Viewers of this TV provider may not play this now.", "none"],
-  rating_not_allowed: ["The rating of this is not allowed.", "none"],
+  rating_not_allowed: ["The rating of this programme is not allowed.", "none"],
   token_revoked: ["The media token was revoked.", "authorization"],
   session_revoked: ["The session was revoked after the media token was issued.", "authorization"],
   mvpd_revoked: ["The tokens of this TV provider were revoked.", "none"],
   token_already_used: ["The media token was used before: it starts one playback only.", "authorization"],
-  replay_store_full: ["The gate has no room to record one more use.", "retry"],
-  replay_store_unavailable: ["It could not be found out whether the media token was used before.", "retry"],
-  gate_overloaded: ["The gate has too much to do.", "retry"],
-  unknown_media: ["The gate does not know this media.", "none"],
-  invalid_path: ["The gate does not know this path.", "none"],
-  peer_not_trusted: ["The gate does not trust the server that asks it.", "configuration"],
-  edge_request_invalid: ["The gate does not understand the server that asks it.", "configuration"],
+  replay_store_full: ["The replay store has no room for another media token.", "retry"],
+  replay_store_unavailable: ["The replay store did not answer, so a replay cannot be excluded.", "retry"],
+  gate_overloaded: ["The gate has too many requests in flight.", "retry"],
+  unknown_media: ["The media is not in the catalogue.", "none"],
+  invalid_path: ["The path is malformed or ambiguous.", "none"],
+  peer_not_trusted: ["The request to the gate comes from an untrusted peer.", "configuration"],
+  edge_request_invalid: ["The edge's headers for this request are missing, ambiguous or malformed.", "configuration"],
 };
 
 /** Fetches a part of a stream. A refusal of the gate has its reason in header fields. */
@@ -39,7 +39,7 @@ async function part(url, signal) {
   if (response.ok) return response;
   const code = response.headers.get("X-Playgate-Code");
   const [message, action] = gateCodes[code]
-    || (code ? ["The gate does not take this media token.", "authorization"] : ["The stream cannot be had now.", "retry"]);
+    || (code ? ["The gate refused this media token.", "authorization"] : ["The stream is not available now.", "retry"]);
   const trace = response.headers.get("X-Playgate-Trace");
   throw new Refusal(code ? "gate" : "nobody", { message, action, code: code || `http_${response.status}`, trace });
 }

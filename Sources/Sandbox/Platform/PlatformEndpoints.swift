@@ -34,9 +34,9 @@ struct PlatformEndpoints: Sendable {
     private func signIn(_ call: EndpointRequest) async throws -> Response {
         guard let provider = call.parameter("mvpd").flatMap(core.configuration.provider),
             provider.description.supportsPlatformSSO
-        else { throw EndpointError(400, "mvpd must be one that the platform supports (enablePlatformServices).") }
+        else { throw EndpointError(400, "mvpd must be an MVPD with enablePlatformServices: true.") }
         guard let user = LoginService(core: core).user(call) else {
-            throw EndpointError(401, "User name or password is wrong.")
+            throw EndpointError(401, "The user name or password is wrong.")
         }
         let secret = try await core.store.issue(
             Ticket(purpose: .platform, subject: user.name, target: provider.id),

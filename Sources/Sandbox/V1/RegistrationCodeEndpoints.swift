@@ -47,7 +47,7 @@ struct RegistrationCodeEndpoints: Sendable {
         }
         let redirect = try call.parameter("redirect_url").map { url in
             guard let target = RedirectTarget.allowed(url, registered: client.redirectURIs, host: call.host) else {
-                throw EndpointError(400, "'redirect_url' is not one that this application may be sent to")
+                throw EndpointError(400, "'redirect_url' is not registered for this application")
             }
             return target
         }

@@ -17,7 +17,7 @@ struct Page: Sendable {
         self.content = .joined(content)
     }
 
-    static let banner = "Playgate sandbox: a stand-in, not a TV provider"
+    static let banner = "Playgate sandbox: a test service, not a TV provider"
 
     static let headers: HTTPFields = [
         .contentType: "text/html;charset=UTF-8",
@@ -55,13 +55,13 @@ struct Page: Sendable {
 
     /// Returns a page about an error.
     static func error(_ status: Status) -> Page {
-        var parts: [HTML] = [.element("p", ["class": "error"], .text(status.message ?? "Something went wrong."))]
+        var parts: [HTML] = [.element("p", ["class": "error"], .text(status.message ?? "The request failed."))]
         if let details = status.details { parts.append(.element("p", .text(details))) }
         if !status.code.isEmpty {
             let link = HTML.element("a", ["href": "/sandbox/errors#\(status.code)"], .text(status.code))
             parts.append(.element("p", .text("Code: "), link))
         }
         if let trace = status.trace { parts.append(.element("p", .text("Trace: \(trace)"))) }
-        return Page("This did not work", .joined(parts))
+        return Page("The request failed", .joined(parts))
     }
 }

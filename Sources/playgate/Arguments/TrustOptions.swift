@@ -17,31 +17,31 @@ struct TrustOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A PEM file with certificates that the trusted ones must be derived from; may be repeated.",
+            "A PEM file with certificates that trusted certificates must chain to; may be repeated.",
             valueName: "file"
         )
     )
     var anchor: [String] = []
 
-    @Option(help: ArgumentHelp("The requestor that tokens must be for; may be repeated.", valueName: "id"))
+    @Option(help: ArgumentHelp("A requestor to accept tokens for; may be repeated.", valueName: "id"))
     var requestor: [String]
 
-    @Option(help: ArgumentHelp("Judge at this time, \(TimeArgument.help); now by default.", valueName: "time"))
+    @Option(help: ArgumentHelp("Verify at this time, \(TimeArgument.help); now by default.", valueName: "time"))
     var at: TimeArgument?
 
-    @Option(help: ArgumentHelp("By how much a token may come from the future, 0s to 120s.", valueName: "duration"))
+    @Option(help: ArgumentHelp("The tolerance for an issue time in the future, 0s to 120s.", valueName: "duration"))
     var earlyLeeway = DurationArgument(milliseconds: 60_000)
 
-    @Option(help: ArgumentHelp("By how much a token may outlive its life, 0s to 120s.", valueName: "duration"))
+    @Option(help: ArgumentHelp("The tolerance after the expiry of a token, 0s to 120s.", valueName: "duration"))
     var lateLeeway = DurationArgument(milliseconds: 0)
 
-    @Option(help: ArgumentHelp("The longest life that is taken, up to 24h.", valueName: "duration"))
+    @Option(help: ArgumentHelp("The maximum time to live to accept, up to 24h.", valueName: "duration"))
     var maxTTL = DurationArgument(milliseconds: 900_000)
 
     @Option(
         name: .customLong("minimum-rsa-bits"),
         help: ArgumentHelp(
-            "The smallest RSA key that is taken: 2048 or more, or 1024 for old issuers.",
+            "The smallest RSA key to accept: 2048 or more, or 1024 for old issuers.",
             valueName: "bits"
         )
     )
@@ -93,8 +93,8 @@ extension TrustError {
     /// The remedy, if the reason does not imply it.
     fileprivate var hint: String {
         switch code {
-        case .keyTooSmall: "\nIf the issuer still signs with a key of 1024 bits, say --minimum-rsa-bits 1024."
-        case .noLongerValid: "\nAsk the issuer for the certificate that follows it, or judge at another time with --at."
+        case .keyTooSmall: "\nIf the issuer still signs with a key of 1024 bits, use --minimum-rsa-bits 1024."
+        case .noLongerValid: "\nAsk the issuer for its new certificate, or verify at another time with --at."
         default: ""
         }
     }
@@ -102,21 +102,21 @@ extension TrustError {
 
 /// The options for differences between matching resources.
 struct MatchingOptions: ParsableArguments {
-    @Flag(help: "Compare resources byte for byte and nothing else.")
+    @Flag(help: "Compare resources only byte for byte.")
     var exactOnly = false
-    @Flag(help: "Let a token for a channel play every asset of the channel.")
+    @Flag(help: "Accept a token for a channel for every asset of the channel.")
     var channelCoversAssets = false
-    @Flag(help: "Let ratings differ.")
+    @Flag(help: "Ignore ratings.")
     var ignoreRating = false
-    @Flag(help: "Take the schemes urn:v-chip and urn:vchip for one.")
+    @Flag(help: "Treat the schemes urn:v-chip and urn:vchip as equal.")
     var schemeAliases = false
     @Flag(help: "Ignore the case of ASCII letters in channel, title and guid.")
     var ignoreCase = false
-    @Flag(help: "Take any run of white space for one space in channel, title and guid.")
+    @Flag(help: "Treat each run of white space as one space in channel, title and guid.")
     var collapseWhitespace = false
     @Flag(
         inversion: .prefixedNo,
-        help: "Take http://video.search.yahoo.com/mrss/ for the namespace of Media RSS too."
+        help: "Accept http://video.search.yahoo.com/mrss/ as a namespace of Media RSS too."
     )
     var videoNamespaceAlias = true
 
@@ -137,10 +137,10 @@ struct MatchingOptions: ParsableArguments {
 struct TokenArgument: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "The token, or - for standard input, which is the default too.",
+            "The token, or - for standard input (the default).",
             discussion: """
-                Other users of the machine can see a token on the command line in the list of processes: prefer \
-                standard input or --token-file for real ones.
+                Other users of the machine can see the command line in the list of processes: prefer standard input \
+                or --token-file for real tokens.
                 """,
             valueName: "token"
         )
@@ -151,7 +151,7 @@ struct TokenArgument: ParsableArguments {
     var tokenFile: String?
 
     func validate() throws {
-        if token != nil, tokenFile != nil { throw ValidationError("a token and --token-file exclude each other") }
+        if token != nil, tokenFile != nil { throw ValidationError("a token and --token-file are mutually exclusive") }
     }
 
     func read() throws(CommandFailure) -> String {

@@ -47,30 +47,30 @@ extension RefusalReason {
     /// The reason in words.
     var meaning: String {
         switch self {
-        case .tokenEmpty: "There is no token."
+        case .tokenEmpty: "The token is empty."
         case .tokenTooLarge: "The token is larger than \(Verifier.maximumEncodedSize) bytes."
-        case .invalidBase64: "The text is neither a raw token nor Base64 in one piece."
+        case .invalidBase64: "The text is neither a raw token nor valid Base64 of one."
         case .invalidEnvelope:
-            "The parts <signatureInfo>, signature, <signatureInfo> and element are not there in this order."
-        case .invalidSignatureEncoding: "The signature is not Base64."
-        case .unsupportedRoot: "The element is not a media token; long-lived tokens never open a stream."
-        case .malformedBody: "The element is not well-formed, or holds more than fields of text."
+            "The token does not consist of <signatureInfo>, signature, <signatureInfo> and element, in this order."
+        case .invalidSignatureEncoding: "The signature is not valid Base64."
+        case .unsupportedRoot: "The element is not a media token; long-lived tokens cannot start a playback."
+        case .malformedBody: "The element is not well-formed, or has content other than text fields."
         case .missingField: "A mandatory field is missing."
-        case .repeatedField: "A field is there twice."
+        case .repeatedField: "A field is repeated."
         case .emptyField: "A mandatory field is empty."
         case .invalidTTL: "The ttl is not a number of milliseconds."
-        case .invalidIssueTime: "The issueTime has no known form."
-        case .noUsableKey: "No key is trusted for this requestor at this time."
-        case .signatureLength: "The signature has the length of no trusted key."
-        case .untrustedSignature: "No trusted key made this signature, or the token was changed."
-        case .keyOutOfScope: "The key that signed may not speak for the token's requestor."
+        case .invalidIssueTime: "The issueTime has an unknown format."
+        case .noUsableKey: "No trusted key is valid for this requestor at this time."
+        case .signatureLength: "The length of the signature matches no trusted key."
+        case .untrustedSignature: "The signature is not by a trusted key, or the token was changed."
+        case .keyOutOfScope: "The signing key is not trusted for the token's requestor."
         case .requestorMismatch: "The token was issued to another requestor."
-        case .ttlNotPositive: "The token's life is zero or negative."
-        case .ttlTooLong: "The token's life is longer than the policy allows."
-        case .issuedInFuture: "The token comes from the future."
-        case .expired: "The token's life is over."
-        case .resourceMismatch: "The token is good for another resource."
-        case .internalFailure: "OpenSSL failed; the token was not judged."
+        case .ttlNotPositive: "The token's ttl is zero or negative."
+        case .ttlTooLong: "The token's ttl exceeds the maximum of the policy."
+        case .issuedInFuture: "The issueTime is in the future."
+        case .expired: "The token has expired."
+        case .resourceMismatch: "The token is for another resource."
+        case .internalFailure: "OpenSSL failed; the token was not verified."
         @unknown default: "The token was refused."
         }
     }
@@ -79,19 +79,19 @@ extension RefusalReason {
     var advice: String {
         switch step {
         case .envelope:
-            "Pass on the serializedToken exactly as the entitlement service returned it, whole and unchanged."
+            "Pass the complete serializedToken on, unchanged from the entitlement service."
         case .signature where self == .noUsableKey:
             "Check --trust, --requestor and --minimum-rsa-bits, and that no certificate has expired."
         case .signature:
-            "Check that --trust has the issuer's present key for this environment (staging and production differ)."
-        case .fields: "Tell the issuer: it signed something that is not a media token by its documentation."
+            "Check that --trust has the issuer's current key for this environment (staging and production differ)."
+        case .fields: "Report this to the issuer: it signed a token that does not conform to its documentation."
         case .requestor:
-            "Ask for the token with the requestor of this service, or verify with --requestor of the token."
+            "Request the token for this service's requestor, or verify with --requestor and the token's requestor."
         case .time where self == .issuedInFuture: "Check this machine's clock and the issuer's."
-        case .time where self == .expired: "Authorize again for a new token; tokens are for one start within minutes."
-        case .time: "Check the life that the issuer is configured for, or --max-ttl."
-        case .resource: "Authorize for the resource that is to be played; see `playgate resource match`."
-        case nil: "Try again; if it stays, look at the machine's memory."
+        case .time where self == .expired: "Authorize again for a new token; a token starts one playback."
+        case .time: "Check the issuer's ttl, or --max-ttl."
+        case .resource: "Authorize the resource to be played; see `playgate resource match`."
+        case nil: "Retry; if the failure persists, check the memory of this machine."
         }
     }
 }

@@ -10,27 +10,27 @@ import MediaResources
 struct CatalogueCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "catalogue",
-        abstract: "Read the catalogue of what is protected.",
+        abstract: "Read a catalogue of protected media.",
         subcommands: [Read.self]
     )
 
     struct Read: ParsableCommand, JSONAnswering {
         static let configuration = CommandConfiguration(
             commandName: "read",
-            abstract: "Show what a Media RSS feed protects.",
+            abstract: "List the resources of a Media RSS feed.",
             discussion: """
-                A line an item, and the reason for each that cannot become a resource. Exits with 1 where there are \
-                such items, and with 2 where the feed cannot be read to its end.
+                Prints a line for each item, with the reason if it is refused. Exits with 1 if items are refused, and with \
+                2 if the feed cannot be read to its end.
                 """
         )
 
         @Argument(help: ArgumentHelp("The feed; - is standard input.", valueName: "feed"))
         var feed: String
 
-        @Option(help: ArgumentHelp("The channel, where the title of the feed is not its name.", valueName: "title"))
+        @Option(help: ArgumentHelp("The channel; the title of the feed by default.", valueName: "title"))
         var channel: String?
 
-        @Flag(help: "Print a JSON object a line.")
+        @Flag(help: "Print one JSON object per line.")
         var json = false
 
         var answersInJSON: Bool { json }
@@ -61,7 +61,7 @@ struct CatalogueCommand: ParsableCommand {
             Terminal.error.write("\(listing.found) items found, \(listing.refused) refused\n")
             if let fault {
                 throw CommandFailure(
-                    "\(feed): \(fault)\nThe feed is broken: do not use what was read of it.",
+                    "\(feed): \(fault)\nThe feed is malformed or incomplete: discard its items.",
                     code: fault.code.rawValue
                 )
             }

@@ -10,7 +10,7 @@ import MediaTokens
 struct InspectCommand: ParsableCommand, JSONAnswering {
     static let configuration = CommandConfiguration(
         commandName: "inspect",
-        abstract: "Show what a token says, whoever wrote it. NOT a verification."
+        abstract: "Show the content of a token, WITHOUT verification."
     )
 
     @OptionGroup var token: TokenArgument
@@ -31,7 +31,7 @@ struct InspectCommand: ParsableCommand, JSONAnswering {
                 ("status", .string(error.status.rawValue)), ("reason", .string(error.rawValue)), ("token", .null),
             ])
             Terminal.output.write(
-                json ? object.line + "\n" : "NOT VERIFIED, and not readable: \(error.rawValue)\n  \(error.meaning)\n"
+                json ? object.line + "\n" : "NOT VERIFIED, and not parsable: \(error.rawValue)\n  \(error.meaning)\n"
             )
             throw ExitCode.refused
         }
@@ -48,7 +48,7 @@ struct InspectCommand: ParsableCommand, JSONAnswering {
 
     private static func text(_ token: UnverifiedToken) -> String {
         let title =
-            Style.yellow("NOT VERIFIED") + ": this is what the token says; anybody can write one that says so.\n"
+            Style.yellow("NOT VERIFIED") + ": the content of the token is not authenticated and can be forged.\n"
         return title + token.content.table + """
               root           \(token.root)
               signature      \(token.signature.count * 8) bits, not checked

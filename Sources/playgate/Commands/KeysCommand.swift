@@ -11,22 +11,22 @@ import SystemPackage
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
-        abstract: "Make keys: of issuers for development, and of callers of the gate.",
+        abstract: "Create keys of development issuers and of callers of the gate.",
         subcommands: [New.self, API.self]
     )
 
     struct New: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "new",
-            abstract: "Make a development CA, a signing certificate and its key.",
+            abstract: "Create a development CA, a signing certificate and its key.",
             discussion: """
-                Writes ca.pem (the certificate of the CA, whose key is thrown away), signer.pem (to trust) and \
-                signer.key (to sign with, mode 0600). Overwrites nothing. Not for production: there, the issuer has \
+                Writes ca.pem (the certificate of the CA, whose key is discarded), signer.pem (to trust) and \
+                signer.key (to sign with, mode 0600). Overwrites no file. Not for production, in which the issuer has \
                 the key and you have its certificate.
                 """
         )
 
-        @Option(help: ArgumentHelp("The folder to write to; made where it is missing.", valueName: "folder"))
+        @Option(help: ArgumentHelp("The folder to write to; created if it is missing.", valueName: "folder"))
         var out: String
 
         @Option(help: "The size of the RSA keys, from 1024 to 8192.")
@@ -41,7 +41,7 @@ struct KeysCommand: ParsableCommand {
             let files = [("ca.pem", false), ("signer.pem", false), ("signer.key", true)]
             for (name, _) in files where folder.contains(name) {
                 throw CommandFailure(
-                    "\(folder.path(name)): exists already, and keys are never overwritten; remove it or name another folder"
+                    "\(folder.path(name)): already exists, and keys are never overwritten; remove it or name another folder"
                 )
             }
             let keys: DevelopmentKeys
@@ -61,17 +61,17 @@ extension KeysCommand {
     struct API: ParsableCommand, JSONAnswering {
         static let configuration = CommandConfiguration(
             commandName: "api",
-            abstract: "Make a key for a caller of the gate's API.",
+            abstract: "Create a key for a caller of the gate's API.",
             discussion: """
-                Prints the key, which is for the caller and is kept nowhere, and the lines for the gate's configuration, \
-                which have no more than its SHA-256.
+                Prints the key for the caller, which is not stored, and the lines for the gate's configuration, which \
+                have only its SHA-256.
                 """
         )
 
-        @Argument(help: "The caller's name, as it is to stand in logs.")
+        @Argument(help: "The caller's name in logs.")
         var name: String
 
-        @Option(help: ArgumentHelp("What the caller may do: playback, verify, catalogue, revoke.", valueName: "scope"))
+        @Option(help: ArgumentHelp("The caller's scopes: playback, verify, catalogue, revoke.", valueName: "scope"))
         var scope: [String] = ["playback"]
 
         @Flag(help: "Print a JSON object.")
@@ -114,7 +114,7 @@ private struct NewFolder {
         var part = FilePath(root: folder.root, [])
         for component in folder.components {
             part.append(component)
-            do { try part.makeFolder() } catch { throw CommandFailure("\(part): cannot be made: \(error)") }
+            do { try part.makeFolder() } catch { throw CommandFailure("\(part): cannot be created: \(error)") }
         }
     }
 

@@ -11,7 +11,7 @@ struct MintCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mint",
         abstract: "Issue a media token for tests and staging.",
-        discussion: "Prints the token in Base64, as entitlement services hand it out, or as it is with --raw."
+        discussion: "Prints the token in Base64, as entitlement services return it, or unencoded with --raw."
     )
 
     @Option(help: ArgumentHelp("A PEM file with the private key to sign with.", valueName: "file"))
@@ -22,7 +22,7 @@ struct MintCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The resource that the token is good for; @FILE reads it from a file.",
+            "The resource of the token; @FILE reads it from a file.",
             valueName: "resource"
         )
     )
@@ -37,16 +37,16 @@ struct MintCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The viewer's session; a random one by default.", valueName: "guid"))
     var sessionGUID: String?
 
-    @Option(help: ArgumentHelp("For how long the token may start a playback.", valueName: "duration"))
+    @Option(help: ArgumentHelp("The time to live of the token.", valueName: "duration"))
     var ttl = DurationArgument(milliseconds: 420_000)
 
     @Option(help: ArgumentHelp("The time of issue, \(TimeArgument.help); now by default.", valueName: "time"))
     var issuedAt: TimeArgument?
 
-    @Option(help: ArgumentHelp("The name of the element.", valueName: "name"))
+    @Option(help: ArgumentHelp("The name of the root element.", valueName: "name"))
     var root = RootArgument.authToken
 
-    @Flag(help: "Print the token as it is, not in Base64.")
+    @Flag(help: "Print the token unencoded, not in Base64.")
     var raw = false
 
     func run() throws {

@@ -19,7 +19,7 @@ struct ResourceCommand: ParsableCommand {
     struct Show: ParsableCommand, JSONAnswering {
         static let configuration = CommandConfiguration(
             commandName: "show",
-            abstract: "Show what a resource is and what it says."
+            abstract: "Show the kind and the content of a resource."
         )
 
         @Argument(help: ArgumentHelp("An identifier, a fragment, @FILE or -.", valueName: "resource"))
@@ -71,8 +71,8 @@ struct ResourceCommand: ParsableCommand {
     struct Match: ParsableCommand, JSONAnswering {
         static let configuration = CommandConfiguration(
             commandName: "match",
-            abstract: "Tell whether a token for one resource is good for another.",
-            discussion: "Exits with 0 where it is, with 1 where it is not, and says why not."
+            abstract: "Check if a token for one resource matches another.",
+            discussion: "Exits with 0 if it matches, or prints the reason and exits with 1."
         )
 
         @Argument(help: ArgumentHelp("The resource of the token.", valueName: "granted"))
@@ -124,7 +124,7 @@ struct ResourceCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "build",
             abstract: "Build the Media RSS fragment for a channel or an asset.",
-            discussion: "The same facts always give the same bytes."
+            discussion: "The same options always give the same bytes."
         )
 
         @Option(help: ArgumentHelp("The channel or network.", valueName: "title"))

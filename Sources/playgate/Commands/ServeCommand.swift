@@ -10,10 +10,10 @@ import GateService
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Run the gate that player backends call.",
+        abstract: "Run the gate for player backends and edges.",
         discussion: """
-            Logs to standard error. SIGHUP makes it read its files again; SIGTERM lets requests in hand finish and ends \
-            it with exit code 0. See docs/operations.md.
+            Logs to standard error. On SIGHUP it reads its files again; on SIGTERM it finishes requests in flight and \
+            exits with 0. See docs/operations.md.
             """
     )
 
@@ -34,10 +34,10 @@ struct ServeCommand: AsyncParsableCommand {
 struct CheckCommand: ParsableCommand, JSONAnswering {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Check a configuration of the gate without running it.",
+        abstract: "Check a gate configuration without running the gate.",
         discussion: """
             Reads the file and everything that it names: keys, feeds, certificates. Prints every problem with file, \
-            line and key. Exits with 2 where there is one.
+            line and key. Exits with 2 if there is one.
             """
     )
 

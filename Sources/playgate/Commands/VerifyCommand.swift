@@ -12,13 +12,13 @@ import Platform
 struct VerifyCommand: AsyncParsableCommand, JSONAnswering {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Verify a media token, or a file of them.",
+        abstract: "Verify a media token, or a file of media tokens.",
         discussion: """
-            Takes a token from standard input, --token-file or the command line, where other users of the machine can \
-            see it in the list of processes. With --batch FILE, verifies a token a line, each with an optional tab and \
-            its resource, and prints a JSON object a line.
+            Reads a token from standard input, --token-file or the command line, which other users of the machine can \
+            see in the list of processes. With --batch FILE, verifies one token per line, each with an optional tab \
+            and its resource, and prints one JSON object per line.
 
-            A check for playback needs --resource. Authenticity alone is never a reason to play.
+            A check for playback requires --resource. Authenticity alone does not authorize a playback.
             """
     )
 
@@ -26,23 +26,23 @@ struct VerifyCommand: AsyncParsableCommand, JSONAnswering {
 
     @Option(
         help: ArgumentHelp(
-            "What is to be played: an identifier or a Media RSS fragment; @FILE reads it from a file.",
+            "The resource to play: an identifier or a Media RSS fragment; @FILE reads it from a file.",
             valueName: "resource"
         )
     )
     var resource: String?
 
-    @Flag(help: "Check signature, requestor and time alone, for diagnosis.")
+    @Flag(help: "Check only signature, requestor and time, for diagnosis.")
     var authenticityOnly = false
 
     @OptionGroup var trust: TrustOptions
 
-    @Option(help: ArgumentHelp("Verify a token a line from this file; - is standard input.", valueName: "file"))
+    @Option(help: ArgumentHelp("Verify one token per line of this file; - is standard input.", valueName: "file"))
     var batch: String?
 
     @Option(
         help: ArgumentHelp(
-            "How many lines are verified at once with --batch; all cores by default.",
+            "The number of lines to verify at once with --batch; all cores by default.",
             valueName: "number"
         )
     )
@@ -55,16 +55,16 @@ struct VerifyCommand: AsyncParsableCommand, JSONAnswering {
 
     func validate() throws {
         if resource != nil, authenticityOnly {
-            throw ValidationError("--resource and --authenticity-only exclude each other")
+            throw ValidationError("--resource and --authenticity-only are mutually exclusive")
         }
         if batch == nil, resource == nil, !authenticityOnly {
-            throw ValidationError("what is to be played? Say --resource, or --authenticity-only for diagnosis")
+            throw ValidationError("--resource is missing; add it, or --authenticity-only for diagnosis")
         }
         if batch != nil, token.token != nil || token.tokenFile != nil {
-            throw ValidationError("--batch and a token exclude each other")
+            throw ValidationError("--batch and a token are mutually exclusive")
         }
         if let jobs, jobs < 1 { throw ValidationError("--jobs takes a number from 1") }
-        if jobs != nil, batch == nil { throw ValidationError("--jobs goes with --batch") }
+        if jobs != nil, batch == nil { throw ValidationError("--jobs requires --batch") }
     }
 
     func run() async throws {
@@ -111,7 +111,7 @@ struct VerifyCommand: AsyncParsableCommand, JSONAnswering {
             } else if index == failed {
                 text += Style.red("  ✘ \(name)\(answer.reason?.meaning ?? "")") + "\n"
             } else if step == .resource, wanted == nil {
-                text += Style.yellow("  – \(name)not asked for: this is no reason to play") + "\n"
+                text += Style.yellow("  – \(name)not checked: this does not authorize a playback") + "\n"
             } else {
                 text += Style.green("  ✔ ") + name + detail(step, answer, wanted) + "\n"
             }

@@ -10,23 +10,23 @@ import Entitlements
 struct ViewCommand: AsyncParsableCommand, JSONAnswering {
     static let configuration = CommandConfiguration(
         commandName: "view",
-        abstract: "Go the way of a viewer: provider, login, locks, media token, gate.",
+        abstract: "Run the flow of a viewer: provider, login, preauthorization, media token, gate.",
         discussion: """
-            Asks an entitlement service as an application does, and tells the outcome of every step. Against the stand-in:
+            Calls an entitlement service as an application does, and prints the outcome of every step. With the sandbox:
 
                 playgate-sandbox serve
                 playgate view --user alice --password alice --provider SandboxMVPD --resource TNT
 
-            Without --user, prints the URL of the login, which you open in a browser, and goes on when you press Return. \
-            With --gate, shows the token to a gate, which uses it up. Exit codes: 0 every step went well, 1 the viewer may \
-            not, 2 a step could not be done.
+            Without --user, prints the URL of the login to open in a browser, and continues when you press Return. With \
+            --gate, presents the token to a gate, which consumes it. Exit codes: 0 every step succeeded, 1 refused, \
+            2 a step failed.
             """
     )
 
     @Option(help: ArgumentHelp("The entitlement service.", valueName: "url"))
     var service = "http://127.0.0.1:8070"
 
-    @Option(help: ArgumentHelp("By which of its interfaces: v1 or v2.", valueName: "version"))
+    @Option(help: ArgumentHelp("The interface of the service: v1 or v2.", valueName: "version"))
     var interface = InterfaceArgument.v2
 
     @Option(help: ArgumentHelp("The programmer.", valueName: "id"))
@@ -34,7 +34,7 @@ struct ViewCommand: AsyncParsableCommand, JSONAnswering {
 
     @Option(
         help: ArgumentHelp(
-            "The software statement: @FILE, or - for standard input. Without it, one that only the stand-in takes.",
+            "The software statement: @FILE, or - for standard input. By default, one that only the sandbox accepts.",
             valueName: "statement"
         )
     )
@@ -43,7 +43,7 @@ struct ViewCommand: AsyncParsableCommand, JSONAnswering {
     @Option(help: ArgumentHelp("The TV provider; asked for on a terminal.", valueName: "id"))
     var provider: String?
 
-    @Option(help: ArgumentHelp("Log in by the form of the stand-in.", valueName: "name"))
+    @Option(help: ArgumentHelp("The user name for the login form of the sandbox.", valueName: "name"))
     var user: String?
 
     @Option(help: ArgumentHelp("With --user: the password, @FILE, or - for standard input.", valueName: "password"))
@@ -51,32 +51,32 @@ struct ViewCommand: AsyncParsableCommand, JSONAnswering {
 
     @Option(
         name: .customLong("show"),
-        help: ArgumentHelp("A resource to ask a lock for; may be there several times.", valueName: "resource")
+        help: ArgumentHelp("A resource to preauthorize; may be repeated.", valueName: "resource")
     )
     var shown: [String] = []
 
     @Option(help: ArgumentHelp("The resource to play: an identifier, a fragment, or @FILE.", valueName: "resource"))
     var resource: String?
 
-    @Option(help: ArgumentHelp("The gate's API; the token is shown to it.", valueName: "url"))
+    @Option(help: ArgumentHelp("The URL of the gate's API, to present the token to.", valueName: "url"))
     var gate: String?
 
-    @Option(help: ArgumentHelp("What the gate calls it; the resource, where it is not given.", valueName: "id"))
+    @Option(help: ArgumentHelp("The media id in the gate's catalogue; the resource by default.", valueName: "id"))
     var media: String?
 
     @Option(help: ArgumentHelp("The caller's key at the gate: @FILE, or - for standard input.", valueName: "key"))
     var gateKey: String?
 
-    @Option(help: ArgumentHelp("Where logins are kept; without it they end with the command.", valueName: "file"))
+    @Option(help: ArgumentHelp("The file for logins; by default they end with the command.", valueName: "file"))
     var storage: String?
 
-    @Option(help: ArgumentHelp("Where the service sends browsers at the end of a login.", valueName: "url"))
+    @Option(help: ArgumentHelp("The URL to which the service redirects at the end of a login.", valueName: "url"))
     var redirectURL = AccessEnablerOptions.documentedRedirectURL
 
     @Flag(help: "Log out at the end.")
     var logout = false
 
-    @Flag(help: "Print the media token too. It opens the gate for whoever reads it.")
+    @Flag(help: "Print the media token too. Any reader of the output can use it.")
     var printToken = false
 
     @Flag(help: "Print a JSON object.")
@@ -85,11 +85,11 @@ struct ViewCommand: AsyncParsableCommand, JSONAnswering {
     var answersInJSON: Bool { json }
 
     func validate() throws {
-        if (user == nil) != (password == nil) { throw ValidationError("--user and --password go together") }
-        if gate != nil, resource == nil { throw ValidationError("--gate needs a --resource to play") }
+        if (user == nil) != (password == nil) { throw ValidationError("--user and --password require each other") }
+        if gate != nil, resource == nil { throw ValidationError("--gate requires --resource") }
         if json, user == nil, storage == nil {
             throw ValidationError(
-                "--json cannot ask anybody: give --user and --password, or a --storage with a login in it"
+                "--json cannot prompt: give --user and --password, or a --storage with a login"
             )
         }
         guard service.hasPrefix("http://") || service.hasPrefix("https://") else {

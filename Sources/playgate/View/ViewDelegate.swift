@@ -48,8 +48,8 @@ final class ViewDelegate: EntitlementDelegate {
         } else {
             state.withLock {
                 $0.fault =
-                    choice.map { "there is no provider \($0); there are: \(names)" }
-                    ?? "no provider was chosen; name one with --provider: \(names)"
+                    choice.map { "unknown provider \($0); known: \(names)" }
+                    ?? "no provider was chosen; give --provider with one of: \(names)"
             }
         }
         await state.withLock { $0.enabler }?.setSelectedProvider(choice)
@@ -61,7 +61,7 @@ final class ViewDelegate: EntitlementDelegate {
 
     func status(_ status: AdvancedStatus) async {
         guard status.errorID == AdvancedStatus.DocumentedID.volatileStorage.rawValue else { return }
-        Terminal.error.write("playgate: \((status.message ?? "logins cannot be kept").printable(limit: 400))\n")
+        Terminal.error.write("playgate: \((status.message ?? "logins cannot be stored").printable(limit: 400))\n")
     }
 
     func navigateToURL(_ url: String, useSVC: Bool) async {
@@ -69,7 +69,7 @@ final class ViewDelegate: EntitlementDelegate {
         do throws(FormBrowser.Fault) {
             let end = try await reach(url)
             guard await enabler?.handleExternalURL(end) == true else {
-                throw FormBrowser.Fault(description: "the login has ended at another URL than the redirect URL")
+                throw FormBrowser.Fault(description: "the login ended at a URL other than the redirect URL")
             }
         } catch {
             state.withLock { $0.fault = error.description }
@@ -91,11 +91,11 @@ final class ViewDelegate: EntitlementDelegate {
                 password: login.password
             )
         }
-        guard !isSilent else { throw FormBrowser.Fault(description: "a login is needed; give --user and --password") }
+        guard !isSilent else { throw FormBrowser.Fault(description: "a login is required; give --user and --password") }
         Terminal.error.write(
-            "Open this in a browser, and press Return when you are through:\n\n    \(url.printable(limit: 8192))\n\n"
+            "Open this URL in a browser, and press Return after the login:\n\n    \(url.printable(limit: 8192))\n\n"
         )
-        guard readLine() != nil else { throw FormBrowser.Fault(description: "nobody is there to log in; give --user") }
+        guard readLine() != nil else { throw FormBrowser.Fault(description: "standard input is closed; give --user") }
         return redirectURL
     }
 
@@ -107,7 +107,7 @@ final class ViewDelegate: EntitlementDelegate {
                 "  \(number + 1)  \(mvpd.displayName.printable(limit: 60)) (\(mvpd.id.printable(limit: 60)))\n"
             )
         }
-        Terminal.error.write("Your TV provider, by its number: ")
+        Terminal.error.write("The number of your TV provider: ")
         guard let number = readLine().flatMap({ Int($0) }), mvpds.indices.contains(number - 1) else { return nil }
         return mvpds[number - 1].id
     }

@@ -68,7 +68,7 @@ struct ViewJourney {
         report.step(
             "login",
             .done,
-            "with \(viewer.mvpd)\(viewer.isCached ? ", from before" : ""), until \(viewer.expires.iso8601)",
+            "with \(viewer.mvpd)\(viewer.isCached ? ", from an earlier login" : ""), until \(viewer.expires.iso8601)",
             facts: [("mvpd", .string(viewer.mvpd)), ("cached", .bool(viewer.isCached))]
         )
         return .done
@@ -110,7 +110,7 @@ struct ViewJourney {
         guard !resources.isEmpty else { return true }
         let answer = await enabler.preauthorize(PreauthorizeRequest(resources: resources)).value
         if let status = answer.status {
-            report.step("preauthorization", .failed, "no locks", status)
+            report.step("preauthorization", .failed, "no decisions", status)
             return false
         }
         for decision in answer.decisions {
@@ -152,9 +152,9 @@ struct ViewJourney {
     /// Logs out: flow H.
     private func logOut(_ enabler: AccessEnabler) async {
         switch await enabler.logout() {
-        case .complete: report.step("logout", .done, "nobody is logged in")
+        case .complete: report.step("logout", .done, "logged out")
         case .signOutOfPlatform: report.step("logout", .done, "sign out in the settings of the device too")
-        case .onlyHere(let status): report.step("logout", .failed, "only here, and not at the service", status)
+        case .onlyHere(let status): report.step("logout", .failed, "logged out here, but not at the service", status)
         }
     }
 }

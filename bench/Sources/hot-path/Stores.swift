@@ -47,7 +47,7 @@ extension HotPath {
             }
             stores.append(("Redis, written to the disk", redis))
         } else {
-            print("\nRedis is left out: not installed; scripts/setup test")
+            print("\nRedis is skipped: not installed; run scripts/setup test")
         }
         let table = Table("Uses in stores, 64 playbacks at once: the time of one", options)
         for round in 0..<rounds {

@@ -121,7 +121,7 @@ final class Table {
             "\($0.name): \($0.value), at most \($0.limit)"
         }
             + exact.filter { !(abs($0.value - $0.wanted) <= 0.01) }.map {
-                "\($0.name): \($0.value) in place of \($0.wanted); where it is meant, write that here"
+                "\($0.name): \($0.value) expected \($0.wanted); if this is intended, update the expected value"
             }
     }
 

@@ -14,7 +14,7 @@ import Platform
 struct Load: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "load",
-        abstract: "Load gates at a part of their capacity, and watch latency and memory."
+        abstract: "Load gates at a fraction of their capacity, and measure latency and memory."
     )
 
     @Option(help: ArgumentHelp("A gate: NAME,PORT-OF-API,PORT-OF-EDGE,PROCESS-ID.", valueName: "gate"))
@@ -26,22 +26,22 @@ struct Load: ParsableCommand {
     @Option(help: ArgumentHelp("The key that signs tokens.", valueName: "file"))
     var key: String
 
-    @Option(help: ArgumentHelp("Parts of the capacity, and for how many seconds each: 0.7:600.", valueName: "phase"))
+    @Option(help: ArgumentHelp("A fraction of the capacity and its seconds, such as 0.7:600.", valueName: "phase"))
     var phase: [Phase]
 
-    @Option(help: ArgumentHelp("New viewers a second: each has a token, shown to all gates.", valueName: "number"))
+    @Option(help: ArgumentHelp("New viewers per second: each has a token, presented to all gates.", valueName: "number"))
     var viewers = 50
 
-    @Option(help: ArgumentHelp("For how long a token is good.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The lifetime of a token.", valueName: "seconds"))
     var ttl = 30
 
     @Option(help: ArgumentHelp("Connections to each listener.", valueName: "number"))
     var connections = 32
 
-    @Option(help: ArgumentHelp("How often a line is printed.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The interval between printed lines.", valueName: "seconds"))
     var every = 10
 
-    @Option(help: ArgumentHelp("Writes what is printed to a file too, a line of JSON each.", valueName: "file"))
+    @Option(help: ArgumentHelp("Writes the output to a file too, one line of JSON each.", valueName: "file"))
     var json: String?
 
     func validate() throws {
@@ -77,14 +77,14 @@ struct Load: ParsableCommand {
             report.end()
         }
         if engine.failures > 0 {
-            print("load: \(engine.failures) answers were not as they should be, first: \(engine.firstFailure)")
+            print("load: \(engine.failures) unexpected responses, first: \(engine.firstFailure)")
         }
         let growths = report.growths
         for growth in growths ?? [] { print("load: \(growth)") }
         guard engine.failures == 0, growths?.isEmpty ?? true else { throw ExitCode.failure }
         print(
-            "load: every answer as it should be;",
-            growths == nil ? "too short to judge memory" : "no memory that grows"
+            "load: every response as expected;",
+            growths == nil ? "too short to judge memory" : "no growth of memory"
         )
     }
 }
