@@ -89,6 +89,7 @@ import Testing
             let answer = try gate.play(each.media, path: each.path, token: token)
             #expect(answer.status == each.status)
             #expect(answer.code == each.code)
+            #expect(answer.json["allowed"] as? Bool == false)
             #expect(answer.json["verifierStatus"] as? String == each.verifierStatus)
             #expect(answer.json["helpUrl"] as? String == "/v1/codes/\(each.code)")
             if each.status == 401 { #expect(answer.headers["www-authenticate"] == "MediaToken") }
@@ -156,7 +157,9 @@ import Testing
             let answer = try gate.play(headers: ["Accept": accept])
             #expect(answer.status == 401)
             #expect(answer.headers["content-type"] == (isXML ? "application/xml" : "application/json"))
-            #expect(answer.body.hasPrefix(isXML ? "<error><action>authorization</action><status>401</status>" : "{"))
+            #expect(
+                answer.body.hasPrefix(isXML ? "<error><allowed>false</allowed><action>authorization</action>" : "{")
+            )
         }
     }
 
@@ -171,7 +174,7 @@ import Testing
             #expect(answer.status == 200)
             let results = try #require(answer.json["results"] as? [[String: Any]])
             #expect(results.map { $0["allowed"] as? Bool } == [true, true, false, false])
-            let codes = results.map { ($0["error"] as? [String: Any])?["code"] as? String }
+            let codes = results.map { $0["code"] as? String }
             #expect(codes == [nil, nil, "unknown_media", "resource_mismatch"])
         }
     }
@@ -199,6 +202,7 @@ import Testing
             ] {
                 let answer = try gate.post("/v1/verify", body)
                 #expect(answer.status == 200)
+                #expect(answer.json["valid"] as? Bool == true)
                 #expect(answer.json["verifierStatus"] as? String == "VALID_TOKEN")
                 #expect((answer.json["token"] as? [String: Any])?["mvpdID"] as? String == "SandboxMVPD")
             }
@@ -209,6 +213,7 @@ import Testing
             ] {
                 let answer = try gate.post("/v1/verify", body)
                 #expect(answer.status == 403)
+                #expect(answer.json["valid"] as? Bool == false)
                 #expect(answer.code == code)
             }
             #expect(try gate.play(token: token).status == 200)

@@ -107,7 +107,7 @@ extension CommandRun {
     fileprivate var verdicts: [String] {
         output.split(separator: "\n").map { line in
             let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
-            return "\(object?["status"] ?? "?") \(object?["reason"] as? String ?? "null")"
+            return "\(object?["verifierStatus"] ?? "?") \(object?["code"] as? String ?? "null")"
         }
     }
 

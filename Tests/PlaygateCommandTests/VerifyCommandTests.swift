@@ -13,13 +13,15 @@ import Testing
 
     @Test func `prints the documented object for a valid token`() throws {
         let run = try CommandRun(keys.verify(["--resource", "TNT", "--json"]), input: try keys.token() + "\n")
-        let time = ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: Double(Keys.issued)))
+        let issued = Keys.issued * 1000
+        // The fingerprint is that of random keys' token only in its length.
+        let output = run.output.replacing(/"fingerprint":"[0-9a-f]{64}"/, with: "\"fingerprint\":\"…\"")
         #expect(run.status == 0)
         #expect(
-            run.output == """
-                {"status":"VALID_TOKEN","reason":null,"token":{"requestorID":"REF30","resourceID":"TNT",\
-                "timeIssued":"\(time)","timeToLive":420000,"userSessionGUID":"guid-1","mvpdID":"SandboxMVPD",\
-                "proxyMVPDID":null},"key":"signer"}
+            output == """
+                {"valid":true,"verifierStatus":"VALID_TOKEN","code":null,"token":{"requestorID":"REF30",\
+                "resourceID":"TNT","timeIssued":\(issued),"timeToLive":420000,"expires":\(issued + 420_000),\
+                "userSessionGUID":"guid-1","mvpdID":"SandboxMVPD","proxyMVPDID":null,"fingerprint":"…"},"key":"signer"}
 
                 """
         )
@@ -32,8 +34,10 @@ import Testing
         )
         #expect(run.status == 1)
         #expect(
-            run.output
-                == #"{"status":"INVALID_SIGNATURE","reason":"signature_length","token":null,"key":null}"# + "\n"
+            run.output == """
+                {"valid":false,"verifierStatus":"INVALID_SIGNATURE","code":"signature_length","token":null,"key":null}
+
+                """
         )
     }
 

@@ -36,6 +36,22 @@ enum AnswerFormat: Sendable {
     }
 }
 
+/// The shape of a refusal: its format, and the member that states the refusal.
+struct RefusalShape: Sendable {
+    let format: AnswerFormat
+    /// `allowed` or `valid`, which is false, if the request asked for one of them.
+    let verdict: [(String, JSONText)]
+
+    init(_ request: HTTPRequest) {
+        format = AnswerFormat(accept: request.first("accept"))
+        switch APIOperation(request.path) {
+        case .playback: verdict = [("allowed", .bool(false))]
+        case .verify: verdict = [("valid", .bool(false))]
+        default: verdict = []
+        }
+    }
+}
+
 /// A response of the API or of the admin listener.
 struct APIAnswer: HTTPAnswer {
     let status: HTTPResponseStatus
@@ -73,10 +89,15 @@ struct APIAnswer: HTTPAnswer {
     }
 
     /// Creates a refusal in the format of an enhanced error.
-    static func refusal(_ refusal: APIRefusal, format: AnswerFormat, helpURL: String, trace: TraceID) -> APIAnswer {
-        let members = refusal.members(helpURL: helpURL, trace: trace)
+    static func refusal(
+        _ refusal: APIRefusal,
+        _ shape: RefusalShape,
+        helpURL: String,
+        trace: TraceID
+    ) -> APIAnswer {
+        let members = shape.verdict + refusal.members(helpURL: helpURL, trace: trace)
         var answer: APIAnswer
-        switch format {
+        switch shape.format {
         case .json: answer = json(.object(members), status: refusal.status, trace: trace)
         case .xml:
             let xml = refusal.xml(members)
@@ -171,17 +192,5 @@ extension Decision {
         if case .shadow(let code) = allowance.reason { members.append(("shadowed", .string(code.rawValue))) }
         members.append(("trace", .string("\(trace)")))
         return members
-    }
-}
-
-extension MediaToken {
-    /// The fields of an authentic token.
-    var json: JSONText {
-        .object([
-            ("requestorID", .string(requestorID)), ("resourceID", .string(resourceID)), ("mvpdID", .string(mvpdID)),
-            ("proxyMVPDID", .optional(proxyMVPDID)), ("userSessionGUID", .string(userSessionGUID)),
-            ("issued", .number(timeIssued.millisecondsSince1970)), ("ttl", .number(timeToLiveMilliseconds)),
-            ("expires", .number(expires.millisecondsSince1970)), ("fingerprint", .string(fingerprint.hexadecimal)),
-        ])
     }
 }

@@ -78,15 +78,14 @@ struct APIResponder: HTTPService {
     private func answer(_ request: HTTPRequest) -> HTTPReply<APIAnswer> {
         let trace = TraceID(traceparent: request.first("traceparent"))
         let call = RequestContext(request: request, trace: trace, time: clock(), snapshot: live.current)
-        let format = { AnswerFormat(accept: request.first("accept")) }
         do throws(APIRefusal) {
             switch try operate(call) {
             case .now(let answer): return .now(counted(answer))
             case .later(let find):
-                let format = format()
-                return .later { counted(await finish(format, trace, find)) }
+                let shape = RefusalShape(request)
+                return .later { counted(await finish(shape, trace, find)) }
             }
-        } catch { return .now(counted(.refusal(error, format: format(), helpURL: helpURL, trace: trace))) }
+        } catch { return .now(counted(.refusal(error, RefusalShape(request), helpURL: helpURL, trace: trace))) }
     }
 
     private func counted(_ answer: APIAnswer) -> APIAnswer {
@@ -95,12 +94,12 @@ struct APIResponder: HTTPService {
     }
 
     private func finish(
-        _ format: AnswerFormat,
+        _ shape: RefusalShape,
         _ trace: TraceID,
         _ find: () async throws(APIRefusal) -> APIAnswer
     ) async -> APIAnswer {
         do throws(APIRefusal) { return try await find() } catch {
-            return .refusal(error, format: format, helpURL: helpURL, trace: trace)
+            return .refusal(error, shape, helpURL: helpURL, trace: trace)
         }
     }
 
@@ -168,8 +167,8 @@ struct APIResponder: HTTPService {
                 switch decision {
                 case .allow(let allowance): return .object(Decision.members(allowance, trace: trace))
                 case .refuse(let refusal):
-                    let error = APIRefusal(refusal.code).members(helpURL: helpURL, trace: trace)
-                    return .object([("allowed", .bool(false)), ("error", .object(error))])
+                    let members = APIRefusal(refusal.code).members(helpURL: helpURL, trace: trace)
+                    return .object([("allowed", .bool(false))] + members)
                 }
             }
             return .json(.object([("results", .array(results)), ("trace", .string("\(trace)"))]), trace: trace)
@@ -213,13 +212,11 @@ struct APIResponder: HTTPService {
             answer = call.gate.verifier.authenticate(body.token, at: call.time)
         }
         switch answer {
-        case .valid(let token, let key):
+        case .valid:
             let members: [(String, JSONText)] = [
-                ("valid", .bool(true)), ("verifierStatus", .string(answer.status.rawValue)),
-                ("authenticityOnly", .bool(body.isAuthenticityOnly)), ("key", .string(key)), ("token", token.json),
-                ("trace", .string("\(call.trace)")),
+                ("authenticityOnly", .bool(body.isAuthenticityOnly)), ("trace", .string("\(call.trace)")),
             ]
-            return .json(.object(members), trace: call.trace)
+            return .json(.object(JSONText.members(answer) + members), trace: call.trace)
         case .refused(let refusal): throw APIRefusal(DenyCode.token(refusal.reason))
         }
     }

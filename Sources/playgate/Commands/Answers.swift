@@ -6,28 +6,7 @@ import GateService
 import MediaResources
 import MediaTokens
 
-// The output formats of verification results, for programs and for people.
-
-extension JSONText {
-    /// Creates an object with the fields of a token.
-    init(_ token: MediaToken) {
-        self = .object([
-            ("requestorID", .string(token.requestorID)), ("resourceID", .string(token.resourceID)),
-            ("timeIssued", .string(token.timeIssued.iso8601)),
-            ("timeToLive", .number(token.timeToLiveMilliseconds)),
-            ("userSessionGUID", .string(token.userSessionGUID)), ("mvpdID", .string(token.mvpdID)),
-            ("proxyMVPDID", .optional(token.proxyMVPDID)),
-        ])
-    }
-
-    /// Creates an object with the result of a verification.
-    init(_ answer: Verification) {
-        self = .object([
-            ("status", .string(answer.status.rawValue)), ("reason", .optional(answer.reason?.rawValue)),
-            ("token", answer.token.map { JSONText($0) } ?? .null), ("key", .optional(answer.key)),
-        ])
-    }
-}
+// The output formats of verification results, for people.
 
 extension MediaToken {
     /// The fields of the token, one on a line, for people. Control characters are replaced by spaces.

@@ -99,21 +99,16 @@ struct BatchVerification: Sendable {
         }
         if let wanted {
             let answer = verifier.verify(token.span, for: wanted, at: now)
-            return (answer.status, JSONText(answer))
+            return (answer.status, .object(JSONText.members(answer)))
         }
         guard authenticityOnly else { return Self.refused(.invalidResourceID, "resource_missing") }
         let answer = verifier.authenticate(String(decoding: token, as: UTF8.self), at: now)
-        return (answer.status, JSONText(answer))
+        return (answer.status, .object(JSONText.members(answer)))
     }
 
     /// Returns the answer for a line with an invalid resource. The token is not examined.
     private static func refused(_ status: VerificationStatus, _ reason: String) -> (VerificationStatus, JSONText) {
-        (
-            status,
-            .object([
-                ("status", .string(status.rawValue)), ("reason", .string(reason)), ("token", .null), ("key", .null),
-            ])
-        )
+        (status, .object(JSONText.members(valid: false, status, code: reason)))
     }
 
     private static func summary(_ counts: [String: Int]) -> String {

@@ -26,10 +26,8 @@ struct InspectCommand: ParsableCommand, JSONAnswering {
             let token = try UnverifiedToken(reading: text)
             Terminal.output.write(json ? Self.json(token).line + "\n" : Self.text(token))
         } catch {
-            let object = JSONText.object([
-                ("notice", .string("NOT VERIFIED")), ("verified", .bool(false)),
-                ("status", .string(error.status.rawValue)), ("reason", .string(error.rawValue)), ("token", .null),
-            ])
+            let members = JSONText.members(valid: false, error.status, code: error.rawValue)
+            let object = JSONText.object([("notice", .string("NOT VERIFIED"))] + members)
             Terminal.output.write(
                 json ? object.line + "\n" : "NOT VERIFIED, and not parsable: \(error.rawValue)\n  \(error.meaning)\n"
             )
@@ -38,12 +36,12 @@ struct InspectCommand: ParsableCommand, JSONAnswering {
     }
 
     private static func json(_ token: UnverifiedToken) -> JSONText {
-        .object([
-            ("notice", .string("NOT VERIFIED")), ("verified", .bool(false)), ("status", .null), ("reason", .null),
-            ("token", JSONText(token.content)), ("root", .string(token.root)),
-            ("signatureBits", .number(Int64(token.signature.count * 8))),
-            ("fingerprint", .string(token.content.fingerprint.hexadecimal)),
-        ])
+        .object(
+            [("notice", .string("NOT VERIFIED"))]
+                + JSONText.members(valid: false, nil, code: nil, token: token.content) + [
+                    ("root", .string(token.root)), ("signatureBits", .number(Int64(token.signature.count * 8))),
+                ]
+        )
     }
 
     private static func text(_ token: UnverifiedToken) -> String {

@@ -88,7 +88,9 @@ struct VerifyCommand: AsyncParsableCommand, JSONAnswering {
         } else {
             answer = verifier.authenticate(text, at: now)
         }
-        Terminal.output.write(json ? JSONText(answer).line + "\n" : report(answer, wanted, now))
+        Terminal.output.write(
+            json ? JSONText.object(JSONText.members(answer)).line + "\n" : report(answer, wanted, now)
+        )
         guard answer.isValid else { throw answer.reason == .internalFailure ? ExitCode(2) : .refused }
     }
 
