@@ -5,7 +5,8 @@ internal import COpenSSL
 
 /// The owner of an RSA private key (`EVP_PKEY`).
 @safe
-package final class RSAPrivateKey: @unchecked Sendable {  // Read only after creation; OpenSSL locks its caches in the key.
+package final class RSAPrivateKey: @unchecked Sendable {
+    // Unchecked: the key is only read after creation, and OpenSSL locks the caches in it.
     package let key: OpaquePointer  // <EVP_PKEY>
 
     /// Reads a private key in DER, PKCS #8 or PKCS #1.

@@ -41,63 +41,83 @@ package enum Base64 {
         }
         let tail = end % 4
         let whole = end - tail
-        var union: UInt32 = 0
         var isValid = true
-        var read = unsafe playgate_base64_blocks(
+        let read = unsafe playgate_base64_blocks(
             input,
             whole,
             start.assumingMemoryBound(to: UInt8.self),
             output.count,
             &isValid
         )
-        var written = read / 4 * 3
         guard isValid else { return nil }
+        let union = unsafe decodeGroups(input, from: read, to: whole, start + read / 4 * 3)
+        guard union & invalid == 0 else { return nil }
+        let written = whole / 4 * 3
+        if tail == 0 { return written }
+        return unsafe decodeTail(input + whole, count: tail, start + written).map { written + $0 }
+    }
+    /// Decodes the groups of four characters between two places of `input` to `output`. Returns the union of their bits.
+    @unsafe
+    @inline(__always)
+    private static func decodeGroups(
+        _ input: UnsafePointer<UInt8>,
+        from start: Int,
+        to end: Int,
+        _ output: UnsafeMutableRawPointer
+    ) -> UInt32 {
+        var (read, written, union) = (start, 0, UInt32(0))
         unsafe tables.withUnsafeBufferPointer { tables in
             guard let table = tables.baseAddress else { return }
             // Two groups at a time: six bytes, and two that the next groups overwrite.
-            while read &+ 8 <= whole {
-                let text = unsafe input + read
-                let first =
-                    unsafe table[Int(text[0])] | table[256 &+ Int(text[1])]
-                    | table[512 &+ Int(text[2])] | table[768 &+ Int(text[3])]
-                let second =
-                    unsafe table[Int(text[4])] | table[256 &+ Int(text[5])]
-                    | table[512 &+ Int(text[6])] | table[768 &+ Int(text[7])]
+            while read &+ 8 <= end {
+                let first = unsafe bytes(of: input + read, table)
+                let second = unsafe bytes(of: input + read + 4, table)
                 union |= first | second
                 let six = UInt64(second) &<< 24 | UInt64(first)  // Invalid characters are refused at the end.
-                unsafe (start + written).storeBytes(of: six.littleEndian, as: UInt64.self)
+                unsafe (output + written).storeBytes(of: six.littleEndian, as: UInt64.self)
                 read &+= 8
                 written &+= 6
             }
-            while read < whole {
-                let group =
-                    unsafe table[Int(input[read])] | table[256 &+ Int(input[read &+ 1])]
-                    | table[512 &+ Int(input[read &+ 2])] | table[768 &+ Int(input[read &+ 3])]
+            while read < end {
+                let group = unsafe bytes(of: input + read, table)
                 union |= group
-                unsafe (start + written).storeBytes(of: group.littleEndian, as: UInt32.self)
+                unsafe (output + written).storeBytes(of: group.littleEndian, as: UInt32.self)
                 read &+= 4
                 written &+= 3
             }
         }
-        switch tail {
-        case 0: break
-        case 1: return nil
-        default:
-            let third = unsafe tail == 3 ? input[read + 2] : UInt8(ascii: "A")
-            let group = unsafe tables[Int(input[read])] | tables[256 + Int(input[read + 1])] | tables[512 + Int(third)]
-            union |= group
-            // Unused bits must be zero. Otherwise one token would have several encodings.
-            guard group & (tail == 3 ? 0xFF_0000 : 0xFF_FF00) == 0 else { return nil }
-            for index in 0..<tail - 1 {
-                unsafe start.storeBytes(
-                    of: UInt8(truncatingIfNeeded: group >> (8 * UInt32(index))),
-                    toByteOffset: written,
-                    as: UInt8.self
-                )
-                written += 1
-            }
+        return union
+    }
+
+    /// Returns the three bytes of a group of four characters, first byte lowest.
+    @unsafe
+    @inline(__always)
+    private static func bytes(of text: UnsafePointer<UInt8>, _ table: UnsafePointer<UInt32>) -> UInt32 {
+        unsafe table[Int(text[0])] | table[256 &+ Int(text[1])]
+            | table[512 &+ Int(text[2])] | table[768 &+ Int(text[3])]
+    }
+
+    /// Decodes the last two or three characters. Returns `nil` if they are malformed, otherwise the number of bytes.
+    @unsafe
+    @inline(__always)
+    private static func decodeTail(
+        _ input: UnsafePointer<UInt8>,
+        count: Int,
+        _ output: UnsafeMutableRawPointer
+    ) -> Int? {
+        guard count > 1 else { return nil }
+        let third = unsafe count == 3 ? input[2] : UInt8(ascii: "A")
+        let group = unsafe tables[Int(input[0])] | tables[256 + Int(input[1])] | tables[512 + Int(third)]
+        // Unused bits must be zero. Otherwise one token would have several encodings. Invalid characters set one, too.
+        guard group & (count == 3 ? 0xFFFF_0000 : 0xFFFF_FF00) == 0 else { return nil }
+        for index in 0..<count - 1 {
+            unsafe output.storeBytes(
+                of: UInt8(truncatingIfNeeded: group >> (8 * UInt32(index))),
+                toByteOffset: index,
+                as: UInt8.self
+            )
         }
-        return union & invalid == 0 ? written : nil
+        return count - 1
     }
 
     /// Encodes `bytes` in the standard alphabet, padded.

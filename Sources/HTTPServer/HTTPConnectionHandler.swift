@@ -40,9 +40,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     private var isArriving = true
     /// True from the head of a request to its end.
     private var isReceiving = false
-    /// The bytes of the request that is not answered yet, and the part of them that was taken from the budget.
-    private var unfinished = 0
-    private var borrowed = 0
+    private var unfinished = UnfinishedBytes()
     /// True if the request that is being received needs no further answer.
     private var isAnswered = false
     /// True while an answer is pending.
@@ -81,9 +79,6 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     private static let waitingLimit = 64
     private static let pendingLimit = 256
 
-    /// The bytes of an incomplete request that need no budget.
-    private static let allowance = 4096
-
     package init(
         _ service: any HTTPService,
         _ limits: HTTPTimeLimits,
@@ -109,7 +104,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
 
     package func handlerRemoved(context: ChannelHandlerContext) {
         deadline?.cancel()
-        settle()
+        unfinished = unfinished.settled(with: budget)
         self.context = nil
     }
 
@@ -122,7 +117,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         deadline?.cancel()
         isOver = true
         waiting.removeAll()
-        settle()
+        unfinished = unfinished.settled(with: budget)
         context.fireChannelInactive()
     }
 
@@ -132,25 +127,14 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         if !isArriving { beginArriving() }
         // Bodies that are not kept take no room.
         if isReceiving, isAnswered { return true }
-        unfinished += count
-        let missing = unfinished - borrowed - Self.allowance
-        guard missing > 0 else { return true }
-        guard budget.take(missing) else { return false }
-        borrowed += missing
+        guard let sum = unfinished.adding(count, from: budget) else { return false }
+        unfinished = sum
         return true
     }
 
     private func beginArriving() {
         isArriving = true
         if !isPending { deadline?.expect(within: limits.request) }
-    }
-
-    /// Returns the bytes that were taken from the budget.
-    private func settle() {
-        unfinished = 0
-        guard borrowed > 0 else { return }
-        budget.release(borrowed)
-        borrowed = 0
     }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -227,11 +211,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         if isPending { return }
         if isOverAlready || (isReceiving && isAnswered) { return flush(context) }
         prepareOutput(isHead: false)
-        let closing = output.closing
-        output.write(atMost: 96 + HTTPCommonFields.limit) { writer in
-            writer.write("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nCache-Control: no-store\r\n")
-            closing.write(into: &writer)
-        }
+        output.write(MalformedRequestAnswer())
         flush(context)
     }
 
@@ -246,7 +226,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
             (isReceiving, isArriving) = (false, false)
             if !isAnswered, let head { answer(head, context) }
             if !isPending {
-                settle()
+                unfinished = unfinished.settled(with: budget)
                 expectNextStep()
             }
             head = nil
@@ -352,7 +332,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         prepareOutput(isHead: isHead)
         output.write(answer)
         if closesAfterAnswer { isOver = true }
-        if !isReceiving { settle() }
+        if !isReceiving { unfinished = unfinished.settled(with: budget) }
         expectNextStep()
         receiveWaiting(context)
         flush(context)

@@ -80,16 +80,22 @@ package struct HTTPListener: Service {
     private static let pendingOutput = ChannelOptions.Types.WriteBufferWaterMark(low: 4 * 1024, high: 16 * 1024)
 
     private func bind(_ quiescing: ServerQuiescingHelper) async throws -> any Channel {
+        let bootstrap = bootstrap(quiescing)
+        switch listener.address {
+        case .tcp(let host, let port): return try await tuned(bootstrap).bind(host: host, port: port).get()
+        case .descriptor(let number): return try await bootstrap.withBoundSocket(NIOBSDSocket.Handle(number)).get()
+        case .unix(let path):
+            try await removeStaleSocket(path)
+            let channel = try await bootstrap.bind(unixDomainSocketPath: path).get()
+            if let mode = listener.socketMode { try path.setFileMode(mode) }
+            return channel
+        }
+    }
+
+    private func bootstrap(_ quiescing: ServerQuiescingHelper) -> ServerBootstrap {
         let connections = listener.limits.connections
-        let (places, budget) = (places, budget)
-        let (tls, limits, responder, clock) = (listener.tls, HTTPTimeLimits(listener.limits), responder, clock)
-        var decoding = NIOHTTPDecoderLimitConfiguration()
-        decoding.maxHeaderFieldSize = listener.limits.headerBytes
-        decoding.maxHeaderListSize = listener.limits.headerBytes
-        decoding.maxHeaderFieldCount = 100
-        let flushes = FlushQueues(group)
-        let isTCP = if case .tcp = listener.address { true } else { false }
-        let bootstrap = ServerBootstrap(group: group)
+        let places = places
+        return ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.maxMessagesPerRead, value: UInt(min(16, max(1, connections / 64))))
             .serverChannelInitializer { channel in
@@ -104,38 +110,42 @@ package struct HTTPListener: Service {
             // The sizes are small: they bound the memory of a client that pipelines or does not read.
             .childChannelOption(.recvAllocator, value: Self.receiveBuffers)
             .childChannelOption(.writeBufferWaterMark, value: Self.pendingOutput)
-            .childChannelInitializer { [decoding] channel in
-                channel.eventLoop.makeCompletedFuture {
-                    let pipeline = channel.pipeline.syncOperations
-                    try tls?.addHandler(to: pipeline)
-                    let connection = HTTPConnectionHandler(
-                        responder,
-                        limits,
-                        budget: budget,
-                        flushes: flushes.queue(of: channel.eventLoop),
-                        clock: clock
-                    )
-                    try pipeline.addHandler(ArrivalHandler(connection))
-                    let decoder = HTTPRequestDecoder(limitConfiguration: decoding)
-                    try pipeline.addHandler(ByteToMessageHandler(decoder))
-                    try pipeline.addHandler(connection)
-                }
+            .childChannelInitializer(connectionInitializer())
+    }
+
+    /// Returns a function that adds the handlers of a connection.
+    private func connectionInitializer() -> @Sendable (any Channel) -> EventLoopFuture<Void> {
+        let (tls, limits, responder, clock) = (listener.tls, HTTPTimeLimits(listener.limits), responder, clock)
+        let (budget, flushes) = (budget, FlushQueues(group))
+        var decoding = NIOHTTPDecoderLimitConfiguration()
+        decoding.maxHeaderFieldSize = listener.limits.headerBytes
+        decoding.maxHeaderListSize = listener.limits.headerBytes
+        decoding.maxHeaderFieldCount = 100
+        return { [decoding] channel in
+            channel.eventLoop.makeCompletedFuture {
+                let pipeline = channel.pipeline.syncOperations
+                try tls?.addHandler(to: pipeline)
+                let connection = HTTPConnectionHandler(
+                    responder,
+                    limits,
+                    budget: budget,
+                    flushes: flushes.queue(of: channel.eventLoop),
+                    clock: clock
+                )
+                try pipeline.addHandler(ArrivalHandler(connection))
+                let decoder = HTTPRequestDecoder(limitConfiguration: decoding)
+                try pipeline.addHandler(ByteToMessageHandler(decoder))
+                try pipeline.addHandler(connection)
             }
-        let tuned =
-            isTCP
-            ? bootstrap.serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                // Connections inherit this. By default the system would buffer megabytes for a client that reads nothing.
-                .serverChannelOption(.socketOption(.so_sndbuf), value: 64 * 1024)
-                .childChannelOption(.socketOption(.tcp_nodelay), value: 1) : bootstrap
-        switch listener.address {
-        case .tcp(let host, let port): return try await tuned.bind(host: host, port: port).get()
-        case .descriptor(let number): return try await tuned.withBoundSocket(NIOBSDSocket.Handle(number)).get()
-        case .unix(let path):
-            try await removeStaleSocket(path)
-            let channel = try await tuned.bind(unixDomainSocketPath: path).get()
-            if let mode = listener.socketMode { try path.setFileMode(mode) }
-            return channel
         }
+    }
+
+    /// Sets the options of TCP sockets.
+    private func tuned(_ bootstrap: ServerBootstrap) -> ServerBootstrap {
+        bootstrap.serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            // Connections inherit this. By default the system would buffer megabytes for a client that reads nothing.
+            .serverChannelOption(.socketOption(.so_sndbuf), value: 64 * 1024)
+            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
     }
 
     /// Removes the socket that a killed process left behind. A socket with a listener stays.

@@ -83,7 +83,10 @@ struct CodeCase: CustomTestStringConvertible, Sendable {
         try await InProcessSandbox.with { (sandbox) throws in
             let page = try sandbox.get("/sandbox/errors")
             #expect(page.status == 200)
-            for code in StatusCode.allCases { #expect(page.body.contains("id=\"\(code.rawValue)\"")) }
+            for code in StatusCode.allCases {
+                #expect(page.body.contains("id=\"\(code.rawValue)\""))
+                #expect(!page.body.contains("<dd>\(code.rawValue)<"), "\(code) has no explanation")
+            }
         }
     }
 }

@@ -33,42 +33,40 @@ struct EdgeResponder: HTTPService {
         guard let rules = snapshot.edge, rules.peers.trusts(request.connection, snapshot: snapshot.number) else {
             // The connection of an untrusted peer is closed, which frees its place.
             output.closing.closesConnection = true
-            output.write(refuse(.peerNotTrusted, asked, snapshot.gate, at: now))
-            return nil
+            return refuse(.peerNotTrusted, asked, snapshot.gate, at: now, into: &output)
         }
         guard let (dialect, rest) = found, rules.answers(dialect),
             let client = EdgeRequest(request.head, rest: rest, dialect), let target = OriginalTarget(client.target)
         else {
-            output.write(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now))
-            return nil
+            return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output)
         }
         let path = target.removingSegments(rules.segments)
         asked.target = .path(path.path)
         asked.method = client.method
         asked.isPartial = client.isPartial
-        let finding: Catalogue.Finding =
-            path.isAmbiguous
-            ? .invalidPath(.notResolved)
-            : snapshot.gate.catalogue.find(path.path, host: client.host, form: dialect.pathForm)
+        let finding = snapshot.gate.catalogue.find(path, client, dialect)
         let sources = rules.sources(finding)
         let shown = PresentedToken(in: sources, request.head.headers, target)
         asked.token = shown.token
-        let check = Check(
-            rules,
-            dialect,
-            asked.client.trace,
-            shownIn: shown.sources,
-            sources,
-            isKept: client.isKeyWhole,
-            at: now
-        )
+        let trace = asked.client.trace
+        let check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
+        let question = Gate.Question(asked, finding, fault: shown.isConflict ? .tokenConflict : nil)
+        return decide(question, check, snapshot, into: &output)
+    }
+
+    /// Decides a check, if there is room for another one in flight.
+    private func decide(
+        _ question: Gate.Question,
+        _ check: Check,
+        _ snapshot: LiveGate.Snapshot,
+        into output: inout HTTPOutput
+    ) -> PendingAnswer? {
         guard inFlight.take() else {
             metrics.countOverload()
             output.write(answer(.refuse(Decision.Refusal(code: .overloaded, subject: .nothing)), check))
             return nil
         }
-        let question = Gate.Question(asked, finding, fault: shown.isConflict ? .tokenConflict : nil)
-        switch snapshot.gate.begin(question, at: now) {
+        switch snapshot.gate.begin(question, at: check.now) {
         case .decided(let decision):
             inFlight.release()
             output.write(answer(decision, check))
@@ -132,11 +130,27 @@ struct EdgeResponder: HTTPService {
         _ code: DenyCode,
         _ request: PlaybackRequest,
         _ gate: Gate,
-        at now: Timestamp
-    ) -> EdgeAnswer {
+        at now: Timestamp,
+        into output: inout HTTPOutput
+    ) -> PendingAnswer? {
         let decision = gate.refuse(code, request, at: now)
         requests.count(EdgeDialect(rawValue: request.client.edge ?? ""), decision)
-        return EdgeAnswer(decision: decision, trace: request.client.trace, shownIn: 0, sources: [], keeping: .none)
+        output.write(
+            EdgeAnswer(decision: decision, trace: request.client.trace, shownIn: 0, sources: [], keeping: .none)
+        )
+        return nil
+    }
+}
+
+extension Catalogue {
+    /// Looks up the path of a check. An ambiguous path is invalid.
+    fileprivate func find(
+        _ path: OriginalTarget.WithoutSegments,
+        _ client: EdgeRequest,
+        _ dialect: EdgeDialect
+    ) -> Finding {
+        if path.isAmbiguous { return .invalidPath(.notResolved) }
+        return find(path.path, host: client.host, form: dialect.pathForm)
     }
 }
 

@@ -60,37 +60,33 @@ struct GateBuilder: Sendable {
 
     // MARK: Parts
 
-    /// Reads the trust store. Each key is first read on its own, so that an error names its line.
+    /// Reads the trust store. Each key file is read once, and its first error is placed at its line.
     private static func trust(
         _ trust: GateConfiguration.Trust,
         at now: Timestamp,
         _ problems: ProblemList
     ) -> TrustStore? {
-        let anchors = trust.anchors.map { TrustSource.file($0.value) }
-        var sources: [TrustSource] = []
+        let loader: TrustLoader
+        do throws(TrustError) {
+            let anchors = trust.anchors.map { TrustSource.file($0.value) }
+            loader = try TrustLoader(anchors: anchors, minimumKeySize: trust.minimumKeySize, at: now)
+        } catch {
+            let anchor = trust.anchors.first { $0.value == error.source } ?? trust.anchors.first
+            if let anchor { problems.add(anchor.place, "\(error)") }
+            return nil
+        }
+        var keys: [LoadedKey] = []
         var isWhole = true
         for key in trust.keys {
-            let source = TrustSource.file(
-                key.file.value,
-                name: key.name,
-                requestors: key.requestors.map { .only($0) } ?? .any,
-                validity: key.validity
-            )
-            sources.append(source)
-            // With anchors, the certificates of a chain may be in separate files, so only the whole can be checked.
-            guard anchors.isEmpty else { continue }
-            do throws(TrustError) {
-                _ = try TrustStore([source], minimumKeySize: trust.minimumKeySize, at: now)
-            } catch {
+            do throws(TrustError) { keys += try loader.keys(TrustSource(key)) } catch {
                 problems.add(key.file.place, "\(error)")
                 isWhole = false
             }
         }
         guard isWhole, let first = trust.keys.first else { return nil }
-        do throws(TrustError) {
-            return try TrustStore(sources, anchors: anchors, minimumKeySize: trust.minimumKeySize, at: now)
-        } catch {
-            problems.add(first.file.place, "\(error)")
+        do throws(TrustError) { return try TrustStore(keys, minimumKeySize: trust.minimumKeySize) } catch {
+            let key = trust.keys.first { $0.file.value == error.source } ?? first
+            problems.add(key.file.place, "\(error)")
             return nil
         }
     }
@@ -166,6 +162,16 @@ struct GateBuilder: Sendable {
             return problems.add(feed.file.place, "\(feed.file.value): \(error)")
         }
         catalogue = fresh
+        warnings += Self.warnings(about: feed, refused, conflicts)
+    }
+
+    /// Returns warnings about the items of a feed that cannot be played.
+    private static func warnings(
+        about feed: GateConfiguration.Catalogue.Feed,
+        _ refused: [FeedRefusal],
+        _ conflicts: [Catalogue.Entry.Key]
+    ) -> [String] {
+        var warnings: [String] = []
         for refusal in refused.prefix(20) {
             let name = refusal.name.map { " (\($0))" } ?? ""
             warnings.append(
@@ -178,6 +184,18 @@ struct GateBuilder: Sendable {
         for key in conflicts.prefix(20) {
             warnings.append("\(feed.file.value): items contradict each other about \(key.text), so it cannot be played")
         }
+        return warnings
+    }
+}
+
+extension TrustSource {
+    fileprivate init(_ key: GateConfiguration.Trust.Key) {
+        self = .file(
+            key.file.value,
+            name: key.name,
+            requestors: key.requestors.map { .only($0) } ?? .any,
+            validity: key.validity
+        )
     }
 }
 

@@ -14,7 +14,7 @@ internal import UnixSignals
 /// Reloads the configuration and the files that it names: on SIGHUP, on request, and when files change.
 ///
 /// A reload is atomic. After an error the previous configuration stays active. Listeners, the store and the log do not
-/// change; changing those needs a restart.
+/// change; changing those takes effect after a restart.
 final class Reloader: Service {
     private let live: LiveGate
     private let observer: any DecisionObserver
@@ -79,32 +79,8 @@ final class Reloader: Service {
 
     private func reloadNow(because reason: String) -> ConfigurationError? {
         turn.withLock { _ in
-            let present = live.current
             do throws(ConfigurationError) {
-                let now = clock()
-                let configuration = try GateConfiguration(file: present.configuration.file.path)
-                let assembly = try GateBuilder(configuration, at: now)
-                let gate = assembly.gate(configuration, store: present.gate.store, observer: observer)
-                live.replace(
-                    with: LiveGate.Snapshot(
-                        gate: gate,
-                        configuration: configuration,
-                        files: assembly.files,
-                        loaded: now
-                    )
-                )
-                counts.succeeded()
-                for warning in assembly.warnings { logger.warning("\(warning)") }
-                for part in configuration.fixedParts(differingFrom: present.configuration) {
-                    logger.warning("a change of \(part) takes effect after a restart")
-                }
-                logger.info(
-                    "reloaded",
-                    metadata: [
-                        "because": "\(reason)", "keys": "\(assembly.trust.keys.count)",
-                        "entries": "\(assembly.catalogue.count)",
-                    ]
-                )
+                try replacePresent(because: reason)
                 return nil
             } catch {
                 counts.failed()
@@ -117,6 +93,30 @@ final class Reloader: Service {
                 return error
             }
         }
+    }
+
+    /// Reads the configuration again, and makes a gate of it the active one.
+    private func replacePresent(because reason: String) throws(ConfigurationError) {
+        let present = live.current
+        let now = clock()
+        let configuration = try GateConfiguration(file: present.configuration.file.path)
+        let assembly = try GateBuilder(configuration, at: now)
+        let gate = assembly.gate(configuration, store: present.gate.store, observer: observer)
+        live.replace(
+            with: LiveGate.Snapshot(gate: gate, configuration: configuration, files: assembly.files, loaded: now)
+        )
+        counts.succeeded()
+        for warning in assembly.warnings { logger.warning("\(warning)") }
+        for part in configuration.fixedParts(differingFrom: present.configuration) {
+            logger.warning("a change of \(part) takes effect after a restart")
+        }
+        logger.info(
+            "reloaded",
+            metadata: [
+                "because": "\(reason)", "keys": "\(assembly.trust.keys.count)",
+                "entries": "\(assembly.catalogue.count)",
+            ]
+        )
     }
 }
 

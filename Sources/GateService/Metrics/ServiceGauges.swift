@@ -15,8 +15,14 @@ struct ServiceGauges: Sendable {
 
     func values(_ snapshot: LiveGate.Snapshot, at now: Timestamp) -> [PrometheusGauge] {
         let gate = snapshot.gate
-        let reloads = reloads.current
-        var gauges = [
+        return [
+            service, catalogue(snapshot, at: now), reloadResults, logAndMemory, connections, keys(gate.verifier.trust),
+            store(gate.store), cache(gate.verifier.cache),
+        ].flatMap { $0 }
+    }
+
+    private var service: [PrometheusGauge] {
+        [
             PrometheusGauge(
                 name: "playgate_build_info",
                 help: "Always 1, with the version as a label.",
@@ -24,35 +30,46 @@ struct ServiceGauges: Sendable {
                 value: 1
             ),
             PrometheusGauge(name: "playgate_in_flight", help: "Decisions in flight.", value: Double(inFlight.inFlight)),
+        ]
+    }
+
+    private func catalogue(_ snapshot: LiveGate.Snapshot, at now: Timestamp) -> [PrometheusGauge] {
+        [
             PrometheusGauge(
                 name: "playgate_catalogue_entries",
                 help: "Entries of the catalogue.",
-                value: Double(gate.catalogue.count)
+                value: Double(snapshot.gate.catalogue.count)
             ),
             PrometheusGauge(
                 name: "playgate_catalogue_age_seconds",
                 help: "Time since the catalogue was loaded.",
                 value: Double(now.millisecondsSince1970 - snapshot.loaded.millisecondsSince1970) / 1000
             ),
+        ]
+    }
+
+    private var reloadResults: [PrometheusGauge] {
+        let reloads = reloads.current
+        let results = [("succeeded", reloads.succeeded), ("failed", reloads.failed)].map { result, count in
             PrometheusGauge(
                 name: "playgate_reloads_total",
                 type: "counter",
                 help: "Reloads by result.",
-                labels: [("result", "succeeded")],
-                value: Double(reloads.succeeded)
-            ),
-            PrometheusGauge(
-                name: "playgate_reloads_total",
-                type: "counter",
-                help: "Reloads by result.",
-                labels: [("result", "failed")],
-                value: Double(reloads.failed)
-            ),
+                labels: [("result", result)],
+                value: Double(count)
+            )
+        }
+        return results + [
             PrometheusGauge(
                 name: "playgate_last_reload_failed",
                 help: "1 if the last reload failed and the previous configuration is active.",
                 value: reloads.lastFailed ? 1 : 0
-            ),
+            )
+        ]
+    }
+
+    private var logAndMemory: [PrometheusGauge] {
+        [
             PrometheusGauge(
                 name: "playgate_log_lines_dropped_total",
                 type: "counter",
@@ -65,30 +82,32 @@ struct ServiceGauges: Sendable {
                 value: Double(Self.residentMemory)
             ),
         ]
-        for places in places {
-            gauges.append(
-                PrometheusGauge(
-                    name: "playgate_connections_open",
-                    help: "Open connections.",
-                    labels: [("listener", places.listener)],
-                    value: Double(places.count)
-                )
+    }
+
+    private var connections: [PrometheusGauge] {
+        places.map { places in
+            PrometheusGauge(
+                name: "playgate_connections_open",
+                help: "Open connections.",
+                labels: [("listener", places.listener)],
+                value: Double(places.count)
             )
         }
-        for key in gate.verifier.trust.keys {
-            gauges.append(
-                PrometheusGauge(
-                    name: "playgate_trusted_key_expiry_timestamp_seconds",
-                    help: "Expiry of a trusted key in Unix seconds; +Inf if it does not expire.",
-                    labels: [("key", key.name)],
-                    value: key.validity.map { Double($0.upperBound.millisecondsSince1970) / 1000 } ?? .infinity
-                )
+    }
+
+    private func keys(_ trust: TrustStore) -> [PrometheusGauge] {
+        trust.keys.map { key in
+            PrometheusGauge(
+                name: "playgate_trusted_key_expiry_timestamp_seconds",
+                help: "Expiry of a trusted key in Unix seconds; +Inf if it does not expire.",
+                labels: [("key", key.name)],
+                value: key.validity.map { Double($0.upperBound.millisecondsSince1970) / 1000 } ?? .infinity
             )
         }
-        for gauge in gate.store.gauges {
-            gauges.append(PrometheusGauge(name: gauge.name, help: gauge.help, value: gauge.value))
-        }
-        return gauges + cache(gate.verifier.cache)
+    }
+
+    private func store(_ store: any ReplayStore) -> [PrometheusGauge] {
+        store.gauges.map { PrometheusGauge(name: $0.name, help: $0.help, value: $0.value) }
     }
 
     private func cache(_ cache: AuthenticatedTokenCache?) -> [PrometheusGauge] {

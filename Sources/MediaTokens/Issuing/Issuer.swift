@@ -26,7 +26,7 @@ public struct Issuer: Sendable {
     ///
     /// - Parameters:
     ///   - key: The signing key.
-    ///   - root: The name of the element.
+    ///   - root: The name of the root element.
     ///   - offsetMinutes: The offset from UTC of written issue times, in minutes east, clamped to -840 to 840.
     public init(key: SigningKey, root: Root = .authToken, offsetMinutes: Int = 0) {
         self.key = key

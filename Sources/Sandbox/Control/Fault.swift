@@ -72,31 +72,7 @@ extension Fault {
         let refusal = EndpointError(code, by: origin, details: details)
         let isDecision = operation == .preauthorize || operation == .authorize
         // An error about one resource is part of its decision, in a response with status 200.
-        if isDecision, code.isOfOneResource {
-            if call.dialect == .v2, let resources = try? DecisionRequest(call).resources {
-                let decisions = resources.map { resource in
-                    AuthorizationDecision(
-                        resource: resource,
-                        serviceProvider: call.segment("provider"),
-                        mvpd: call.segment("mvpd"),
-                        source: .mvpd,
-                        isAuthorized: false,
-                        error: refusal.status.told(to: call)
-                    )
-                }
-                return try .json(AuthorizationDecisions(decisions: decisions))
-            }
-            if call.dialect == .v1Preauthorization {
-                let decisions = call.resourceList.map { resource in
-                    PreauthorizeResponse.Decision(
-                        id: resource,
-                        isAuthorized: false,
-                        error: refusal.status.told(to: call)
-                    )
-                }
-                return try .json(PreauthorizeResponse(decisions: decisions))
-            }
-        }
+        if isDecision, code.isOfOneResource, let decisions = try refusal.decisions(for: call) { return decisions }
         if call.dialect == .legacy {
             // Legacy clients get a denial with status 200. Any other status means an outage to them.
             var told = refusal
@@ -105,6 +81,31 @@ extension Fault {
             return try told.response(to: call)
         }
         return try refusal.response(to: call)
+    }
+}
+
+extension EndpointError {
+    /// Returns decisions that deny every requested resource with this error; `nil` if the dialect has no such response, or
+    /// the request is malformed.
+    fileprivate func decisions(for call: EndpointRequest) throws -> Response? {
+        if call.dialect == .v2, let resources = try? DecisionRequest(call).resources {
+            let decisions = resources.map { resource in
+                AuthorizationDecision(
+                    resource: resource,
+                    serviceProvider: call.segment("provider"),
+                    mvpd: call.segment("mvpd"),
+                    source: .mvpd,
+                    isAuthorized: false,
+                    error: status.told(to: call)
+                )
+            }
+            return try .json(AuthorizationDecisions(decisions: decisions))
+        }
+        guard call.dialect == .v1Preauthorization else { return nil }
+        let decisions = call.resourceList.map { resource in
+            PreauthorizeResponse.Decision(id: resource, isAuthorized: false, error: status.told(to: call))
+        }
+        return try .json(PreauthorizeResponse(decisions: decisions))
     }
 }
 

@@ -4,7 +4,6 @@
 internal import ConfigurationReading
 internal import Encodings
 internal import Entitlements
-internal import Platform
 
 /// The changes of one request to the switches. All of them are validated before any takes effect.
 struct SwitchChange: Sendable {
@@ -23,41 +22,46 @@ struct SwitchChange: Sendable {
         do { value = try JSONReader.read(body.span, limits: JSONLimits(depth: 6, members: 64, elements: 256)) } catch {
             throw Self.problem("the body", "must be a JSON object")
         }
-        for member in try value.members("the body") {
-            let (name, value) = (member.name, member.value)
-            switch name {
-            case "faults":
-                let faults = try value.list(name).mapTyped { (value) throws(EndpointError) in try Fault(value) }
-                changes.append { $0.faults = faults }
-            case "wrongKey": hasWrongKey = try value.truth(name)
-            case "clockSkew":
-                let skew = try Self.skew(value)
-                changes.append { $0.clockSkew = skew }
-            case "malformedTokens":
-                let isOn = try value.truth(name)
-                changes.append { $0.malformsTokens = isOn }
-            case "throttling":
-                let throttling = try SandboxConfiguration.Throttling(value)
-                changes.append { $0.throttling = throttling }
-            case "expireAuthentication": expiresAuthentication = try value.truth(name)
-            case "expireAuthorization": expiresAuthorization = try value.truth(name)
-            case "denied":
-                let denied = try value.list(name).mapTyped { (value) throws(EndpointError) in try value.text(name) }
-                changes.append { $0.denied = denied }
-            case "degradation":
-                let rules = try value.list(name).mapTyped { (value) throws(EndpointError) in
-                    try SandboxConfiguration.DegradationRule(value, configuration)
-                }
-                changes.append { $0.degradation = rules }
-            default:
-                throw Self.problem(
-                    name,
-                    """
-                    unknown switch; known: faults, wrongKey, clockSkew, malformedTokens, throttling, \
-                    expireAuthentication, expireAuthorization, denied, degradation
-                    """
-                )
+        for member in try value.members("the body") { try read(member.name, member.value, configuration) }
+    }
+
+    private mutating func read(
+        _ name: String,
+        _ value: JSONValue,
+        _ configuration: SandboxConfiguration
+    ) throws(EndpointError) {
+        switch name {
+        case "faults":
+            let faults = try value.list(name).mapTyped { (value) throws(EndpointError) in try Fault(value) }
+            changes.append { $0.faults = faults }
+        case "wrongKey": hasWrongKey = try value.truth(name)
+        case "clockSkew":
+            let skew = try Self.skew(value)
+            changes.append { $0.clockSkew = skew }
+        case "malformedTokens":
+            let isOn = try value.truth(name)
+            changes.append { $0.malformsTokens = isOn }
+        case "throttling":
+            let throttling = try SandboxConfiguration.Throttling(value)
+            changes.append { $0.throttling = throttling }
+        case "expireAuthentication": expiresAuthentication = try value.truth(name)
+        case "expireAuthorization": expiresAuthorization = try value.truth(name)
+        case "denied":
+            let denied = try value.list(name).mapTyped { (value) throws(EndpointError) in try value.text(name) }
+            changes.append { $0.denied = denied }
+        case "degradation":
+            let rules = try value.list(name).mapTyped { (value) throws(EndpointError) in
+                try SandboxConfiguration.DegradationRule(value, configuration)
             }
+            changes.append { $0.degradation = rules }
+        default:
+            throw Self.problem(
+                name,
+                """
+                unknown switch; known: faults, wrongKey, clockSkew, malformedTokens, throttling, \
+                expireAuthentication, expireAuthorization, denied, degradation
+                """
+            )
         }
     }
 
@@ -77,60 +81,75 @@ struct SwitchChange: Sendable {
 
 extension Fault {
     fileprivate init(_ value: JSONValue) throws(EndpointError) {
-        var operation: Operation?
-        var effect: Effect?
-        var details: String?
-        times = nil
-        for member in try value.members("faults") {
-            let (name, value) = (member.name, member.value)
-            let before = effect
-            switch name {
-            case "on":
-                operation = Operation(rawValue: try value.text(name))
-                guard operation != nil else {
-                    let known = Operation.allCases.map(\.rawValue).joined(separator: ", ")
-                    throw SwitchChange.problem("on", "must be one of \(known)")
-                }
-            case "times": times = Int(try value.number(name, in: 1...1_000_000))
-            case "details": details = try value.text(name)
-            case "code": effect = try Self.effect(ofCode: value.text(name))
-            case "status": effect = .status(Int(try value.number(name, in: 400...599)))
-            case "body": effect = .body(try value.text(name))
-            case "stall": effect = try value.truth(name) ? .stall : nil
-            case "close": effect = try value.truth(name) ? .close : nil
-            case "delay":
-                guard let duration = Duration(text: try value.text(name)), duration <= .seconds(600) else {
-                    throw SwitchChange.problem(name, "must be a duration up to 10m, such as 500ms")
-                }
-                effect = .delay(duration)
-            default:
-                throw SwitchChange.problem(
-                    name,
-                    """
-                    unknown key of a fault; known: on, times and one of code (with details), status, body, stall, \
-                    close, delay
-                    """
-                )
-            }
-            if before != nil, name != "on", name != "times", name != "details" {
-                throw SwitchChange.problem(name, "a fault has one effect; add another fault for the second effect")
-            }
-        }
-        guard let operation else { throw SwitchChange.problem("on", "is missing: name the operation that fails") }
-        guard var effect else {
+        var parts = FaultParts()
+        for member in try value.members("faults") { try parts.read(member.name, member.value) }
+        guard let operation = parts.operation else { throw SwitchChange.problem("on", "is missing: name the operation that fails") }
+        guard var effect = parts.effect else {
             throw SwitchChange.problem("faults", "has no effect: add code, status, body, stall, close or delay")
         }
         switch effect {
-        case .code(let code, _): effect = .code(code, details: details)
+        case .code(let code, _): effect = .code(code, details: parts.details)
         case .registration where operation != .register && operation != .token:
             throw SwitchChange.problem("code", "codes of client registration are valid only for register and token")
         default: break
         }
         self.operation = operation
         self.effect = effect
+        times = parts.times
+    }
+}
+
+/// The members of a fault in JSON that were read so far.
+private struct FaultParts {
+    var operation: Operation?
+    var effect: Fault.Effect?
+    var details: String?
+    var times: Int?
+
+    mutating func read(_ name: String, _ value: JSONValue) throws(EndpointError) {
+        switch name {
+        case "on":
+            operation = Operation(rawValue: try value.text(name))
+            guard operation != nil else {
+                let known = Operation.allCases.map(\.rawValue).joined(separator: ", ")
+                throw SwitchChange.problem("on", "must be one of \(known)")
+            }
+        case "times": times = Int(try value.number(name, in: 1...1_000_000))
+        case "details": details = try value.text(name)
+        default:
+            let other = try Self.effect(name, value)
+            guard effect == nil else {
+                throw SwitchChange.problem(name, "a fault has one effect; add another fault for the second effect")
+            }
+            effect = other
+        }
     }
 
-    private static func effect(ofCode name: String) throws(EndpointError) -> Effect {
+    /// Reads the effect that a member names; `nil` if the member is false.
+    private static func effect(_ name: String, _ value: JSONValue) throws(EndpointError) -> Fault.Effect? {
+        switch name {
+        case "code": return try effect(ofCode: value.text(name))
+        case "status": return .status(Int(try value.number(name, in: 400...599)))
+        case "body": return .body(try value.text(name))
+        case "stall": return try value.truth(name) ? .stall : nil
+        case "close": return try value.truth(name) ? .close : nil
+        case "delay":
+            guard let duration = Duration(text: try value.text(name)), duration <= .seconds(600) else {
+                throw SwitchChange.problem(name, "must be a duration up to 10m, such as 500ms")
+            }
+            return .delay(duration)
+        default:
+            throw SwitchChange.problem(
+                name,
+                """
+                a fault has no such key; it has on, times and one of code (with details), status, body, stall, \
+                close, delay
+                """
+            )
+        }
+    }
+
+    private static func effect(ofCode name: String) throws(EndpointError) -> Fault.Effect {
         let words: [RegistrationError] = [
             .invalidRequest, .invalidRedirectURI, .invalidSoftwareStatement, .unapprovedSoftwareStatement,
             .invalidClient, .unauthorizedClient, .unsupportedGrantType,

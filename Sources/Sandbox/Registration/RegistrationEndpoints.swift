@@ -24,28 +24,14 @@ struct RegistrationEndpoints: Sendable {
     }
 
     private func register(_ call: EndpointRequest) async throws -> Response {
-        guard
-            case .object(let members)? = try? JSONReader.read(
-                call.body.span,
-                limits: JSONLimits(depth: 4, members: 32, elements: 32)
-            )
-        else { throw RegistrationError.invalidRequest }
-        func text(_ name: String) throws(RegistrationError) -> String? {
-            switch members.first(where: { $0.name == name })?.value {
-            case nil, .null: return nil
-            case .text(let text): return text
-            default: throw .invalidRequest
-            }
-        }
-        guard let statementText = try text("software_statement") else { throw RegistrationError.invalidRequest }
-        guard let statement = SoftwareStatement(statementText) else {
+        let request = try RegistrationRequest(call.body)
+        guard let statement = SoftwareStatement(request.statement) else {
             throw RegistrationError.invalidSoftwareStatement
         }
-        if core.configuration.requestors.contains(where: { $0.unapprovedStatements.contains(statementText) }) {
+        if core.configuration.requestors.contains(where: { $0.unapprovedStatements.contains(request.statement) }) {
             throw RegistrationError.unapprovedSoftwareStatement
         }
-        let redirect = try text("redirect_uri")
-        if let redirect {
+        if let redirect = request.redirect {
             let domains = core.configuration.requestors.flatMap(\.domains)
             guard RedirectTarget.mayBeRegistered(redirect, domains: domains) else {
                 throw RegistrationError.invalidRedirectURI
@@ -56,7 +42,7 @@ struct RegistrationEndpoints: Sendable {
             id: RandomText.uuid,
             statement: statement.digest,
             audiences: statement.audiences,
-            redirectURIs: redirect.map { [$0] } ?? []
+            redirectURIs: request.redirect.map { [$0] } ?? []
         )
         try await core.store.add(client, secret: secret, at: call.now)
         let registration = ClientRegistration(
@@ -87,5 +73,28 @@ struct RegistrationEndpoints: Sendable {
             expiresIn: Self.lifetime
         )
         return try .json(answer, status: .created)
+    }
+}
+
+/// The body of a registration.
+private struct RegistrationRequest {
+    let statement: String
+    let redirect: String?
+
+    init(_ body: [UInt8]) throws(RegistrationError) {
+        let limits = JSONLimits(depth: 4, members: 32, elements: 32)
+        guard case .object(let members)? = try? JSONReader.read(body.span, limits: limits) else {
+            throw .invalidRequest
+        }
+        func text(_ name: String) throws(RegistrationError) -> String? {
+            switch members.first(where: { $0.name == name })?.value {
+            case nil, .null: return nil
+            case .text(let text): return text
+            default: throw .invalidRequest
+            }
+        }
+        guard let statement = try text("software_statement") else { throw .invalidRequest }
+        self.statement = statement
+        redirect = try text("redirect_uri")
     }
 }

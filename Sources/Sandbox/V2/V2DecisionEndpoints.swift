@@ -25,15 +25,8 @@ struct V2DecisionEndpoints: Sendable {
     private func decide(_ call: EndpointRequest, isPreauthorization: Bool) async throws -> Response {
         let caller = try await V2Caller(call, core)
         let provider = try caller.provider(call, core)
-        let texts = try DecisionRequest(call).resources
-        guard texts.count <= (isPreauthorization ? caller.requestor.maximumPreauthorizedResources : 1) else {
-            throw EndpointError.v2(.tooManyResources)
-        }
-        var resources: [MediaResource] = []
-        for text in texts {
-            guard let resource = try? MediaResource(text) else { throw EndpointError.v2(.invalidParameterResources) }
-            resources.append(resource)
-        }
+        let maximum = isPreauthorization ? caller.requestor.maximumPreauthorizedResources : 1
+        let resources = try resources(call, atMost: maximum)
         let viewer = try await viewer(caller, provider, call)
         var decisions: [AuthorizationDecision] = []
         for resource in resources {
@@ -53,6 +46,18 @@ struct V2DecisionEndpoints: Sendable {
             decisions.append(decision)
         }
         return try .json(AuthorizationDecisions(decisions: decisions))
+    }
+
+    /// Reads the resources of a request.
+    private func resources(_ call: EndpointRequest, atMost maximum: Int) throws(EndpointError) -> [MediaResource] {
+        let texts = try DecisionRequest(call).resources
+        guard texts.count <= maximum else { throw .v2(.tooManyResources) }
+        var resources: [MediaResource] = []
+        for text in texts {
+            guard let resource = try? MediaResource(text) else { throw .v2(.invalidParameterResources) }
+            resources.append(resource)
+        }
+        return resources
     }
 
     private func decide(
@@ -81,12 +86,7 @@ struct V2DecisionEndpoints: Sendable {
             guard let handedOut else { return }
             decision.notBefore = call.now
             decision.notAfter = expires
-            decision.token = AuthorizationDecision.Token(
-                issuedAt: handedOut.issued,
-                notBefore: handedOut.issued,
-                notAfter: handedOut.expires,
-                serializedToken: handedOut.serialized
-            )
+            decision.token = AuthorizationDecision.Token(handedOut)
             try await core.store.add(
                 StoredAuthorization(viewer, resource: resource.text, source: source, from: call.now, to: expires),
                 at: call.now
@@ -154,5 +154,16 @@ struct V2DecisionEndpoints: Sendable {
             return .nobody(source: source, .authenticatedProfileMissing)
         }
         return .known(viewer, source: source)
+    }
+}
+
+extension AuthorizationDecision.Token {
+    fileprivate init(_ token: MediaTokenIssuer.HandedOut) {
+        self.init(
+            issuedAt: token.issued,
+            notBefore: token.issued,
+            notAfter: token.expires,
+            serializedToken: token.serialized
+        )
     }
 }

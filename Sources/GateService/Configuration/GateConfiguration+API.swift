@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import ConfigurationReading
+internal import HTTPServer
+internal import MediaTokens
+
+extension GateConfiguration.API {
+    init(_ section: ConfigurationSection) {
+        let listener = GateConfiguration.Listener(section, default: .tcp(host: "127.0.0.1", port: 8080))
+        let isOpen = section.bool("open", default: false)
+        let keys = section.list("keys") { Caller($0, credentialKey: "sha256") { .key(sha256: $0) } }
+        let certificates = section.list("clientCertificates") {
+            Caller($0, credentialKey: "sha256") { .certificate(sha256: $0) }
+        }
+        if !certificates.isEmpty, listener.tls?.clientAuthorities == nil {
+            section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
+        }
+        let callers = keys + certificates
+        let names = callers.map(\.name)
+        if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
+            section.note("keys", "two callers have the name \(twice)")
+        }
+        if isOpen {
+            if !callers.isEmpty { section.note("open", "must be false if there are keys or clientCertificates") }
+            if !listener.address.isLocal {
+                section.note(
+                    "open",
+                    "is allowed only on loopback addresses and unix sockets; create keys with: playgate keys api NAME"
+                )
+            }
+        } else if callers.isEmpty, !section.isFaulty {
+            section.note(
+                "keys",
+                "no caller is allowed: add keys (playgate keys api NAME) or clientCertificates, or open: true on loopback"
+            )
+        }
+        self.listener = listener
+        self.callers = isOpen ? nil : callers
+        concurrency = section.integer("concurrency", in: 1...1_000_000, default: 1024)
+        helpURL = section.string("helpURL", default: "/v1/codes/")
+    }
+}
+
+extension Caller {
+    fileprivate init(
+        _ section: ConfigurationSection,
+        credentialKey: String,
+        _ credential: ([UInt8]) -> Credential
+    ) {
+        name = section.requiredString("name")
+        let digest = section.parsed(credentialKey, default: [UInt8](), isSecret: true) { text throws(ParseFault) in
+            guard let fingerprint = TokenFingerprint(hexadecimal: text.filter { $0 != ":" }) else {
+                throw ParseFault("must be a SHA-256 digest: 64 hexadecimal digits")
+            }
+            return fingerprint.bytes
+        }
+        if !section.has(credentialKey) { section.note(credentialKey, "\(credentialKey) is missing") }
+        self.credential = credential(digest)
+        var scopes: Set<Scope> = []
+        for name in section.strings("scopes") ?? [] {
+            guard let scope = Scope(rawValue: name) else {
+                let known = Scope.allCases.map(\.rawValue).joined(separator: ", ")
+                section.note("scopes", "\(name) is not a scope; known: \(known)")
+                continue
+            }
+            scopes.insert(scope)
+        }
+        if !section.has("scopes") { section.note("scopes", "scopes is missing: name the allowed operations") }
+        self.scopes = scopes
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import ConfigurationReading
+internal import HTTPServer
+internal import MediaTokens
+internal import PlaybackGate
+
+extension GateConfiguration.Edge {
+    init(
+        _ section: ConfigurationSection,
+        tokensOfEntries: [PlaybackGate.Catalogue.Entry: [TokenSource]]
+    ) {
+        listener = GateConfiguration.Listener(section, default: .tcp(host: "127.0.0.1", port: 8081))
+        peers = TrustedPeers(section)
+        if !peers.certificates.isEmpty, listener.tls?.clientAuthorities == nil {
+            section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
+        }
+        dialects = EdgeDialect.readSet(section)
+        tokens = section.list("tokens", TokenSource.read).compactMap { $0 }
+        if tokens.isEmpty, !section.isFaulty {
+            section.note("tokens", "tokens is missing: name the sources of the token, such as: - query: token")
+        }
+        if tokens.count > PresentedToken.maximumSources {
+            section.note("tokens", "must have at most \(PresentedToken.maximumSources) entries")
+        }
+        self.tokensOfEntries = tokensOfEntries
+        let sources = Set(tokens).union(tokensOfEntries.values.joined())
+        segments = sources.compactMap { if case .segment(let prefix) = $0 { prefix } else { nil } }.sorted()
+        tokenHeaders = Set(sources.compactMap(\.headerName)).sorted().joined(separator: ", ")
+        let ceiling = section.duration("cacheCeiling", in: .zero ... .seconds(3600), default: .seconds(5))
+        cacheCeiling = ceiling.components.seconds
+    }
+}
+
+extension TrustedPeers {
+    fileprivate init(_ section: ConfigurationSection) {
+        self.init(
+            trustsLoopback: section.bool("trustLoopback", default: true),
+            networks: (section.strings("trustedPeers") ?? []).compactMap { text in
+                let network = Network(text)
+                if network == nil {
+                    section.note(
+                        "trustedPeers",
+                        "\(text): must be an address or a network such as 10.0.0.0/8, and not every address"
+                    )
+                }
+                return network
+            },
+            certificates: (section.strings("clientCertificates") ?? []).compactMap { text in
+                let digest = TokenFingerprint(hexadecimal: text.filter { $0 != ":" })?.bytes
+                if digest == nil { section.note("clientCertificates", "must be SHA-256: 64 hexadecimal digits") }
+                return digest
+            }
+        )
+    }
+}
+
+extension EdgeDialect {
+    /// Reads the dialects whose endpoints exist; all by default.
+    fileprivate static func readSet(_ section: ConfigurationSection) -> Set<EdgeDialect> {
+        var dialects: Set<EdgeDialect> = []
+        for name in section.strings("dialects") ?? allCases.map(\.rawValue) {
+            if let dialect = EdgeDialect(rawValue: name) {
+                dialects.insert(dialect)
+            } else {
+                let known = allCases.map(\.rawValue).joined(separator: ", ")
+                section.note("dialects", "\(name) is not a dialect; known: \(known)")
+            }
+        }
+        return dialects
+    }
+}
+
+extension TokenSource {
+    /// Reads `query: NAME`, `cookie: NAME`, `header: NAME` (and `scheme`) or `segment: PREFIX`; `nil` if it is none.
+    static func read(_ section: ConfigurationSection) -> TokenSource? {
+        let names = ["query", "cookie", "header", "segment"].filter { section.has($0) }
+        let (query, cookie) = (section.optionalString("query"), section.optionalString("cookie"))
+        let (header, segment) = (section.optionalString("header"), section.optionalString("segment"))
+        let scheme = section.optionalString("scheme")
+        guard names.count == 1, let key = names.first else {
+            section.note(names.first ?? "query", "exactly one of query, cookie, header and segment is required")
+            return nil
+        }
+        let name = query ?? cookie ?? header ?? segment ?? ""
+        let isToken = name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"(),/;<>?@[\\]{}%&#".utf8.contains($0) }
+        let isPlain = !name.utf8.contains { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") }
+        guard !name.isEmpty, isToken, segment != nil || isPlain else {
+            section.note(key, "must be a name of letters, digits, - and _")
+            return nil
+        }
+        if scheme != nil, header == nil { section.note("scheme", "requires header") }
+        if segment?.utf8.first == UInt8(ascii: ".") { section.note("segment", "must not begin with a dot") }
+        if query != nil { return .query(name) }
+        if cookie != nil { return .cookie(name) }
+        return header != nil ? .header(name, scheme: scheme) : .segment(name)
+    }
+}

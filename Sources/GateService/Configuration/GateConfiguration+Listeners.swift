@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import ConfigurationReading
+internal import HTTPServer
+
+extension ListenerAddress {
+    /// Parses `HOST:PORT`, `[IPv6]:PORT`, `unix:PATH` or `fd:NUMBER`.
+    init(_ text: String) throws(ParseFault) {
+        if text.hasPrefix("fd:") {
+            // Passed sockets are numbered from 3 on (sd_listen_fds(3)).
+            guard let number = Int32(text.dropFirst(3)), 3...1023 ~= number else {
+                throw ParseFault("fd: requires the number of a socket, 3 to 1023")
+            }
+            self = .descriptor(number)
+            return
+        }
+        if text.hasPrefix("unix:") {
+            let path = String(text.dropFirst(5))
+            guard !path.isEmpty, path.utf8.count < 104 else {
+                throw ParseFault("unix: requires a socket path of at most 103 bytes")
+            }
+            self = .unix(path: path)
+            return
+        }
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            throw ParseFault(
+                "\"\(text)\" must be HOST:PORT, [IPV6]:PORT, unix:PATH or fd:NUMBER, such as 127.0.0.1:8080"
+            )
+        }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard !host.isEmpty else {
+            throw ParseFault("\"\(text)\" has no host; 0.0.0.0 is every IPv4 address of this machine")
+        }
+        self = .tcp(host: String(host), port: Int(port))
+    }
+}
+
+extension GateConfiguration.Listener {
+    init(_ section: ConfigurationSection, default fallback: ListenerAddress) {
+        place = section.place("listen")
+        let address = section.parsed("listen", default: fallback) { try ListenerAddress($0) }
+        if case .unix(let path) = address {
+            self.address = .unix(path: section.resolve(path))
+        } else {
+            self.address = address
+        }
+        socketMode = section.optionalString("socketMode").map { text in
+            guard let mode = Int(text, radix: 8), 1...0o777 ~= mode else {
+                section.note("socketMode", "must be permissions in octal digits, such as \"0660\"")
+                return 0o600
+            }
+            return mode
+        }
+        tls = section.optionalSection("tls", TLS.init)
+        limits = section.section("limits", HTTPLimits.init)
+    }
+}
+
+extension GateConfiguration.Listener.TLS {
+    fileprivate init(_ section: ConfigurationSection) {
+        certificate = Located(value: section.requiredPath("certificate"), place: section.place("certificate"))
+        key = Located(value: section.requiredPath("key"), place: section.place("key"))
+        clientAuthorities = section.optionalPath("clientAuthorities").map {
+            Located(value: $0, place: section.place("clientAuthorities"))
+        }
+    }
+}
+
+extension HTTPLimits {
+    fileprivate init(_ section: ConfigurationSection) {
+        let connections = section.integer("connections", in: 1...1_000_000, default: 4096)
+        self.init(
+            connections: connections,
+            // Half, rounded up: one peer at its quota leaves half for all others, and two such peers get half each.
+            connectionsPerPeer: section.integer(
+                "connectionsPerPeer",
+                in: 1...1_000_000,
+                default: max(1, (connections + 1) / 2)
+            ),
+            headerBytes: section.integer("headerBytes", in: 1024...1_048_576, default: 32 * 1024),
+            bodyBytes: section.integer("bodyBytes", in: 1024...67_108_864, default: 2 * 1024 * 1024),
+            requestTimeout: section.duration(
+                "requestTimeout",
+                in: .milliseconds(100) ... .seconds(600),
+                default: .seconds(10)
+            ),
+            idleTimeout: section.duration(
+                "idleTimeout",
+                in: .milliseconds(100) ... .seconds(3600),
+                default: .seconds(60)
+            )
+        )
+    }
+}

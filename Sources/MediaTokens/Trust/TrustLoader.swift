@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Cryptography
+internal import Encodings
+internal import Platform
+
+/// A loader of trusted keys, one source at a time.
+package struct TrustLoader {
+    private let anchors: [Certificate]
+    private let minimumKeySize: MinimumRSAKeySize
+    private let now: Timestamp
+
+    /// Reads the anchors. See ``TrustStore/init(_:anchors:minimumKeySize:at:)``.
+    ///
+    /// - Throws: ``TrustError`` that names the faulty anchor.
+    package init(anchors: [TrustSource], minimumKeySize: MinimumRSAKeySize, at now: Timestamp) throws(TrustError) {
+        self.anchors = try anchors.flatMapTyped { (anchor) throws(TrustError) in try Self.anchors(anchor) }
+        self.minimumKeySize = minimumKeySize
+        self.now = now
+    }
+
+    /// Reads the certificates of an anchor source.
+    private static func anchors(_ source: TrustSource) throws(TrustError) -> [Certificate] {
+        try source.blocks().mapTyped { (block) throws(TrustError) in
+            guard block.isCertificate else {
+                throw TrustError(.unsupportedKey, source.label, "an anchor must be a certificate, not \(block.label)")
+            }
+            return try certificate(block, source)
+        }
+    }
+
+    /// Reads the keys of a source.
+    ///
+    /// - Throws: ``TrustError`` that names the source.
+    package func keys(_ source: TrustSource) throws(TrustError) -> [LoadedKey] {
+        if case .only(let ids) = source.requestors, ids.isEmpty {
+            throw TrustError(
+                .emptyScope,
+                source.label,
+                "the requestor scope is empty: name a requestor, or omit the scope"
+            )
+        }
+        let blocks = try source.blocks()
+        let chain =
+            anchors.isEmpty
+            ? []
+            : try blocks.filter(\.isCertificate).mapTyped { (block) throws(TrustError) in
+                try Self.certificate(block, source)
+            }
+        var found: [LoadedKey] = []
+        for block in blocks {
+            let name = found.isEmpty ? source.name : "\(source.name)#\(found.count + 1)"
+            if let key = try key(block, of: source, name: name, chain: chain) { found.append(key) }
+        }
+        guard !found.isEmpty else {
+            throw TrustError(.noKey, source.label, "it has only certificate authorities and no signing key")
+        }
+        return found
+    }
+
+    /// Reads the key in a block. Returns `nil` for a certificate authority that is only a link to an anchor.
+    private func key(
+        _ block: PEM.Block,
+        of source: TrustSource,
+        name: String,
+        chain: [Certificate]
+    ) throws(TrustError) -> LoadedKey? {
+        func trusted(
+            _ form: TrustedKey.Form,
+            _ key: borrowing RSAPublicKey,
+            _ validity: ClosedRange<Timestamp>?
+        ) throws(TrustError) -> LoadedKey {
+            try checkValidity(validity, source)
+            let trusted = TrustedKey(
+                name: name,
+                source: source.label,
+                form: form,
+                bits: key.bits,
+                requestors: source.requestors,
+                validity: validity
+            )
+            return LoadedKey(key: trusted, der: key.der)
+        }
+        if block.isCertificate {
+            let certificate = try Self.certificate(block, source)
+            if !anchors.isEmpty {
+                if certificate.isAuthority { return nil }
+                try checkChain(certificate, chain, source)
+            }
+            let key = try source.naming { () throws(KeyFault) in
+                try certificate.publicKey(minimumBits: minimumKeySize.bits)
+            }
+            return try trusted(.certificate, key, try intersection(certificate, source))
+        }
+        let key = try publicKey(block, source)
+        guard anchors.isEmpty else {
+            throw TrustError(.untrustedChain, source.label, "a public key has no certificate chain to an anchor")
+        }
+        return try trusted(.publicKey, key, source.validity)
+    }
+
+    private func publicKey(_ block: PEM.Block, _ source: TrustSource) throws(TrustError) -> RSAPublicKey {
+        switch block.label {
+        case "PUBLIC KEY":
+            return try source.naming { () throws(KeyFault) in
+                try PublicKeyReader.key(subjectPublicKeyInfo: block.der, minimumBits: minimumKeySize.bits)
+            }
+        case "RSA PUBLIC KEY":
+            return try source.naming { () throws(KeyFault) in
+                try PublicKeyReader.key(pkcs1: block.der, minimumBits: minimumKeySize.bits)
+            }
+        case let label where label.hasSuffix("PRIVATE KEY"):
+            throw TrustError(
+                .privateKeyPresent,
+                source.label,
+                "it has a private key; remove it and use only certificates or public keys"
+            )
+        default:
+            throw TrustError(
+                .unsupportedKey,
+                source.label,
+                "the PEM block \(block.label.printable(limit: 40)) is neither a certificate nor a public key"
+            )
+        }
+    }
+
+    private static func certificate(_ block: PEM.Block, _ source: TrustSource) throws(TrustError) -> Certificate {
+        guard let certificate = Certificate(der: block.der) else {
+            throw TrustError(
+                .malformedPEM,
+                source.label,
+                "a certificate cannot be read: \(OpenSSLError.drained().text)"
+            )
+        }
+        return certificate
+    }
+
+    private func checkChain(
+        _ certificate: Certificate,
+        _ chain: [Certificate],
+        _ source: TrustSource
+    ) throws(TrustError) {
+        // Expiry has its own code, so it is checked before OpenSSL checks the chain.
+        try checkValidity(certificate.validity, source)
+        if let why = certificate.refusalOfChain(anchors: anchors, intermediates: chain, at: now) {
+            throw TrustError(.untrustedChain, source.label, "no certificate chain to an anchor: \(why)")
+        }
+    }
+
+    /// Returns the period in which both the certificate and the source are valid.
+    private func intersection(
+        _ certificate: Certificate,
+        _ source: TrustSource
+    ) throws(TrustError) -> ClosedRange<Timestamp> {
+        guard let own = certificate.validity else {
+            throw TrustError(.malformedPEM, source.label, "the certificate's validity cannot be read")
+        }
+        guard let given = source.validity else { return own }
+        guard own.overlaps(given) else {
+            throw TrustError(.noLongerValid, source.label, "certificate and key have no common validity period")
+        }
+        return own.clamped(to: given)
+    }
+
+    private func checkValidity(_ validity: ClosedRange<Timestamp>?, _ source: TrustSource) throws(TrustError) {
+        guard let validity else { return }
+        if now < validity.lowerBound {
+            throw TrustError(.notYetValid, source.label, "not valid before \(validity.lowerBound)")
+        }
+        if now > validity.upperBound {
+            throw TrustError(.noLongerValid, source.label, "not valid after \(validity.upperBound)")
+        }
+    }
+}
+
+/// A trusted key that is read and checked, but not in a store yet.
+package struct LoadedKey: Sendable {
+    let key: TrustedKey
+    /// The public key in DER.
+    let der: [UInt8]
+}
+
+extension TrustSource {
+    /// Calls `body` and converts its faults to errors of this source.
+    fileprivate func naming(
+        _ body: () throws(KeyFault) -> RSAPublicKey
+    ) throws(TrustError) -> RSAPublicKey {
+        do throws(KeyFault) { return try body() } catch { throw TrustError(error, label) }
+    }
+}
+
+extension PEM.Block {
+    var isCertificate: Bool { label == "CERTIFICATE" || label == "X509 CERTIFICATE" }
+}
+
+extension Array {
+    /// Variant of `map` that throws the closure's own error type.
+    fileprivate func mapTyped<Result, Failure: Error>(
+        _ transform: (Element) throws(Failure) -> Result
+    ) throws(Failure) -> [Result] {
+        var results: [Result] = []
+        for element in self { results.append(try transform(element)) }
+        return results
+    }
+
+    /// Variant of `flatMap` that throws the closure's own error type.
+    func flatMapTyped<Result, Failure: Error>(
+        _ transform: (Element) throws(Failure) -> [Result]
+    ) throws(Failure) -> [Result] {
+        var results: [Result] = []
+        for element in self { results += try transform(element) }
+        return results
+    }
+}
