@@ -380,7 +380,7 @@ extension AuthenticatedViewer {
 
 extension String {
     /// True if this URL equals `other`, or extends it at a `/`, `?` or `#`.
-    func isAtOrBelow(_ other: String) -> Bool {
+    package func isAtOrBelow(_ other: String) -> Bool {
         guard utf8.starts(with: other.utf8) else { return false }
         guard let next = utf8.dropFirst(other.utf8.count).first else { return true }
         return other.hasSuffix("/") || [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains(next)

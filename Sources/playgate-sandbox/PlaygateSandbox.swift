@@ -17,9 +17,9 @@ struct PlaygateSandbox: AsyncParsableCommand {
             Try it: playgate-sandbox serve, then open http://127.0.0.1:8070 and log in as alice, bob or carol; each \
             password is the name.
 
-            Exit codes: 0 ended as told, 2 could not run, 64 wrong usage.
+            Exit codes: 0 success, 1 refused (view), 2 could not run, 64 wrong usage.
             """,
-        subcommands: [ServeCommand.self, CheckCommand.self, ConfigCommand.self]
+        subcommands: [ServeCommand.self, CheckCommand.self, ConfigCommand.self, ViewCommand.self]
     )
 
     static func main() async { await runToEnd(as: "playgate-sandbox") }

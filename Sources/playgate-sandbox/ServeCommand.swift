@@ -4,7 +4,7 @@
 internal import ArgumentParser
 internal import CommandLineSupport
 internal import ConfigurationReading
-import Platform
+internal import Platform
 internal import Sandbox
 
 struct ServeCommand: AsyncParsableCommand {

@@ -7,6 +7,7 @@ import NIOHTTP1
 import Sandbox
 import Synchronization
 import Testing
+import ViewerTools
 
 @testable import AccessEnabler
 

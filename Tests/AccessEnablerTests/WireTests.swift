@@ -5,6 +5,7 @@ import Entitlements
 import NIOHTTP1
 import Platform
 import Testing
+import ViewerTools
 
 @testable import AccessEnabler
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import AccessEnabler
-import Encodings
-import Entitlements
+internal import AccessEnabler
+internal import Encodings
+internal import Entitlements
+internal import ViewerTools
 
 /// The steps from configuration to playback. A failed step ends the journey, except for the logout.
 struct ViewJourney {
