@@ -109,9 +109,7 @@ let package = Package(
                 .service("HTTPTypes", "swift-http-types"), .service("Hummingbird", "hummingbird"), .log,
                 .nio("NIOCore"), .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
             ],
-            embedding: [
-                "Pages/sandbox.css", "Pages/demo.html", "Pages/demo.js", "Pages/stream.js", "default.yaml",
-            ]
+            embedding: ["Pages/sandbox.css", "default.yaml"]
         ),
         .room("ViewerTools", ["Encodings", "Entitlements", "AccessEnabler", .nio("NIOHTTP1")]),
         .room("CommandLineSupport", ["Platform", "Encodings", .arguments, .system]),

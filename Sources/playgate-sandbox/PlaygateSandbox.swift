@@ -14,8 +14,8 @@ struct PlaygateSandbox: AsyncParsableCommand {
             Speaks the documented wire formats with keys of your own, so that an integration can be developed and tested on \
             one machine: registration, login, authorization, media tokens.
 
-            Try it: playgate-sandbox serve, then open http://127.0.0.1:8070 and log in as alice, bob or carol; each \
-            password is the name.
+            Try it: playgate-sandbox serve --pages examples/demo-tv, then open http://127.0.0.1:8070 and log in as alice, \
+            bob or carol; each password is the name.
 
             Exit codes: 0 success, 1 refused (view), 2 could not run, 64 wrong usage.
             """,
