@@ -218,7 +218,13 @@ extension AccessEnabler {
             endLogin(.notAuthenticated(.genericAuthentication, nil))
             return nil
         }
-        let interface = interface(service, requestor: requestor.id, identity: login?.data.base64JSON)
+        // The next poll is the retry.
+        let interface = interface(
+            service,
+            requestor: requestor.id,
+            identity: login?.data.base64JSON,
+            retries: false
+        )
         let outcome: Result<KnownViewer?, ServiceFailure>
         do throws(ServiceFailure) { outcome = .success(try await interface.viewer(mvpd.id, code: code)) } catch {
             outcome = .failure(error)

@@ -78,6 +78,24 @@ import ViewerTools
         #expect(endless.delay(after: 98, asked: nil) != nil)
     }
 
+    @Test("no attempt begins after the deadline")
+    func deadline() async throws {
+        for (deadline, attempts) in [(Duration.zero, 1), (.seconds(3), 1), (.seconds(600), 3)] {
+            let delays = Delays()
+            let policy = RetryPolicy(firstDelay: .seconds(8), maximumDelay: .seconds(8), deadline: deadline)
+            let settings = ConnectionSettings(
+                http: HTTPTransport(),
+                retry: policy,
+                timeout: .seconds(1),
+                sleep: { delays.note($0) }
+            )
+            var made = Attempts(settings)
+            var count = 1
+            while try await made.next() { count += 1 }
+            #expect(count == attempts && delays.all.count == attempts - 1)
+        }
+    }
+
     @Test("no token, key or statement is printed")
     func secrets() throws {
         let token = GrantedToken(resource: "TNT", serializedToken: "SECRET", token: "SECRET", expires: .now())

@@ -27,6 +27,8 @@ package struct ServiceFailure: Error, Hashable {
     var httpStatus = 0
     /// The error of a registration or of a request for an access token.
     var registrationError: RegistrationError?
+    /// True if there was no access token to send the request with. It had no effect, so it may be repeated.
+    var isBeforeRequest = false
     /// The time after which the service allows a retry, if it states one.
     var retryAfter: Duration?
 
