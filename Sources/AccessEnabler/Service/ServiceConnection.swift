@@ -117,10 +117,8 @@ extension ServiceAnswer {
         var failure: ServiceFailure
         if status == 429 {
             failure = .throttled(httpStatus: status)
-        } else if let known = try? EntitlementBody.read(Status.self, json: body) {
-            failure = ServiceFailure(known, httpStatus: status)
-        } else if let wrapped = try? EntitlementBody.read(Wrapped.self, json: body) {
-            failure = ServiceFailure(wrapped.status, httpStatus: status)
+        } else if let known = try? EntitlementBody.read(ErrorBody.self, json: body) {
+            failure = ServiceFailure(known.status, httpStatus: status)
         } else if isXML, let known = try? Status(xml: body) {
             failure = ServiceFailure(known, httpStatus: status)
         } else {
@@ -135,5 +133,17 @@ extension ServiceAnswer {
     }
 }
 
-/// An error of a preauthorization: it is wrapped in the body of a regular response.
-private struct Wrapped: Decodable { let status: Status }
+/// An error in JSON. That of a preauthorization is wrapped in the body of a regular response.
+private struct ErrorBody: Decodable {
+    let status: Status
+
+    private enum Key: CodingKey { case status }
+
+    init(from decoder: any Decoder) throws {
+        if let status = try? Status(from: decoder) {
+            self.status = status
+        } else {
+            status = try decoder.container(keyedBy: Key.self).decode(Status.self, forKey: .status)
+        }
+    }
+}
