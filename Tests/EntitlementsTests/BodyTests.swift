@@ -132,10 +132,13 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
             "error":{"action":"none","status":403,"code":"authorization_denied_by_degradation_rule"}}]}
             """#
         let read = try EntitlementBody.read(AuthorizationDecisions.self, json: [UInt8](json.utf8))
-        let token = AuthorizationDecision.Token(
-            issuedAt: time,
+        let token = AuthorizedToken(
+            requestor: "REF30",
+            mvpd: "SandboxMVPD",
+            resource: "TNT",
+            issued: time,
             notBefore: time,
-            notAfter: later,
+            expires: later,
             serializedToken: "PHNp"
         )
         #expect(
@@ -266,7 +269,7 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
         resource: #"<rss version="2.0"><channel><title>T&amp;T</title></channel></rss>"#,
         expires: time
     )
-    private static let token = HandedOutToken(
+    private static let token = AuthorizedToken(
         requestor: "REF30",
         mvpd: "SandboxMVPD",
         resource: "TNT",
@@ -289,11 +292,11 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
         )
         #expect(try Authentication(xml: [UInt8](Self.authentication.xml.utf8)) == Self.authentication)
         #expect(try Authorization(xml: [UInt8](Self.authorization.xml.utf8)) == Self.authorization)
-        #expect(try HandedOutToken(xml: [UInt8](Self.token.xml.utf8)) == Self.token)
+        #expect(try AuthorizedToken(xml: [UInt8](Self.token.xml.utf8)) == Self.token)
         let authorization = try EntitlementBody.json(Self.authorization)
         #expect(try EntitlementBody.read(Authorization.self, json: authorization) == Self.authorization)
         let token = try EntitlementBody.json(Self.token)
-        #expect(try EntitlementBody.read(HandedOutToken.self, json: token) == Self.token)
+        #expect(try EntitlementBody.read(AuthorizedToken.self, json: token) == Self.token)
         let number = #"{"requestor":"R","mvpd":"M","userId":"u","expires":1925000000000}"#
         #expect(try EntitlementBody.read(Authentication.self, json: [UInt8](number.utf8)).expires == time)
     }
@@ -483,12 +486,12 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
     @Test(arguments: ["TNTSports", "TNT<![CDATA[Sports]]>", "<!-- a -->TNTSports<?b?>", "TNT&#83;ports"])
     func `but not in XML of another spelling`(resource: String) throws {
         let document = "<!-- a -->" + Self.handedOut(resource).replacing("<mvpdId>", with: "\n<!-- b --> <mvpdId>")
-        #expect(try HandedOutToken(xml: [UInt8](document.utf8)).resource == "TNTSports")
+        #expect(try AuthorizedToken(xml: [UInt8](document.utf8)).resource == "TNTSports")
     }
 
     @Test(arguments: xml.indices) func `in XML`(index: Int) {
         let (document, code) = Self.xml[index]
-        let error = #expect(throws: EntitlementBodyError.self) { try HandedOutToken(xml: [UInt8](document.utf8)) }
+        let error = #expect(throws: EntitlementBodyError.self) { try AuthorizedToken(xml: [UInt8](document.utf8)) }
         #expect(error?.code == code, "\(error.map { "\($0)" } ?? "")")
     }
 

@@ -109,12 +109,12 @@ struct RESTv2: EntitlementInterface {
         return Authorized(
             source: decision.source,
             expires: decision.notAfter,
-            token: ServiceToken(serialized: token.serializedToken, expires: token.notAfter)
+            token: token
         )
     }
 
     /// Requests an authorization: every authorization of this interface includes a token.
-    func mediaToken(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> ServiceToken {
+    func mediaToken(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> AuthorizedToken {
         guard let token = try await authorize(question).token else {
             throw .unreadable("a permission has no token", httpStatus: 200)
         }

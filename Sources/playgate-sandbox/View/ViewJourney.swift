@@ -84,7 +84,7 @@ struct ViewJourney {
     ) async -> Outcome {
         guard await showLocks(enabler, shown) else { return .failed }
         guard let resource else { return .done }
-        let token: GrantedToken
+        let token: AuthorizedToken
         switch await enabler.checkAuthorization(resource) {
         case .token(let granted):
             report.step("authorization", .done, resource)
@@ -126,7 +126,7 @@ struct ViewJourney {
         return true
     }
 
-    private func show(_ token: GrantedToken, _ media: String, _ gate: PlaybackClient) async -> Outcome {
+    private func show(_ token: AuthorizedToken, _ media: String, _ gate: PlaybackClient) async -> Outcome {
         do throws(FormBrowser.Fault) {
             let answer = try await gate.play(media, token: token.serializedToken)
             report.step(
