@@ -93,7 +93,7 @@ let package = Package(
             ]
         ),
 
-        // Floor 4: the gate service; the sandbox, which is no part of the gate; what command lines share.
+        // Floor 4: the gate service; the sandbox and a viewer for it, which are no part of the gate; what command lines share.
         .room(
             "GateService",
             [
@@ -113,10 +113,9 @@ let package = Package(
                 .service("HTTPTypes", "swift-http-types"), .service("Hummingbird", "hummingbird"), .log,
                 .nio("NIOCore"), .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
             ],
-            embedding: [
-                "Pages/sandbox.css", "Pages/demo.html", "Pages/demo.js", "Pages/stream.js", "default.yaml",
-            ]
+            embedding: ["Pages/sandbox.css", "default.yaml"]
         ),
+        .room("ViewerTools", ["Encodings", "Entitlements", "AccessEnabler", .nio("NIOHTTP1")]),
         .room("CommandLineSupport", ["Platform", "Encodings", .arguments, .system]),
 
         // Floor 5: the command lines.
@@ -124,14 +123,14 @@ let package = Package(
             "playgate",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "Entitlements", "AccessEnabler", "GateService", "CommandLineSupport", .arguments, .system,
+                "GateService", "CommandLineSupport", .arguments, .system,
             ]
         ),
         .program(
             "playgate-sandbox",
             [
-                "Platform", "ConfigurationReading", "Sandbox", "CommandLineSupport",
-                .arguments,
+                "Platform", "Encodings", "ConfigurationReading", "Entitlements", "AccessEnabler", "Sandbox",
+                "ViewerTools", "CommandLineSupport", .arguments,
             ]
         ),
 
@@ -176,7 +175,7 @@ let package = Package(
             "AccessEnabler",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "Entitlements", "GateTestSupport",
-                "MediaResources", "MediaTokens", "AccessEnabler", "Sandbox", .nio("NIOHTTP1"),
+                "MediaResources", "MediaTokens", "AccessEnabler", "Sandbox", "ViewerTools", .nio("NIOHTTP1"),
             ]
         ),
         .tests(

@@ -218,7 +218,13 @@ extension AccessEnabler {
             endLogin(.notAuthenticated(.genericAuthentication, nil))
             return nil
         }
-        let interface = interface(service, requestor: requestor.id, identity: login?.data.base64JSON)
+        // The next poll is the retry.
+        let interface = interface(
+            service,
+            requestor: requestor.id,
+            identity: login?.data.base64JSON,
+            retries: false
+        )
         let outcome: Result<KnownViewer?, ServiceFailure>
         do throws(ServiceFailure) { outcome = .success(try await interface.viewer(mvpd.id, code: code)) } catch {
             outcome = .failure(error)
@@ -380,7 +386,7 @@ extension AuthenticatedViewer {
 
 extension String {
     /// True if this URL equals `other`, or extends it at a `/`, `?` or `#`.
-    func isAtOrBelow(_ other: String) -> Bool {
+    package func isAtOrBelow(_ other: String) -> Bool {
         guard utf8.starts(with: other.utf8) else { return false }
         guard let next = utf8.dropFirst(other.utf8.count).first else { return true }
         return other.hasSuffix("/") || [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains(next)

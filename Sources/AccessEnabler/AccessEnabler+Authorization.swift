@@ -61,7 +61,7 @@ extension AccessEnabler {
         let isKnown =
             interface.handsOutTokens && records.grant(requestor.id, viewer.mvpd, resource, at: clock()) != nil
         do throws(ServiceFailure) {
-            let token: ServiceToken
+            let token: AuthorizedToken
             do throws(ServiceFailure) {
                 token = try await self.token(question, interface, isAuthorized: isKnown, requestor, number)
             } catch {
@@ -70,9 +70,9 @@ extension AccessEnabler {
                 records.forgetGrant(requestor.id, viewer.mvpd, resource)
                 token = try await self.token(question, interface, isAuthorized: false, requestor, number)
             }
-            let granted = try granted(token, resource)
+            guard let raw = token.raw else { throw .unreadable("the media token is not valid Base64", httpStatus: 200) }
             guard number == viewerNumber else { return gone(resource) }
-            return tell(granted, viewer, isCached: isKnown)
+            return tell(token, raw, viewer, isCached: isKnown)
         } catch {
             guard number == viewerNumber else { return gone(resource) }
             return tell(await failure(error, resource, viewer, requestor), viewer)
@@ -86,7 +86,7 @@ extension AccessEnabler {
         isAuthorized: Bool,
         _ requestor: ConfiguredRequestor,
         _ number: UInt64
-    ) async throws(ServiceFailure) -> ServiceToken {
+    ) async throws(ServiceFailure) -> AuthorizedToken {
         if isAuthorized { return try await interface.mediaToken(question) }
         let authorized = try await interface.authorize(question)
         if number == viewerNumber {
@@ -101,14 +101,6 @@ extension AccessEnabler {
         }
         if let token = authorized.token { return token }
         return try await interface.mediaToken(question)
-    }
-
-    /// Returns the token in both forms, encoded and decoded.
-    private func granted(_ token: ServiceToken, _ resource: String) throws(ServiceFailure) -> GrantedToken {
-        guard let bytes = Base64.decode([UInt8](token.serialized.utf8)), !bytes.isEmpty,
-            let raw = String(validating: bytes, as: UTF8.self)
-        else { throw .unreadable("the media token is not valid Base64", httpStatus: 200) }
-        return GrantedToken(resource: resource, serializedToken: token.serialized, token: raw, expires: token.expires)
     }
 
     // MARK: Refusals
@@ -168,8 +160,13 @@ extension AccessEnabler {
 
     // MARK: Reports to the delegate
 
-    private func tell(_ token: GrantedToken, _ viewer: AuthenticatedViewer, isCached: Bool) -> AuthorizationStatus {
-        callbacks.call { await $0.setToken(token.token, forResource: token.resource) }
+    private func tell(
+        _ token: AuthorizedToken,
+        _ raw: String,
+        _ viewer: AuthenticatedViewer,
+        isCached: Bool
+    ) -> AuthorizationStatus {
+        callbacks.call { await $0.setToken(raw, forResource: token.resource) }
         var tracked = viewer.tracked
         tracked.isCached = isCached
         callbacks.tracking(.authorization(isSuccess: true, tracked, error: "", details: "", options.device))

@@ -36,7 +36,8 @@ extension AccessEnabler {
                         resources: unknown,
                         usesRemoteCache: !request.disabledFeatures.contains(.remoteCache)
                     ),
-                    interface(service, requestor: requestor.id, identity: identity(requestor, viewer.mvpd))
+                    service,
+                    requestor
                 )
                 // A response for a viewer who has left in the meantime is neither returned nor cached.
                 guard number == viewerNumber else { return Self.failure(.authenticationSessionMissing, Self.left) }
@@ -93,18 +94,33 @@ extension AccessEnabler {
 
     // MARK: Requests
 
-    /// Sends the question, and retries only the resources whose decision has the action `retry` or `retry-after`.
+    /// Sends the question, and retries it if there is no response. Of a response, only the resources whose decision has the
+    /// action `retry` or `retry-after` are sent again.
     private func ask(
         _ question: PreauthorizeQuestion,
-        _ interface: any EntitlementInterface
+        _ service: ServiceProvider,
+        _ requestor: ConfiguredRequestor
     ) async throws(ServiceFailure) -> [PreauthorizeResponse.Decision] {
+        let interface = interface(
+            service,
+            requestor: requestor.id,
+            identity: identity(requestor, question.mvpd),
+            retries: false
+        )
         var decided: [PreauthorizeResponse.Decision] = []
         var open = question.resources
-        var attempt = 1
+        var attempts = Attempts(settings)
         while true {
-            let answer = try await interface.preauthorize(
-                PreauthorizeQuestion(mvpd: question.mvpd, resources: open, usesRemoteCache: question.usesRemoteCache)
+            let question = PreauthorizeQuestion(
+                mvpd: question.mvpd,
+                resources: open,
+                usesRemoteCache: question.usesRemoteCache
             )
+            let answer: PreauthorizeResponse
+            do throws(ServiceFailure) { answer = try await interface.preauthorize(question) } catch {
+                guard error.isRetried, try await attempts.next(after: error.retryAfter) else { throw error }
+                continue
+            }
             if let status = answer.status { throw ServiceFailure(status, httpStatus: 200) }
             let asked = Set(open.map { ResourceName($0) })
             guard answer.decisions.count == asked.count, Set(answer.decisions.map { ResourceName($0.id) }) == asked
@@ -112,14 +128,10 @@ extension AccessEnabler {
                 throw .unreadable("the response does not have exactly one decision for each resource", httpStatus: 200)
             }
             let again = answer.decisions.filter { $0.error?.action == .retry || $0.error?.action == .retryAfter }
-            guard !again.isEmpty, let delay = settings.retry.delay(after: attempt, asked: nil) else {
-                return decided + answer.decisions
-            }
+            guard !again.isEmpty, try await attempts.next() else { return decided + answer.decisions }
             let names = Set(again.map { ResourceName($0.id) })
             decided += answer.decisions.filter { !names.contains(ResourceName($0.id)) }
             open = again.map(\.id)
-            attempt += 1
-            do { try await settings.sleep(delay) } catch { throw .cancelled }
         }
     }
 

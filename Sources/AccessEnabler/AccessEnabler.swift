@@ -202,12 +202,15 @@ public actor AccessEnabler {
 
     /// Creates the interface to a service.
     ///
-    /// - Parameter identity: The application's data from the login, in Base64. Promotional temporary access identifies a
-    ///   viewer by it in every request.
+    /// - Parameters:
+    ///   - identity: The application's data from the login, in Base64. Promotional temporary access identifies a viewer by
+    ///     it in every request.
+    ///   - retries: False if the caller repeats requests itself.
     func interface(
         _ provider: ServiceProvider,
         requestor: String,
-        identity: String? = nil
+        identity: String? = nil,
+        retries: Bool = true
     ) -> any EntitlementInterface {
         let device = records.device ?? ""
         var headers = [("X-Device-Info", options.deviceInformation.base64JSON ?? "")].filter { !$0.1.isEmpty }
@@ -219,6 +222,8 @@ public actor AccessEnabler {
         if let profile = options.applicationProfile?.fieldValue {
             headers.append(("AP-Application-Profile", profile))
         }
+        var settings = settings
+        if !retries { settings.retry = .none }
         let connection = ServiceConnection(
             url: provider.url,
             settings: settings,

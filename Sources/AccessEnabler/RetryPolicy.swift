@@ -11,12 +11,20 @@ public struct RetryPolicy: Hashable, Sendable {
     public var firstDelay: Duration
     /// The maximum delay. If the service asks for a longer one, the client gives up.
     public var maximumDelay: Duration
+    /// The time from the start of the first attempt within which a further one may begin.
+    public var deadline: Duration
 
     /// Creates a policy.
-    public init(attempts: Int = 3, firstDelay: Duration = .milliseconds(250), maximumDelay: Duration = .seconds(4)) {
+    public init(
+        attempts: Int = 3,
+        firstDelay: Duration = .milliseconds(250),
+        maximumDelay: Duration = .seconds(4),
+        deadline: Duration = .seconds(60)
+    ) {
         self.attempts = max(1, attempts)
         self.firstDelay = firstDelay
         self.maximumDelay = maximumDelay
+        self.deadline = deadline
     }
 
     /// A policy without retries.
@@ -31,5 +39,32 @@ public struct RetryPolicy: Hashable, Sendable {
             full = min(full + min(full, maximumDelay - full), maximumDelay)
         }
         return full / 2 + full / 2 * Double.random(in: 0...1)
+    }
+}
+
+/// The attempts of one operation: the only place that waits to repeat a request. Nothing within an attempt retries.
+struct Attempts {
+    private let policy: RetryPolicy
+    private let sleep: @Sendable (Duration) async throws -> Void
+    private let start = ContinuousClock.now
+    private var count = 1
+
+    /// Starts the first attempt.
+    init(_ settings: ConnectionSettings) {
+        policy = settings.retry
+        sleep = settings.sleep
+    }
+
+    /// Waits for the next attempt.
+    ///
+    /// - Parameter asked: The delay that the service asks for, if it does.
+    /// - Returns: False, at once, if no attempt remains or the next one would begin after the deadline.
+    mutating func next(after asked: Duration? = nil) async throws(ServiceFailure) -> Bool {
+        guard let delay = policy.delay(after: count, asked: asked),
+            ContinuousClock.now - start + delay < policy.deadline
+        else { return false }
+        count += 1
+        do { try await sleep(delay) } catch { throw .cancelled }
+        return true
     }
 }

@@ -62,3 +62,8 @@ extension AsyncParsableCommand {
         }
     }
 }
+
+extension ExitCode {
+    /// The exit code of a refusal.
+    package static let refused = ExitCode(1)
+}

@@ -24,31 +24,6 @@ public struct AuthorizationDecision: Hashable, Sendable {
         public static let dummy = Source(rawValue: "dummy")
     }
 
-    /// A media token as the service issues it. It can start one playback, and must never be kept for another.
-    public struct Token: Hashable, Sendable {
-        /// The time at which the token was issued.
-        public var issuedAt: Timestamp?
-        /// The earliest time at which the token can start a playback.
-        public var notBefore: Timestamp
-        /// The latest time at which the token can start a playback.
-        public var notAfter: Timestamp
-        /// The token in Base64, in the form that the gate takes.
-        public var serializedToken: String
-
-        /// Creates a token.
-        public init(
-            issuedAt: Timestamp? = nil,
-            notBefore: Timestamp,
-            notAfter: Timestamp,
-            serializedToken: String
-        ) {
-            self.issuedAt = issuedAt
-            self.notBefore = notBefore
-            self.notAfter = notAfter
-            self.serializedToken = serializedToken
-        }
-    }
-
     /// The resource as it was requested.
     public var resource: String
     /// The requestor's id.
@@ -64,7 +39,7 @@ public struct AuthorizationDecision: Hashable, Sendable {
     /// The end of the validity of the authorization, not of the token.
     public var notAfter: Timestamp?
     /// The media token, if the viewer may play the resource.
-    public var token: Token?
+    public var token: AuthorizedToken?
     /// The reason for a denial.
     public var error: Status?
 
@@ -77,7 +52,7 @@ public struct AuthorizationDecision: Hashable, Sendable {
         isAuthorized: Bool,
         notBefore: Timestamp? = nil,
         notAfter: Timestamp? = nil,
-        token: Token? = nil,
+        token: AuthorizedToken? = nil,
         error: Status? = nil
     ) {
         self.resource = resource
@@ -115,8 +90,10 @@ extension AuthorizationDecision: Codable {
         isAuthorized = try members.decode(Bool.self, forKey: .authorized)
         notBefore = try members.millisecondsIfPresent(.notBefore)
         notAfter = try members.millisecondsIfPresent(.notAfter)
-        token = try members.decodeIfPresent(Token.self, forKey: .token)
         error = try members.decodeIfPresent(Status.self, forKey: .error)
+        if members.contains(.token), try !members.decodeNil(forKey: .token) {
+            token = try AuthorizedToken(of: self, from: members.superDecoder(forKey: .token))
+        }
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -128,37 +105,7 @@ extension AuthorizationDecision: Codable {
         try members.encode(isAuthorized, forKey: .authorized)
         try members.encode(notBefore, asNumberFor: .notBefore)
         try members.encode(notAfter, asNumberFor: .notAfter)
-        try members.encodeIfPresent(token, forKey: .token)
+        try token?.encodeInDecision(to: members.superEncoder(forKey: .token))
         try members.encodeIfPresent(error, forKey: .error)
     }
-}
-
-extension AuthorizationDecision.Token: Codable {
-    private enum Key: String, CodingKey { case issuedAt, notBefore, notAfter, serializedToken }
-
-    public init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: Key.self)
-        issuedAt = try members.millisecondsIfPresent(.issuedAt)
-        notBefore = try members.milliseconds(.notBefore)
-        notAfter = try members.milliseconds(.notAfter)
-        serializedToken = try members.decode(String.self, forKey: .serializedToken)
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: Key.self)
-        try members.encode(issuedAt, asNumberFor: .issuedAt)
-        try members.encode(notBefore, asNumberFor: .notBefore)
-        try members.encode(notAfter, asNumberFor: .notAfter)
-        try members.encode(serializedToken, forKey: .serializedToken)
-    }
-}
-
-// MARK: Descriptions without the token
-
-extension AuthorizationDecision.Token: CustomStringConvertible, CustomReflectable {
-    /// A description with the expiry of the token, without the token.
-    public var description: String { "Token(until \(notAfter))" }
-
-    /// A mirror for debuggers and `dump`, without the token.
-    public var customMirror: Mirror { Mirror(self, children: ["notAfter": notAfter]) }
 }

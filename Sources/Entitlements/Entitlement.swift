@@ -49,39 +49,6 @@ public struct Authorization: Hashable, Sendable {
     }
 }
 
-/// A media token as REST API v1 issues it: a `play`. It can start one playback, and must never be kept for another.
-public struct HandedOutToken: Hashable, Sendable {
-    /// The requestor's id.
-    public var requestor: String
-    /// The id of the provider.
-    public var mvpd: String
-    /// The resource as it was requested.
-    public var resource: String
-    /// The viewer's id at the provider, obscured.
-    public var userID: String
-    /// The expiry, to the millisecond.
-    public var expires: Timestamp
-    /// The token in Base64, in the form that the gate takes.
-    public var serializedToken: String
-
-    /// Creates a token.
-    public init(
-        requestor: String,
-        mvpd: String,
-        resource: String,
-        userID: String,
-        expires: Timestamp,
-        serializedToken: String
-    ) {
-        self.requestor = requestor
-        self.mvpd = mvpd
-        self.resource = resource
-        self.userID = userID
-        self.expires = expires
-        self.serializedToken = serializedToken
-    }
-}
-
 // MARK: Members
 
 extension Authentication: TextBody {
@@ -118,26 +85,6 @@ extension Authorization: TextBody {
     }
 }
 
-extension HandedOutToken: TextBody {
-    static var root: String { "play" }
-
-    init<Members: TextMembers>(_ members: Members) throws(Members.Failure) {
-        requestor = try members.required("requestor")
-        mvpd = try members.required("mvpdId")
-        resource = try members.required("resource")
-        userID = try members.required("userId")
-        expires = try members.time("expires")
-        serializedToken = try members.required("serializedToken")
-    }
-
-    var members: [(String, String?)] {
-        [
-            ("expires", expires.text), ("mvpdId", mvpd), ("requestor", requestor), ("resource", resource),
-            ("serializedToken", serializedToken), ("userId", userID),
-        ]
-    }
-}
-
 // MARK: JSON and XML
 
 extension Authentication: Codable {
@@ -170,30 +117,4 @@ extension Authorization: Codable {
     ///
     /// - Throws: ``EntitlementBodyError`` if a text has a character that XML does not allow.
     public var xml: String { get throws(EntitlementBodyError) { try element } }
-}
-
-extension HandedOutToken: Codable {
-    public init(from decoder: any Decoder) throws { self = try Self(members: decoder) }
-
-    public func encode(to encoder: any Encoder) throws { try encodeMembers(to: encoder) }
-
-    /// Reads a `play` element.
-    ///
-    /// - Throws: ``EntitlementBodyError``.
-    public init(xml bytes: [UInt8]) throws(EntitlementBodyError) { try self.init(element: bytes) }
-
-    /// A `play` element, in one line.
-    ///
-    /// - Throws: ``EntitlementBodyError`` if a text has a character that XML does not allow.
-    public var xml: String { get throws(EntitlementBodyError) { try element } }
-}
-
-// MARK: Descriptions without the token
-
-extension HandedOutToken: CustomStringConvertible, CustomReflectable {
-    /// A description with the resource and the expiry, without the token.
-    public var description: String { "HandedOutToken(\(resource), until \(expires))" }
-
-    /// A mirror for debuggers and `dump`, without the token.
-    public var customMirror: Mirror { Mirror(self, children: ["resource": resource, "expires": expires]) }
 }

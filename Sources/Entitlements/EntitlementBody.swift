@@ -46,8 +46,6 @@ public enum EntitlementBody {
         json bytes: [UInt8]
     ) throws(EntitlementBodyError) -> Value {
         guard bytes.count <= maximumSize else { throw EntitlementBodyError(.tooLarge, "\(bytes.count) bytes") }
-        // Foundation's decoder accepts input that is not JSON, accepts duplicate members, and traps on some numbers and some
-        // nesting depths. It only gets input that the strict reader has checked.
         let value: JSONValue
         do throws(JSONFault) { value = try JSONReader.read(bytes.span, limits: limits) } catch {
             throw EntitlementBodyError(.malformed, error.reason)
@@ -56,7 +54,7 @@ public enum EntitlementBody {
         guard value.isPlain(&count) else {
             throw EntitlementBodyError(.unexpected, "a number is not an integer, or there are too many values")
         }
-        do { return try JSONDecoder().decode(type, from: Data(bytes)) } catch let error as DecodingError {
+        do { return try Value(from: JSONValueDecoder(value)) } catch let error as DecodingError {
             throw EntitlementBodyError(error)
         } catch { throw EntitlementBodyError(.unexpected, "the body cannot be decoded") }
     }

@@ -9,5 +9,7 @@ struct SandboxCore: Sendable {
     let keys: SandboxKeys
     let store: Store
     let control: Control
+    /// The pages of an application that the service also serves.
+    let pages: [ApplicationPages.File]
     let clock: @Sendable () -> Timestamp
 }

@@ -28,6 +28,7 @@ package struct SandboxServer: Sendable {
     ///   - configuration: The requestors, providers and households that it serves.
     ///   - keys: The keys that it signs tokens with.
     ///   - state: The location of the state.
+    ///   - pages: The pages of an application to serve at `/`; `nil` for none.
     ///   - isVerbose: True to log each request as a line on standard error.
     ///   - clock: Returns the current time.
     /// - Throws: ``SandboxError`` if the state cannot be opened.
@@ -35,6 +36,7 @@ package struct SandboxServer: Sendable {
         _ configuration: SandboxConfiguration,
         keys: SandboxKeys,
         state: State = .memory,
+        pages: ApplicationPages? = nil,
         isVerbose: Bool = false,
         clock: @escaping @Sendable () -> Timestamp = { .now() }
     ) throws(SandboxError) {
@@ -48,6 +50,7 @@ package struct SandboxServer: Sendable {
             keys: keys,
             store: store,
             control: Control(configuration),
+            pages: pages?.files ?? [],
             clock: clock
         )
         var logger = Logger(label: "playgate-sandbox", factory: { StreamLogHandler.standardError(label: $0) })

@@ -14,12 +14,12 @@ struct PlaygateSandbox: AsyncParsableCommand {
             Implements the documented wire formats with your own keys, to develop and test an integration on \
             one machine: registration, login, authorization, media tokens.
 
-            Try it: playgate-sandbox serve, then open http://127.0.0.1:8070 and log in as alice, bob or carol; the \
-            password is the user name.
+            Try it: playgate-sandbox serve --pages examples/demo-tv, then open http://127.0.0.1:8070 and log in as alice, \
+            bob or carol; the password is the user name.
 
-            Exit codes: 0 success, 2 could not run, 64 wrong usage.
+            Exit codes: 0 success, 1 refused (view), 2 could not run, 64 wrong usage.
             """,
-        subcommands: [ServeCommand.self, CheckCommand.self, ConfigCommand.self]
+        subcommands: [ServeCommand.self, CheckCommand.self, ConfigCommand.self, ViewCommand.self]
     )
 
     static func main() async { await runToEnd(as: "playgate-sandbox") }

@@ -34,6 +34,14 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The address to listen on; port 0 is any free port.", valueName: "host:port"))
     var listen = "127.0.0.1:8070"
 
+    @Option(
+        help: ArgumentHelp(
+            "The folder of a web application to serve at /, such as examples/demo-tv.",
+            valueName: "folder"
+        )
+    )
+    var pages: String?
+
     @Flag(help: "Accept other machines too. Every client there can log in as any user.")
     var allowRemote = false
 
@@ -57,6 +65,7 @@ struct ServeCommand: AsyncParsableCommand {
                 configuration,
                 keys: signingKeys(),
                 state: state.map { .file($0) } ?? .memory,
+                pages: try pages.map { try ApplicationPages(folder: $0) },
                 isVerbose: verbose
             )
             try await server.run(host: address.host, port: address.port) { port in

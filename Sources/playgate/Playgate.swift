@@ -21,14 +21,9 @@ struct Playgate: AsyncParsableCommand {
         version: "playgate \(GateVersion.current)",
         subcommands: [
             VerifyCommand.self, InspectCommand.self, MintCommand.self, KeysCommand.self, ResourceCommand.self,
-            CatalogueCommand.self, ServeCommand.self, CheckCommand.self, ViewCommand.self,
+            CatalogueCommand.self, ServeCommand.self, CheckCommand.self,
         ]
     )
 
     static func main() async { await runToEnd(as: "playgate") }
-}
-
-extension ExitCode {
-    /// The exit code of a refusal.
-    static let refused = ExitCode(1)
 }

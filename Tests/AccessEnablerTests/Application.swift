@@ -4,6 +4,7 @@
 import AccessEnabler
 import Entitlements
 import Synchronization
+import ViewerTools
 
 /// An application that records its callbacks in order, and reacts as a test configures it.
 final class Application: EntitlementDelegate {

@@ -3,6 +3,7 @@
 
 import Entitlements
 import Testing
+import ViewerTools
 
 @testable import AccessEnabler
 

@@ -19,12 +19,12 @@ import Testing
             let token = try #require(answer.token, "\(answer)")
             let verifier = try sandbox.verifier()
             let resource = try MediaResource("TNT")
-            for text in [token.token, token.serializedToken] {
+            for text in [try #require(token.raw), token.serializedToken] {
                 #expect(verifier.verify(text, for: resource, at: sandbox.clock.now).reason == nil)
             }
             await enabler.finishCallbacks()
             #expect(application.events.filter { !$0.hasPrefix("sendTrackingData") } == ["setToken TNT"])
-            #expect(application.tokens == [token.token])
+            #expect(application.tokens == [token.raw])
             let tracked = try #require(application.events("sendTrackingData 1").first)
             #expect(tracked.hasPrefix("sendTrackingData 1 true|SandboxMVPD|"))
             #expect(tracked.hasSuffix("|false|||computer|html5|Linux"))
@@ -44,7 +44,7 @@ import Testing
             let first = try #require(await enabler.checkAuthorization("TNT").token)
             sandbox.clock.advance(seconds: 1)
             let second = try #require(await enabler.checkAuthorization("TNT").token)
-            #expect(first.token != second.token)
+            #expect(first.serializedToken != second.serializedToken)
             let kept = await storage.load()
             #expect(kept.requestors["REF30"]?.authorizations["SandboxMVPD"]?.map(\.resource) == ["TNT"])
             let written = String(decoding: try EntitlementBody.json(kept), as: UTF8.self)
@@ -131,7 +131,7 @@ import Testing
             let resource = Self.episode("TV-PG")
             let token = try #require(await enabler.checkAuthorization(resource).token)
             let answer = try sandbox.verifier().verify(
-                token.token,
+                token.serializedToken,
                 for: try MediaResource(resource),
                 at: sandbox.clock.now
             )
@@ -224,7 +224,7 @@ import Testing
             let answer = await enabler.checkAuthorization("TNT")
             if fault.control.contains("malformedTokens"), let token = answer.token {
                 // A malformed token may decode; then the verifier refuses it.
-                let verdict = try sandbox.verifier().authenticate(token.token, at: sandbox.clock.now)
+                let verdict = try sandbox.verifier().authenticate(token.serializedToken, at: sandbox.clock.now)
                 #expect(verdict.reason != nil)
                 return
             }
@@ -244,10 +244,10 @@ import Testing
             let verifier = try sandbox.verifier()
             try await sandbox.control(#"{"wrongKey":true}"#)
             let forged = try #require(await enabler.checkAuthorization("TNT").token)
-            #expect(verifier.authenticate(forged.token, at: sandbox.clock.now).reason == .untrustedSignature)
+            #expect(verifier.authenticate(forged.serializedToken, at: sandbox.clock.now).reason == .untrustedSignature)
             try await sandbox.control(#"{"wrongKey":false,"clockSkew":"-1h"}"#)
             let old = try #require(await enabler.checkAuthorization("TNT").token)
-            #expect(verifier.authenticate(old.token, at: sandbox.clock.now).reason == .expired)
+            #expect(verifier.authenticate(old.serializedToken, at: sandbox.clock.now).reason == .expired)
         }
     }
 }

@@ -91,7 +91,7 @@ import Testing
                 let token = try #require(await enabler.checkAuthorization("TNT").token)
                 #expect(application.urls.allSatisfy { $0.hasPrefix(second.url) })
                 let resource = try MediaResource("TNT")
-                let answer = try second.verifier().verify(token.token, for: resource, at: second.clock.now)
+                let answer = try second.verifier().verify(token.serializedToken, for: resource, at: second.clock.now)
                 #expect(answer.reason == nil)
             }
         }

@@ -7,6 +7,7 @@ import NIOHTTP1
 import Sandbox
 import Synchronization
 import Testing
+import ViewerTools
 
 @testable import AccessEnabler
 
@@ -203,6 +204,34 @@ import Testing
             // A fault is no denial: the viewer may retry at once.
             try await sandbox.control(#"{"faults":[]}"#)
             #expect(await enabler.checkAuthorization("TNT").token != nil)
+        }
+    }
+
+    @Test("attempts do not multiply: three in all, for whatever has no answer", arguments: interfaces)
+    func attempts(interface: ServiceProvider.Interface) async throws {
+        try await SandboxFixture.with { sandbox in
+            let asked = Mutex<[String: Int]>([:])
+            let delays = Delays()
+            let application = Application(.provider("SandboxMVPD"), user: "alice")
+            let enabler = await sandbox.client(application, interface: interface, delays: delays) { request in
+                for name in ["token", "preauthorize"] where request.path.contains(name) {
+                    asked.withLock { $0[name, default: 0] += 1 }
+                }
+                return nil
+            }
+            _ = await enabler.getAuthentication()
+            try await sandbox.control(#"{"faults":[{"on":"preauthorize","close":true}]}"#)
+            let answer = await enabler.preauthorize(PreauthorizeRequest(resources: ["TNT"]))
+            #expect(answer.value.status?.knownCode == .networkError)
+            #expect(asked.withLock { $0["preauthorize"] } == 3)
+            #expect(delays.all.count == 2)
+            // The access token has expired, and there is no new one.
+            asked.withLock { $0 = [:] }
+            sandbox.clock.advance(seconds: 86_400)
+            try await sandbox.control(#"{"faults":[{"on":"token","close":true}]}"#)
+            #expect(await enabler.checkAuthorization("TNT").failure != nil)
+            #expect(asked.withLock { $0["token"] } == 3)
+            #expect(delays.all.count == 4)
         }
     }
 

@@ -135,7 +135,7 @@ import Testing
             #expect(await bob.checkAuthorization("TNT").token != nil)
             let verifier = try sandbox.verifier()
             let token = try #require(await bob.checkAuthorization("TNT").token)
-            #expect(verifier.authenticate(token.token, at: sandbox.clock.now).token != nil)
+            #expect(verifier.authenticate(token.serializedToken, at: sandbox.clock.now).token != nil)
         }
     }
 

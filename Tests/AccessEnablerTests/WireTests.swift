@@ -5,6 +5,7 @@ import Entitlements
 import NIOHTTP1
 import Platform
 import Testing
+import ViewerTools
 
 @testable import AccessEnabler
 
@@ -77,10 +78,27 @@ import Testing
         #expect(endless.delay(after: 98, asked: nil) != nil)
     }
 
+    @Test("no attempt begins after the deadline")
+    func deadline() async throws {
+        for (deadline, attempts) in [(Duration.zero, 1), (.seconds(3), 1), (.seconds(600), 3)] {
+            let delays = Delays()
+            let policy = RetryPolicy(firstDelay: .seconds(8), maximumDelay: .seconds(8), deadline: deadline)
+            let settings = ConnectionSettings(
+                http: HTTPTransport(),
+                retry: policy,
+                timeout: .seconds(1),
+                sleep: { delays.note($0) }
+            )
+            var made = Attempts(settings)
+            var count = 1
+            while try await made.next() { count += 1 }
+            #expect(count == attempts && delays.all.count == attempts - 1)
+        }
+    }
+
     @Test("no token, key or statement is printed")
     func secrets() throws {
-        let token = GrantedToken(resource: "TNT", serializedToken: "SECRET", token: "SECRET", expires: .now())
-        let handed = HandedOutToken(
+        let token = AuthorizedToken(
             requestor: "R",
             mvpd: "M",
             resource: "TNT",
@@ -88,9 +106,8 @@ import Testing
             expires: .now(),
             serializedToken: "SECRET"
         )
-        let decided = AuthorizationDecision.Token(notBefore: .now(), notAfter: .now(), serializedToken: "SECRET")
         let enabler = AccessEnabler(softwareStatement: "SECRET")
-        for value in [token, AuthorizationStatus.token(token), handed, decided, enabler] as [Any] {
+        for value in [token, AuthorizationStatus.token(token), enabler] as [Any] {
             var dumped = ""
             dump(value, to: &dumped)
             #expect(!"\(value)\(String(reflecting: value))\(dumped)".contains("SECRET"))

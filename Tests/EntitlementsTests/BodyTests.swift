@@ -132,10 +132,13 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
             "error":{"action":"none","status":403,"code":"authorization_denied_by_degradation_rule"}}]}
             """#
         let read = try EntitlementBody.read(AuthorizationDecisions.self, json: [UInt8](json.utf8))
-        let token = AuthorizationDecision.Token(
-            issuedAt: time,
+        let token = AuthorizedToken(
+            requestor: "REF30",
+            mvpd: "SandboxMVPD",
+            resource: "TNT",
+            issued: time,
             notBefore: time,
-            notAfter: later,
+            expires: later,
             serializedToken: "PHNp"
         )
         #expect(
@@ -266,7 +269,7 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
         resource: #"<rss version="2.0"><channel><title>T&amp;T</title></channel></rss>"#,
         expires: time
     )
-    private static let token = HandedOutToken(
+    private static let token = AuthorizedToken(
         requestor: "REF30",
         mvpd: "SandboxMVPD",
         resource: "TNT",
@@ -289,11 +292,11 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
         )
         #expect(try Authentication(xml: [UInt8](Self.authentication.xml.utf8)) == Self.authentication)
         #expect(try Authorization(xml: [UInt8](Self.authorization.xml.utf8)) == Self.authorization)
-        #expect(try HandedOutToken(xml: [UInt8](Self.token.xml.utf8)) == Self.token)
+        #expect(try AuthorizedToken(xml: [UInt8](Self.token.xml.utf8)) == Self.token)
         let authorization = try EntitlementBody.json(Self.authorization)
         #expect(try EntitlementBody.read(Authorization.self, json: authorization) == Self.authorization)
         let token = try EntitlementBody.json(Self.token)
-        #expect(try EntitlementBody.read(HandedOutToken.self, json: token) == Self.token)
+        #expect(try EntitlementBody.read(AuthorizedToken.self, json: token) == Self.token)
         let number = #"{"requestor":"R","mvpd":"M","userId":"u","expires":1925000000000}"#
         #expect(try EntitlementBody.read(Authentication.self, json: [UInt8](number.utf8)).expires == time)
     }
@@ -368,6 +371,63 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
     }
 }
 
+@Suite struct `Bodies of any shape` {
+    private struct Item: Codable, Equatable {
+        var text: String?
+        var truth: Bool?
+        var double: Double?
+        var float: Float?
+        var int: Int?
+        var int8: Int8?
+        var int16: Int16?
+        var int32: Int32?
+        var uint: UInt?
+        var uint8: UInt8?
+        var uint16: UInt16?
+        var uint32: UInt32?
+        var uint64: UInt64?
+        var list: [Int64?]?
+        var lists: [[String]]?
+        var map: [String: [Bool]]?
+        var items: [Item]?
+    }
+
+    private static let bodies = [
+        "{}", "null", "[]", "1", #""a""#, #"{"text":"a\u00e9\ud83d\ude00","truth":false,"double":3,"float":-4}"#,
+        #"{"int":-1,"int8":-128,"int16":-32768,"int32":-2147483648,"uint":0,"uint8":255,"uint16":65535,"uint32":4294967295}"#,
+        #"{"int":9223372036854775807,"uint64":9223372036854775807}"#, #"{"int8":128}"#, #"{"int16":32768}"#,
+        #"{"int32":2147483648}"#, #"{"uint":-1}"#, #"{"uint8":256}"#, #"{"uint16":-1}"#, #"{"uint32":4294967296}"#,
+        #"{"uint64":-1}"#, #"{"text":1}"#, #"{"text":null,"other":{}}"#, #"{"truth":1}"#, #"{"truth":"true"}"#,
+        #"{"int":"1"}"#, #"{"int":true}"#, #"{"list":[1,null,3]}"#, #"{"list":[1,"2"]}"#, #"{"list":{}}"#,
+        #"{"lists":[[],["a"],["b","c"]]}"#, #"{"lists":[null]}"#, #"{"map":{"a":[true],"":[]}}"#, #"{"map":[]}"#,
+        #"{"items":[{"items":[{"text":"deep"}]},{}]}"#, #"{"items":[{"items":[{"text":0}]}]}"#,
+    ]
+
+    @Test(arguments: bodies) func `are decoded as by Foundation`(body: String) {
+        let read = try? EntitlementBody.read(Item.self, json: [UInt8](body.utf8))
+        #expect(read == (try? JSONDecoder().decode(Item.self, from: Data(body.utf8))))
+        let value = try? EntitlementBody.read(MetadataValue.self, json: [UInt8](body.utf8))
+        #expect(value == (try? JSONDecoder().decode(MetadataValue.self, from: Data(body.utf8))))
+    }
+
+    @Test func `say where they are wrong`() {
+        let bodies = [
+            (#"{"items":[{},{"map":{"a":[1]}}]}"#, "items.Index 1.map.a.Index 0 is of another kind"),
+            ("[]", "the body is of another kind"), (#"{"items":[null]}"#, "items.Index 0 is of another kind"),
+        ]
+        for (body, message) in bodies {
+            let error = #expect(throws: EntitlementBodyError.self) {
+                try EntitlementBody.read(Item.self, json: [UInt8](body.utf8))
+            }
+            #expect(error?.message == message)
+        }
+        let error = #expect(throws: EntitlementBodyError.self) {
+            try EntitlementBody.read(PreauthorizeResponse.self, json: [UInt8](#"{"resources":[{"id":"a"}]}"#.utf8))
+        }
+        #expect(error?.message == "resources.Index 0 has no authorized")
+    }
+}
+
 @Suite struct `Bodies that are not as they should be` {
     private typealias Broken = (body: String, code: EntitlementBodyError.Code)
 
@@ -426,12 +486,12 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
     @Test(arguments: ["TNTSports", "TNT<![CDATA[Sports]]>", "<!-- a -->TNTSports<?b?>", "TNT&#83;ports"])
     func `but not in XML of another spelling`(resource: String) throws {
         let document = "<!-- a -->" + Self.handedOut(resource).replacing("<mvpdId>", with: "\n<!-- b --> <mvpdId>")
-        #expect(try HandedOutToken(xml: [UInt8](document.utf8)).resource == "TNTSports")
+        #expect(try AuthorizedToken(xml: [UInt8](document.utf8)).resource == "TNTSports")
     }
 
     @Test(arguments: xml.indices) func `in XML`(index: Int) {
         let (document, code) = Self.xml[index]
-        let error = #expect(throws: EntitlementBodyError.self) { try HandedOutToken(xml: [UInt8](document.utf8)) }
+        let error = #expect(throws: EntitlementBodyError.self) { try AuthorizedToken(xml: [UInt8](document.utf8)) }
         #expect(error?.code == code, "\(error.map { "\($0)" } ?? "")")
     }
 

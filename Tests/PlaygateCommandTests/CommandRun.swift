@@ -11,10 +11,10 @@ struct CommandRun {
     let output: String
     let error: String
 
-    /// Runs `playgate` with `arguments` and `input` on standard input.
-    init(_ arguments: [String], input: String = "") throws {
-        let playgate = URL(fileURLWithPath: Program.built("playgate"))
-        try self.init(program: playgate, arguments, input: Data(input.utf8))
+    /// Runs `playgate`, or another program of this package, with `arguments` and `input` on standard input.
+    init(_ arguments: [String], of program: String = "playgate", input: String = "") throws {
+        let program = URL(fileURLWithPath: Program.built(program))
+        try self.init(program: program, arguments, input: Data(input.utf8))
     }
 
     init(program: URL, _ arguments: [String], input: Data = Data()) throws {

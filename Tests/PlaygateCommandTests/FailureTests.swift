@@ -24,11 +24,12 @@ import Testing
 
     @Test(arguments: rows.indices) func `is told in JSON where the answer is`(index: Int) throws {
         let row = Self.rows[index]
-        let run = try CommandRun(row.arguments + ["--json"], input: row.input)
+        let program = row.arguments[0] == "view" ? "playgate-sandbox" : "playgate"
+        let run = try CommandRun(row.arguments + ["--json"], of: program, input: row.input)
         #expect(run.status == 2)
         #expect(try run.failure == row.code, "\(run.output)")
-        #expect(run.error.contains("playgate: "), "and in words on standard error")
-        let plain = try CommandRun(row.arguments, input: row.input)
+        #expect(run.error.contains("\(program): "), "and in words on standard error")
+        let plain = try CommandRun(row.arguments, of: program, input: row.input)
         #expect(plain.status == 2 && !plain.output.contains("error"), "\(plain.output)")
     }
 

@@ -48,12 +48,13 @@ private final class Stage: Sendable {
 
     func view(_ user: String, _ more: String...) throws -> CommandRun {
         try CommandRun(
-            ["view", "--service", service, "--provider", "SandboxMVPD", "--user", user, "--password", user] + more
+            ["view", "--service", service, "--provider", "SandboxMVPD", "--user", user, "--password", user] + more,
+            of: "playgate-sandbox"
         )
     }
 }
 
-@Suite struct `playgate view` {
+@Suite struct `playgate-sandbox view` {
     @Test("flow G: goes the way from nothing to the gate, and tells of each step") func way() async throws {
         try await onThread {
             let stage = try Stage()
@@ -131,7 +132,8 @@ private final class Stage: Sendable {
             let storage = stage.folder.file("logins")
             #expect(try stage.view("alice", "--storage", storage).status == 0)
             let again = try CommandRun(
-                ["view", "--service", stage.service, "--storage", storage, "--json", "--resource", "TNT"]
+                ["view", "--service", stage.service, "--storage", storage, "--json", "--resource", "TNT"],
+                of: "playgate-sandbox"
             )
             #expect(again.status == 0, "\(again.output)\(again.error)")
             #expect(again.output.contains(#""cached":true"#))
@@ -151,7 +153,7 @@ private final class Stage: Sendable {
     @Test("wrong usage is told, and what cannot be done is 2", arguments: wrong.indices)
     func usage(index: Int) async throws {
         let (arguments, status, says) = Self.wrong[index]
-        let run = try await onThread { try CommandRun(["view"] + arguments) }
+        let run = try await onThread { try CommandRun(["view"] + arguments, of: "playgate-sandbox") }
         #expect(run.status == status, "\(run.output)\(run.error)")
         #expect((run.output + run.error).contains(says))
     }
@@ -160,10 +162,10 @@ private final class Stage: Sendable {
         try await onThread {
             let stage = try Stage()
             let login = ["view", "--service", stage.service, "--user", "alice", "--password", "wrong"]
-            let password = try CommandRun(login + ["--provider", "SandboxMVPD"])
+            let password = try CommandRun(login + ["--provider", "SandboxMVPD"], of: "playgate-sandbox")
             #expect(password.status == 2)
             #expect(password.output.contains("rejected the user name or password"))
-            let provider = try CommandRun(login + ["--provider", "Nobody"])
+            let provider = try CommandRun(login + ["--provider", "Nobody"], of: "playgate-sandbox")
             #expect(provider.status == 2)
             #expect(provider.output.contains("unknown provider Nobody; known: SandboxMVPD"))
         }

@@ -219,7 +219,7 @@ import Testing
             #expect(try sandbox.get("/api/v1/config/REF30").status == 200)
             #expect(try sandbox.get("/api/v1/config/REF30").status == 429)
             // Pages and control requests of the sandbox's user are not throttled.
-            #expect(try sandbox.get("/").status == 200)
+            #expect(try sandbox.get("/sandbox.css").status == 200)
             #expect(try sandbox.get("/sandbox/control").status == 200)
         }
     }

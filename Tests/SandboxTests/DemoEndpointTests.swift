@@ -7,26 +7,70 @@ import Sandbox
 import Testing
 
 @Suite struct `What anybody may see` {
+    private static let demoFolder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("examples/demo-tv").path
+
     @Test(
         "is there, with its type",
         arguments: [
             ("/", "text/html;charset=UTF-8"), ("/demo.js", "text/javascript;charset=UTF-8"),
-            ("/stream.js", "text/javascript;charset=UTF-8"),
+            ("/stream.js", "text/javascript;charset=UTF-8"), ("/demo.css", "text/css;charset=UTF-8"),
             ("/sandbox.css", "text/css;charset=UTF-8"), ("/sandbox/demo.json", "application/json;charset=UTF-8"),
             ("/sandbox/keys", "application/x-pem-file"), ("/sandbox/errors", "text/html;charset=UTF-8"),
         ]
     )
     func page(path: String, type: String) async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
+        try await InProcessSandbox.with(pages: try ApplicationPages(folder: Self.demoFolder)) { (sandbox) throws in
             let answer = try sandbox.get(path)
             #expect(answer.status == 200)
+            #expect(answer.headers["content-security-policy"] != nil || !type.hasPrefix("text/"))
             #expect(answer.headers["content-type"] == type)
             #expect(answer.headers["playgate-sandbox"] == "stand-in")
         }
     }
 
-    @Test func `is all that HEAD asks about`() async throws {
+    @Test func `has no page that the folder does not have`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("index.html", "<p>start</p>")
+        try folder.write("secret.txt", "secret")
+        try folder.write(".hidden.html", "secret")
+        try folder.write("two words.html", "secret")
+        try folder.write("{name}.html", "secret")
+        try folder.write(":name.html", "secret")
+        try await InProcessSandbox.with(pages: try ApplicationPages(folder: folder.path)) { (sandbox) throws in
+            #expect(try sandbox.get("/").body == "<p>start</p>")
+            for path in [
+                "/secret.txt", "/.hidden.html", "/two%20words.html", "/other.html", "/..%2Findex.html",
+                "/../etc/passwd",
+                "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/./index.html", "/index.html/..", "/%7Bname%7D.html",
+            ] {
+                let answer = try sandbox.get(path)
+                #expect(answer.status == 404, "\(path)")
+                #expect(!answer.body.contains("secret"))
+            }
+        }
         try await InProcessSandbox.with { (sandbox) throws in
+            for path in ["/", "/demo.js", "/index.html"] { #expect(try sandbox.get(path).status == 404) }
+        }
+    }
+
+    @Test func `is refused at the start if the folder cannot be served`() throws {
+        let folder = try TemporaryFolder()
+        func reason() -> String? {
+            #expect(throws: SandboxError.self) { try ApplicationPages(folder: folder.path) }?.description
+        }
+        #expect(reason()?.contains("has no index.html") == true)
+        try folder.write("index.html", String(repeating: " ", count: 1 << 20 + 1))
+        #expect(reason()?.contains("is larger than") == true)
+        try folder.write("index.html", "")
+        _ = try ApplicationPages(folder: folder.path)
+        try folder.write("sandbox.css", "")
+        #expect(reason()?.contains("the service's own") == true)
+        #expect(throws: SandboxError.self) { try ApplicationPages(folder: folder.file("none")) }
+    }
+
+    @Test func `is all that HEAD asks about`() async throws {
+        try await InProcessSandbox.with(pages: try ApplicationPages(folder: Self.demoFolder)) { (sandbox) throws in
             for path in [
                 "/", "/demo.js", "/stream.js", "/sandbox.css", "/sandbox/demo.json", "/sandbox/keys", "/sandbox/errors",
             ] {

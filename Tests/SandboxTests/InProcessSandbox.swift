@@ -50,6 +50,7 @@ final class InProcessSandbox: Sendable {
     static func with<Value: Sendable>(
         _ configuration: String? = nil,
         state: SandboxServer.State = .memory,
+        pages: ApplicationPages? = nil,
         patience: Duration = SandboxServer.patience,
         _ body: @escaping @Sendable (InProcessSandbox) throws -> Value
     ) async throws -> Value {
@@ -61,6 +62,7 @@ final class InProcessSandbox: Sendable {
                 ?? SandboxConfiguration(),
             keys: keys,
             state: state,
+            pages: pages,
             clock: { holder.withLock { $0?.now } ?? GateSample.time }
         )
         return try await server.withServer(patience: patience) { url in

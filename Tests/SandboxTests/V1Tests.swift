@@ -73,8 +73,8 @@ import Testing
                 let answer = try device.v1(path, ["resource": "TNT"], accept: accept)
                 let token =
                     isJSON
-                    ? try EntitlementBody.read(HandedOutToken.self, json: [UInt8](answer.body.utf8))
-                    : try HandedOutToken(xml: [UInt8](answer.body.utf8))
+                    ? try EntitlementBody.read(AuthorizedToken.self, json: [UInt8](answer.body.utf8))
+                    : try AuthorizedToken(xml: [UInt8](answer.body.utf8))
                 #expect(try sandbox.verify(token.serializedToken, resource: "TNT").status == .validToken)
                 #expect(token.userID == authentication.userID)
             }

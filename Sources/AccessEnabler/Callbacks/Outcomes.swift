@@ -58,27 +58,15 @@ public enum AuthenticationStatus: Hashable, Sendable {
     }
 }
 
-/// A media token for one playback start. **Pass it to the gate once, and store it nowhere.**
-public struct GrantedToken: Hashable, Sendable {
-    /// The resource as it was requested.
-    public let resource: String
-    /// The token in Base64, as services issue it.
-    public let serializedToken: String
-    /// The decoded token, which the documented callback carries.
-    public let token: String
-    /// The latest time at which the token can start a playback.
-    public let expires: Timestamp
-}
-
 /// The result of an authorization.
 public enum AuthorizationStatus: Hashable, Sendable {
     /// The viewer may play the resource: the documented `setToken`.
-    case token(GrantedToken)
+    case token(AuthorizedToken)
     /// There is no token: the documented `tokenRequestFailed`.
     case failed(AuthorizationFailure)
 
     /// The token; `nil` if there is none.
-    public var token: GrantedToken? {
+    public var token: AuthorizedToken? {
         if case .token(let token) = self { return token }
         return nil
     }
@@ -124,14 +112,4 @@ public enum LogoutStatus: Hashable, Sendable {
 
     /// The status of the documented `setAuthenticationStatus` after a logout, for which 0 means success.
     public var documentedStatus: Int { 0 }
-}
-
-// MARK: Descriptions without the token
-
-extension GrantedToken: CustomStringConvertible, CustomReflectable {
-    /// A description with the resource and the expiry, without the token.
-    public var description: String { "GrantedToken(\(resource), until \(expires))" }
-
-    /// A mirror for debuggers and `dump`, without the token.
-    public var customMirror: Mirror { Mirror(self, children: ["resource": resource, "expires": expires]) }
 }

@@ -116,25 +116,20 @@ actor AccessTokens {
         return made
     }
 
-    /// Sends a request without a token, with retries if there is no answer. A refusal means no access.
+    /// Sends a request without a token. A refusal means no access.
     private nonisolated func ask<Value: Decodable & Sendable>(
         _ type: Value.Type,
         _ request: ServiceRequest,
         isStatement: Bool
     ) async throws(ServiceFailure) -> Value {
-        try await settings.repeated { () async throws(ServiceFailure) in
-            let answer = try await settings.http.answer(request, at: url, within: settings.timeout)
-            if 200..<300 ~= answer.status { return try answer.value(type) }
-            if answer.status == 429 { throw .throttled(httpStatus: 429) }
-            let error = try? EntitlementBody.read(RegistrationError.self, json: answer.body)
-            // A fault, or an answer of an intermediary, is not a refusal of the application.
-            if answer.status >= 500 || error == nil && ![400, 401].contains(answer.status) {
-                throw .unreadable(
-                    "the service returned HTTP status \(answer.status)",
-                    httpStatus: answer.status
-                )
-            }
-            throw .noAccess(error, isStatement: isStatement)
+        let answer = try await settings.http.answer(request, at: url, within: settings.timeout)
+        if 200..<300 ~= answer.status { return try answer.value(type) }
+        if answer.status == 429 { throw .throttled(httpStatus: 429) }
+        let error = try? EntitlementBody.read(RegistrationError.self, json: answer.body)
+        // A fault, or an answer of an intermediary, is not a refusal of the application.
+        if answer.status >= 500 || error == nil && ![400, 401].contains(answer.status) {
+            throw .unreadable("the service returned HTTP status \(answer.status)", httpStatus: answer.status)
         }
+        throw .noAccess(error, isStatement: isStatement)
     }
 }

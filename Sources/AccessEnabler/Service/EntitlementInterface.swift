@@ -34,7 +34,7 @@ protocol EntitlementInterface: Sendable {
     func authorize(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> Authorized
 
     /// Gets a new media token. If ``handsOutTokens`` is false, this is a new authorization.
-    func mediaToken(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> ServiceToken
+    func mediaToken(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> AuthorizedToken
 
     /// Gets the provider's metadata of the viewer.
     func userMetadata(_ mvpd: String) async throws(ServiceFailure) -> UserMetadata
@@ -93,13 +93,7 @@ struct Authorized {
     /// The expiry; `nil` if the service does not state it.
     let expires: Timestamp?
     /// The media token, if the interface includes it in the authorization.
-    let token: ServiceToken?
-}
-
-/// A media token as the service issued it.
-struct ServiceToken {
-    let serialized: String
-    let expires: Timestamp
+    let token: AuthorizedToken?
 }
 
 extension [String: String] {

@@ -8,9 +8,13 @@ internal import NIOHTTP1
 
 /// Sends requests, each with a time limit and a size limit. One HTTP client serves the whole process, so connections are
 /// reused and no caller has to shut it down.
-struct HTTPTransport: Sendable {
+package struct HTTPTransport: Sendable {
     /// A hook for tests that receives every request before it is sent, and can answer in place of the network.
     var intercept: @Sendable (ServiceRequest) async -> ServiceAnswer? = { _ in nil }
+
+    init(intercept: @escaping @Sendable (ServiceRequest) async -> ServiceAnswer?) { self.intercept = intercept }
+
+    package init() {}
 
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
@@ -24,7 +28,7 @@ struct HTTPTransport: Sendable {
     }()
 
     /// Sends a request, and reads the whole response.
-    func answer(
+    package func answer(
         _ request: ServiceRequest,
         at url: String,
         within limit: Duration

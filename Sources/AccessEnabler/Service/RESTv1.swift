@@ -138,14 +138,14 @@ struct RESTv1: EntitlementInterface {
         return Authorized(source: source, expires: authorization.expires, token: nil)
     }
 
-    func mediaToken(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> ServiceToken {
+    func mediaToken(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> AuthorizedToken {
         let request = request("tokens", "media", query: question.query)
-        let token: HandedOutToken
-        do throws(ServiceFailure) { token = try await connection.value(HandedOutToken.self, request) } catch {
+        let token: AuthorizedToken
+        do throws(ServiceFailure) { token = try await connection.value(AuthorizedToken.self, request) } catch {
             throw error.read(as: .mediaToken)
         }
         try check(token.requestor, token.resource, token.mvpd, question)
-        return ServiceToken(serialized: token.serializedToken, expires: token.expires)
+        return token
     }
 
     private func check(

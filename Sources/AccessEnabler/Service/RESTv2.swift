@@ -82,16 +82,18 @@ struct RESTv2: EntitlementInterface {
     }
 
     func authorize(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> Authorized {
-        // A provider that does not answer is reported in a successful response, so the retry is made here.
-        try await connection.settings.repeated { () async throws(ServiceFailure) in try await decision(question) }
-    }
-
-    private func decision(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> Authorized {
         var request = request("decisions", "authorize", question.mvpd)
         request.method = .POST
-        request.isRepeatable = false
         request.json = try Self.body([question.resource])
-        let decisions = try await connection.value(AuthorizationDecisions.self, request).decisions
+        return try await connection.send(request) { answer throws(ServiceFailure) in try decision(answer, question) }
+    }
+
+    /// Returns the one decision of a response. A provider that does not answer is reported in a successful response.
+    private func decision(
+        _ answer: ServiceAnswer,
+        _ question: AuthorizeQuestion
+    ) throws(ServiceFailure) -> Authorized {
+        let decisions = try answer.value(AuthorizationDecisions.self).decisions
         guard decisions.count == 1, let decision = decisions.first,
             decision.resource.utf8.elementsEqual(question.resource.utf8), decision.mvpd == question.mvpd,
             decision.serviceProvider == requestor
@@ -108,12 +110,12 @@ struct RESTv2: EntitlementInterface {
         return Authorized(
             source: decision.source,
             expires: decision.notAfter,
-            token: ServiceToken(serialized: token.serializedToken, expires: token.notAfter)
+            token: token
         )
     }
 
     /// Requests an authorization: every authorization of this interface includes a token.
-    func mediaToken(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> ServiceToken {
+    func mediaToken(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> AuthorizedToken {
         guard let token = try await authorize(question).token else {
             throw .unreadable("the permit has no media token", httpStatus: 200)
         }

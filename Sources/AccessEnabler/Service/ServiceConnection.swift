@@ -17,11 +17,26 @@ struct ServiceConnection: Sendable {
 
     /// Sends a request, and returns the response if it is a success or has a status in `accepting`.
     func send(_ request: ServiceRequest, accepting: Set<Int> = []) async throws(ServiceFailure) -> ServiceAnswer {
+        try await send(request, accepting: accepting) { answer throws(ServiceFailure) in answer }
+    }
+
+    /// Sends a request, and reads the response. A failure that `read` throws counts as a failure of the request: a successful
+    /// response may report that its provider did not answer.
+    func send<Value: Sendable>(
+        _ request: ServiceRequest,
+        accepting: Set<Int> = [],
+        _ read: (ServiceAnswer) throws(ServiceFailure) -> Value
+    ) async throws(ServiceFailure) -> Value {
         guard request.path.allSatisfy({ !["", ".", ".."].contains($0) }) else {
             throw .unreadable("an identifier is empty, \".\" or \"..\", which cannot be a path segment", httpStatus: 0)
         }
-        return try await settings.repeated(while: request.isRepeatable) { () async throws(ServiceFailure) in
-            try await authorized(request, accepting)
+        var attempts = Attempts(settings)
+        while true {
+            do throws(ServiceFailure) { return try read(try await authorized(request, accepting)) } catch {
+                guard error.isRetried, request.isRepeatable || error.isBeforeRequest,
+                    try await attempts.next(after: error.retryAfter)
+                else { throw error }
+            }
         }
     }
 
@@ -31,11 +46,19 @@ struct ServiceConnection: Sendable {
         _ accepting: Set<Int>
     ) async throws(ServiceFailure) -> ServiceAnswer {
         guard request.isAuthorized else { return try await once(request, nil, accepting) }
-        let token = try await tokens.token()
+        let token = try await token()
         do throws(ServiceFailure) { return try await once(request, token, accepting) } catch {
             guard error.httpStatus == 401 else { throw error }
             await tokens.discard(token)
-            return try await once(request, try await tokens.token(), accepting)
+            return try await once(request, try await self.token(), accepting)
+        }
+    }
+
+    private func token() async throws(ServiceFailure) -> String {
+        do throws(ServiceFailure) { return try await tokens.token() } catch {
+            var failure = error
+            failure.isBeforeRequest = true
+            throw failure
         }
     }
 
@@ -65,30 +88,11 @@ struct ServiceConnection: Sendable {
 /// The settings that all connections of a client share.
 struct ConnectionSettings: Sendable {
     let http: HTTPTransport
-    let retry: RetryPolicy
+    var retry: RetryPolicy
     /// The time limit of one request with its whole response.
     let timeout: Duration
     /// Sleeps between attempts; tests replace it.
     let sleep: @Sendable (Duration) async throws -> Void
-}
-
-extension ConnectionSettings {
-    /// Retries `body` with back-off if the failure allows it, as ``RetryPolicy`` specifies.
-    func repeated<Value: Sendable>(
-        while isRepeatable: Bool = true,
-        _ body: () async throws(ServiceFailure) -> Value
-    ) async throws(ServiceFailure) -> Value {
-        var attempt = 1
-        while true {
-            do throws(ServiceFailure) { return try await body() } catch {
-                guard error.isRetried, isRepeatable,
-                    let delay = retry.delay(after: attempt, asked: error.retryAfter)
-                else { throw error }
-                attempt += 1
-                do { try await sleep(delay) } catch { throw .cancelled }
-            }
-        }
-    }
 }
 
 extension ServiceAnswer {
@@ -113,10 +117,8 @@ extension ServiceAnswer {
         var failure: ServiceFailure
         if status == 429 {
             failure = .throttled(httpStatus: status)
-        } else if let known = try? EntitlementBody.read(Status.self, json: body) {
-            failure = ServiceFailure(known, httpStatus: status)
-        } else if let wrapped = try? EntitlementBody.read(Wrapped.self, json: body) {
-            failure = ServiceFailure(wrapped.status, httpStatus: status)
+        } else if let known = try? EntitlementBody.read(ErrorBody.self, json: body) {
+            failure = ServiceFailure(known.status, httpStatus: status)
         } else if isXML, let known = try? Status(xml: body) {
             failure = ServiceFailure(known, httpStatus: status)
         } else {
@@ -131,5 +133,17 @@ extension ServiceAnswer {
     }
 }
 
-/// An error of a preauthorization: it is wrapped in the body of a regular response.
-private struct Wrapped: Decodable { let status: Status }
+/// An error in JSON. That of a preauthorization is wrapped in the body of a regular response.
+private struct ErrorBody: Decodable {
+    let status: Status
+
+    private enum Key: CodingKey { case status }
+
+    init(from decoder: any Decoder) throws {
+        if let status = try? Status(from: decoder) {
+            self.status = status
+        } else {
+            status = try decoder.container(keyedBy: Key.self).decode(Status.self, forKey: .status)
+        }
+    }
+}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import Entitlements
+package import Entitlements
 
 /// The reason why a request to a service failed.
-struct ServiceFailure: Error, Hashable {
+package struct ServiceFailure: Error, Hashable {
     enum Kind: Hashable {
         /// The service refused and gave a reason.
         case refused
@@ -22,11 +22,13 @@ struct ServiceFailure: Error, Hashable {
 
     let kind: Kind
     /// The failure as an enhanced error; the client's own if the service gives none.
-    let status: Status
+    package let status: Status
     /// The HTTP status of the response; 0 without one.
     var httpStatus = 0
     /// The error of a registration or of a request for an access token.
     var registrationError: RegistrationError?
+    /// True if there was no access token to send the request with. It had no effect, so it may be repeated.
+    var isBeforeRequest = false
     /// The time after which the service allows a retry, if it states one.
     var retryAfter: Duration?
 

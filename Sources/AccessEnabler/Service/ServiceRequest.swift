@@ -3,27 +3,41 @@
 
 internal import Encodings
 internal import Entitlements
-internal import NIOHTTP1
+package import NIOHTTP1
 
 /// A request to a service.
-struct ServiceRequest {
-    var method: HTTPMethod = .GET
+package struct ServiceRequest: Sendable {
+    package var method: HTTPMethod
     /// The segments of the path, not percent-encoded; ``target`` encodes them.
-    var path: [String]
-    var query: [(String, String)] = []
+    package var path: [String]
+    package var query: [(String, String)]
     /// Parameters with comma-separated values. Commas in a value are percent-encoded, separators are not. A single value
     /// that contains a comma is followed by a plain comma, which marks its encoded commas as part of the value.
-    var lists: [(String, [String])] = []
-    var headers: [(String, String)] = []
+    package var lists: [(String, [String])]
+    package var headers: [(String, String)] = []
     /// The fields of a form, for the body.
-    var form: [(String, String)]?
+    package var form: [(String, String)]?
     /// The JSON of the body.
-    var json: [UInt8]?
-    var accept = "application/json"
+    package var json: [UInt8]?
+    package var accept = "application/json"
     /// True if the request can be repeated without harm.
-    var isRepeatable = true
+    package var isRepeatable = true
     /// True if the request carries the application's access token.
-    var isAuthorized = true
+    package var isAuthorized: Bool
+
+    package init(
+        method: HTTPMethod = .GET,
+        path: [String],
+        query: [(String, String)] = [],
+        lists: [(String, [String])] = [],
+        isAuthorized: Bool = true
+    ) {
+        self.method = method
+        self.path = path
+        self.query = query
+        self.lists = lists
+        self.isAuthorized = isAuthorized
+    }
 
     /// The path with the query, relative to the service's URL.
     var target: String {
@@ -38,10 +52,16 @@ struct ServiceRequest {
 }
 
 /// A response of a service.
-struct ServiceAnswer {
-    let status: Int
-    let headers: HTTPHeaders
-    let body: [UInt8]
+package struct ServiceAnswer: Sendable {
+    package let status: Int
+    package let headers: HTTPHeaders
+    package let body: [UInt8]
+
+    package init(status: Int, headers: HTTPHeaders, body: [UInt8]) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
 
     var isJSON: Bool { headers.first(name: "content-type")?.lowercased().contains("json") ?? false }
     var isXML: Bool { headers.first(name: "content-type")?.lowercased().contains("xml") ?? false }

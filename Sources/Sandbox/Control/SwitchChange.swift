@@ -4,6 +4,7 @@
 internal import ConfigurationReading
 internal import Encodings
 internal import Entitlements
+internal import Platform
 
 /// The changes of one request to the switches. All of them are validated before any takes effect.
 struct SwitchChange: Sendable {
@@ -83,7 +84,9 @@ extension Fault {
     fileprivate init(_ value: JSONValue) throws(EndpointError) {
         var parts = FaultParts()
         for member in try value.members("faults") { try parts.read(member.name, member.value) }
-        guard let operation = parts.operation else { throw SwitchChange.problem("on", "is missing: name the operation that fails") }
+        guard let operation = parts.operation else {
+            throw SwitchChange.problem("on", "is missing: name the operation that fails")
+        }
         guard var effect = parts.effect else {
             throw SwitchChange.problem("faults", "has no effect: add code, status, body, stall, close or delay")
         }

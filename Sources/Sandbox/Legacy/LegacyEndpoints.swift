@@ -108,7 +108,7 @@ struct LegacyEndpoints: Sendable {
         if let guid = call.parameter("session_guid"), guid != viewer.guid {
             throw EndpointError.v1(.authorizationDeniedBySessionInvalidated)
         }
-        return .text(try MediaTokenIssuer(core: core).issue(viewer, resource: token.resource, at: call.now).raw)
+        return .text(try MediaTokenIssuer(core: core).issue(viewer, resource: token.resource, at: call.now).raw ?? "")
     }
 
     private func preauthorize(_ call: EndpointRequest) async throws -> Response {

@@ -14,15 +14,6 @@ internal import Platform
 struct MediaTokenIssuer: Sendable {
     let core: SandboxCore
 
-    struct HandedOut: Sendable {
-        /// The token as XML.
-        let raw: String
-        /// The token in Base64.
-        let serialized: String
-        let issued: Timestamp
-        let expires: Timestamp
-    }
-
     /// Checks that a token for a resource can be issued, before the viewer is charged for it.
     ///
     /// - Throws: ``EndpointError`` if the token would be too large.
@@ -35,7 +26,7 @@ struct MediaTokenIssuer: Sendable {
         }
     }
 
-    func issue(_ viewer: Viewer, resource: String, at now: Timestamp) throws -> HandedOut {
+    func issue(_ viewer: Viewer, resource: String, at now: Timestamp) throws -> AuthorizedToken {
         let switches = core.control.switches
         let lifetime = core.configuration.mediaTokenLifetime
         let claims = TokenClaims(
@@ -51,11 +42,15 @@ struct MediaTokenIssuer: Sendable {
         let token = try issuer.issue(claims, at: issued)
         // The closing tag is dropped, as in a truncated token.
         let raw = switches.malformsTokens ? String(token.raw.dropLast("</authToken>".count)) : token.raw
-        return HandedOut(
-            raw: raw,
-            serialized: Base64.encode([UInt8](raw.utf8)),
+        return AuthorizedToken(
+            requestor: viewer.requestor.id,
+            mvpd: viewer.provider.id,
+            resource: resource,
+            userID: viewer.guid,
             issued: issued,
-            expires: issued.advanced(byMilliseconds: lifetime)
+            notBefore: issued,
+            expires: issued.advanced(byMilliseconds: lifetime),
+            serializedToken: Base64.encode([UInt8](raw.utf8))
         )
     }
 }

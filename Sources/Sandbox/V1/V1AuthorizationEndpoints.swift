@@ -80,15 +80,7 @@ struct V1AuthorizationEndpoints: Sendable {
 
     private func mediaToken(_ call: EndpointRequest) async throws -> Response {
         let (viewer, authorization) = try await stored(call, missing: 403, expired: 403)
-        let handedOut = try MediaTokenIssuer(core: core).issue(viewer, resource: authorization.resource, at: call.now)
-        let answer = HandedOutToken(
-            requestor: viewer.requestor.id,
-            mvpd: viewer.provider.id,
-            resource: authorization.resource,
-            userID: viewer.guid,
-            expires: handedOut.expires,
-            serializedToken: handedOut.serialized
-        )
+        let answer = try MediaTokenIssuer(core: core).issue(viewer, resource: authorization.resource, at: call.now)
         return call.wantsJSON(default: true) ? try .json(answer) : .xml(try answer.xml)
     }
 

@@ -69,13 +69,13 @@ struct V2DecisionEndpoints: Sendable {
     ) async throws {
         let decider = AuthorizationRules(core: core, viewer: viewer)
         // The token is issued before the viewer is charged for it, because issuing may fail.
-        var handedOut: MediaTokenIssuer.HandedOut?
+        var token: AuthorizedToken?
         let verdict: AuthorizationRules.Verdict
         if isPreauthorization {
             verdict = try await decider.preauthorize(resource, at: call.now)
         } else {
             do {
-                handedOut = try MediaTokenIssuer(core: core).issue(viewer, resource: resource.text, at: call.now)
+                token = try MediaTokenIssuer(core: core).issue(viewer, resource: resource.text, at: call.now)
             } catch IssueError.tooLarge { throw EndpointError.v2(.invalidParameterResources) }
             verdict = try await decider.authorize(resource, at: call.now)
         }
@@ -83,10 +83,10 @@ struct V2DecisionEndpoints: Sendable {
         case .permit(let source, let expires):
             decision.source = source
             decision.isAuthorized = true
-            guard let handedOut else { return }
+            guard let token else { return }
             decision.notBefore = call.now
             decision.notAfter = expires
-            decision.token = AuthorizationDecision.Token(handedOut)
+            decision.token = token
             try await core.store.add(
                 StoredAuthorization(viewer, resource: resource.text, source: source, from: call.now, to: expires),
                 at: call.now
@@ -154,16 +154,5 @@ struct V2DecisionEndpoints: Sendable {
             return .nobody(source: source, .authenticatedProfileMissing)
         }
         return .known(viewer, source: source)
-    }
-}
-
-extension AuthorizationDecision.Token {
-    fileprivate init(_ token: MediaTokenIssuer.HandedOut) {
-        self.init(
-            issuedAt: token.issued,
-            notBefore: token.issued,
-            notAfter: token.expires,
-            serializedToken: token.serialized
-        )
     }
 }

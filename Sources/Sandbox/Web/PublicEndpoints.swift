@@ -7,19 +7,12 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// The endpoints without access control: the demo page, the error codes and the certificate.
+/// The endpoints without access control: the pages of an application, the error codes and the certificate.
 struct PublicEndpoints: Sendable {
     let core: SandboxCore
 
     var all: [Endpoint] {
-        [
-            Endpoint(.get, "/", nil, .page) { _ in Self.file(PackageResources.demo_html, "text/html;charset=UTF-8") },
-            Endpoint(.get, "/demo.js", nil, .page) { _ in
-                Self.file(PackageResources.demo_js, "text/javascript;charset=UTF-8")
-            },
-            Endpoint(.get, "/stream.js", nil, .page) { _ in
-                Self.file(PackageResources.stream_js, "text/javascript;charset=UTF-8")
-            },
+        pages + [
             Endpoint(.get, "/sandbox.css", nil, .page) { _ in
                 Self.file(PackageResources.sandbox_css, "text/css;charset=UTF-8")
             },
@@ -29,6 +22,13 @@ struct PublicEndpoints: Sendable {
                 .text(core.keys.certificate, "application/x-pem-file")
             },
         ]
+    }
+
+    /// The pages of the application, if there are any.
+    private var pages: [Endpoint] {
+        core.pages.map { file in
+            Endpoint(.get, file.path, nil, .page) { _ in Self.file(file.bytes, file.type) }
+        }
     }
 
     private static func file(_ bytes: [UInt8], _ type: String) -> Response {

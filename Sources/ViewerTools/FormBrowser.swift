@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+package import AccessEnabler
+internal import Encodings
 internal import Entitlements
 internal import NIOHTTP1
 
@@ -23,7 +25,7 @@ package struct FormBrowser: Sendable {
     /// Creates a browser with its own transport.
     ///
     /// - Parameter ask: Fetches a page.
-    init(
+    package init(
         redirectURL: String,
         ask: @escaping @Sendable (ServiceRequest, String) async throws(ServiceFailure) -> ServiceAnswer
     ) {
@@ -43,45 +45,63 @@ package struct FormBrowser: Sendable {
     ///
     /// - Returns: The final URL: the redirect URL, with the parameters that the service appended.
     package func visit(_ url: String, user: String? = nil, password: String? = nil) async throws(Fault) -> String {
+        var login = Login(host: WebAddress(url)?.host, user: user, password: password)
         var page = WebPage.Target(url: url, form: nil)
-        var hasLoggedIn = false
-        let start = WebAddress(url)
         for _ in 0..<20 {
             if page.url.isAtOrBelow(redirectURL) { return page.url }
             guard WebAddress(page.url) != nil else {
                 throw Fault(description: "the login redirects to an invalid or non-HTTP URL: \(Self.place(page.url))")
             }
-            let answer = try await fetch(page)
-            if 300..<400 ~= answer.status, let location = answer.headers.first(name: "location") {
-                page = WebPage.Target(url: Self.resolve(location, at: page.url), form: nil)
-                continue
-            }
-            guard let form = WebPage.form(String(decoding: answer.body, as: UTF8.self)) else {
-                throw Fault(description: "\(Self.place(page.url)): HTTP \(answer.status), and the page has no form")
-            }
-            var fields = form.fields
-            if form.asksForPassword {
-                guard let user, let password else {
-                    throw Fault(description: "the provider requires a login; give --user and --password")
-                }
-                let target = WebAddress(Self.resolve(form.action, at: page.url))
-                guard let target, target.host == start?.host, target.isSecure || target.isOfThisMachine else {
-                    throw Fault(
-                        description:
-                            "untrusted form target \(target?.host ?? "(none)"); log in with a browser, without --user"
-                    )
-                }
-                guard !hasLoggedIn else {
-                    throw Fault(description: "the provider rejected the user name or password")
-                }
-                hasLoggedIn = true
-                fields = fields.map { name, value in
-                    name == "username" ? (name, user) : name == "password" ? (name, password) : (name, value)
-                }
-            }
-            page = WebPage.Target(url: Self.resolve(form.action, at: page.url), form: fields)
+            page = try await target(of: page, &login)
         }
         throw Fault(description: "the login has more than 20 redirects and forms")
+    }
+
+    /// Fetches `page`, and returns the target of its redirect or of its form.
+    private func target(of page: WebPage.Target, _ login: inout Login) async throws(Fault) -> WebPage.Target {
+        let answer = try await fetch(page)
+        if 300..<400 ~= answer.status, let location = answer.headers.first(name: "location") {
+            return WebPage.Target(url: Self.resolve(location, at: page.url), form: nil)
+        }
+        guard let form = WebPage.form(String(decoding: answer.body, as: UTF8.self)) else {
+            throw Fault(description: "\(Self.place(page.url)): HTTP \(answer.status), and the page has no form")
+        }
+        let url = Self.resolve(form.action, at: page.url)
+        return WebPage.Target(url: url, form: form.asksForPassword ? try login.fields(of: form, at: url) : form.fields)
+    }
+
+    /// The login of a visit. The password is sent at most once.
+    private struct Login {
+        /// The host of the first URL.
+        let host: String?
+        let user: String?
+        let password: String?
+        private var isUsed = false
+
+        init(host: String?, user: String?, password: String?) {
+            self.host = host
+            self.user = user
+            self.password = password
+        }
+
+        /// Returns the fields of `form` with user and password, if they may be sent to `url`.
+        mutating func fields(of form: WebPage.Form, at url: String) throws(Fault) -> [(String, String)] {
+            guard let user, let password else {
+                throw Fault(description: "the provider requires a login; give --user and --password")
+            }
+            let target = WebAddress(url)
+            guard let target, target.host == host, target.isSecure || target.isOfThisMachine else {
+                throw Fault(
+                    description:
+                        "untrusted form target \(target?.host ?? "(none)"); log in with a browser, without --user"
+                )
+            }
+            guard !isUsed else { throw Fault(description: "the provider rejected the user name or password") }
+            isUsed = true
+            return form.fields.map { name, value in
+                name == "username" ? (name, user) : name == "password" ? (name, password) : (name, value)
+            }
+        }
     }
 
     private func fetch(_ page: WebPage.Target) async throws(Fault) -> ServiceAnswer {
@@ -140,12 +160,7 @@ private struct WebAddress {
 extension UInt8 {
     /// True if the byte may occur in the name of a URL scheme.
     fileprivate var isOfScheme: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
-            true
-        default: false
-        }
+        isASCIIAlphanumeric || self == UInt8(ascii: "+") || self == UInt8(ascii: "-") || self == UInt8(ascii: ".")
     }
 }
 

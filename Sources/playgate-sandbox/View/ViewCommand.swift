@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import AccessEnabler
-import ArgumentParser
-import CommandLineSupport
-import Encodings
-import Entitlements
+internal import AccessEnabler
+internal import ArgumentParser
+internal import CommandLineSupport
+internal import Encodings
+internal import Entitlements
+internal import ViewerTools
 
 struct ViewCommand: AsyncParsableCommand, JSONAnswering {
     static let configuration = CommandConfiguration(
         commandName: "view",
-        abstract: "Run the flow of a viewer: provider, login, preauthorization, media token, gate.",
+        abstract: "Run the flow of a viewer: provider, login, locks, media token, gate.",
         discussion: """
-            Calls an entitlement service as an application does, and prints the outcome of every step. With the sandbox:
+            Acts as an application of an entitlement service, and prints the outcome of every step. With the sandbox:
 
                 playgate-sandbox serve
-                playgate view --user alice --password alice --provider SandboxMVPD --resource TNT
+                playgate-sandbox view --user alice --password alice --provider SandboxMVPD --resource TNT
 
             Without --user, prints the URL of the login to open in a browser, and continues when you press Return. With \
             --gate, presents the token to a gate, which consumes it. Exit codes: 0 every step succeeded, 1 refused, \
@@ -34,7 +35,7 @@ struct ViewCommand: AsyncParsableCommand, JSONAnswering {
 
     @Option(
         help: ArgumentHelp(
-            "The software statement: @FILE, or - for standard input. By default, one that only the sandbox accepts.",
+            "The software statement: @FILE, or - for standard input. Without it, one that only the sandbox accepts.",
             valueName: "statement"
         )
     )
@@ -43,7 +44,7 @@ struct ViewCommand: AsyncParsableCommand, JSONAnswering {
     @Option(help: ArgumentHelp("The TV provider; asked for on a terminal.", valueName: "id"))
     var provider: String?
 
-    @Option(help: ArgumentHelp("The user name for the login form of the sandbox.", valueName: "name"))
+    @Option(help: ArgumentHelp("Log in by the form of the sandbox.", valueName: "name"))
     var user: String?
 
     @Option(help: ArgumentHelp("With --user: the password, @FILE, or - for standard input.", valueName: "password"))

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import AccessEnabler
-import Encodings
-import Entitlements
+internal import AccessEnabler
+internal import Encodings
+internal import Entitlements
+internal import ViewerTools
 
 /// The steps from configuration to playback. A failed step ends the journey, except for the logout.
 struct ViewJourney {
@@ -83,7 +84,7 @@ struct ViewJourney {
     ) async -> Outcome {
         guard await showLocks(enabler, shown) else { return .failed }
         guard let resource else { return .done }
-        let token: GrantedToken
+        let token: AuthorizedToken
         switch await enabler.checkAuthorization(resource) {
         case .token(let granted):
             report.step("authorization", .done, resource)
@@ -125,7 +126,7 @@ struct ViewJourney {
         return true
     }
 
-    private func show(_ token: GrantedToken, _ media: String, _ gate: PlaybackClient) async -> Outcome {
+    private func show(_ token: AuthorizedToken, _ media: String, _ gate: PlaybackClient) async -> Outcome {
         do throws(FormBrowser.Fault) {
             let answer = try await gate.play(media, token: token.serializedToken)
             report.step(

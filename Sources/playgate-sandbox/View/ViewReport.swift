@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import CommandLineSupport
-import Encodings
-import Entitlements
-import MediaResources
-import Synchronization
+internal import CommandLineSupport
+internal import Encodings
+internal import Entitlements
+internal import Synchronization
 
-/// The output of `playgate view`: a line for each completed step, or one JSON object at the end.
+/// The output of `playgate-sandbox view`: a line for each completed step, or one JSON object at the end.
 final class ViewReport: Sendable {
     /// The outcome of a step.
     enum Mark: String {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import AccessEnabler
-import CommandLineSupport
-import Encodings
-import Entitlements
-import MediaResources
-import Synchronization
+internal import AccessEnabler
+internal import CommandLineSupport
+internal import Encodings
+internal import Entitlements
+internal import Synchronization
+internal import ViewerTools
 
-/// The application of `playgate view`: it chooses the provider, and acts as the browser if it has a login.
+/// The application of `playgate-sandbox view`: it chooses the provider, and acts as the browser if it has a login.
 final class ViewDelegate: EntitlementDelegate {
     private let provider: String?
     private let login: (user: String, password: String)?
@@ -61,7 +61,9 @@ final class ViewDelegate: EntitlementDelegate {
 
     func status(_ status: AdvancedStatus) async {
         guard status.errorID == AdvancedStatus.DocumentedID.volatileStorage.rawValue else { return }
-        Terminal.error.write("playgate: \((status.message ?? "logins cannot be stored").printable(limit: 400))\n")
+        Terminal.error.write(
+            "playgate-sandbox: \((status.message ?? "logins cannot be stored").printable(limit: 400))\n"
+        )
     }
 
     func navigateToURL(_ url: String, useSVC: Bool) async {

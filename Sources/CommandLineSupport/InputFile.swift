@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import CommandLineSupport
-import Platform
-import SystemPackage
+internal import Platform
+internal import SystemPackage
 
 /// A file that is read sequentially; `-` is standard input.
-struct InputFile {
+package struct InputFile {
     private let descriptor: FileDescriptor
     private let name: String
 
@@ -14,7 +13,7 @@ struct InputFile {
     ///
     /// - Parameter path: The path of a file, or `-`.
     /// - Throws: ``CommandFailure`` if the file cannot be opened.
-    init(_ path: String) throws(CommandFailure) {
+    package init(_ path: String) throws(CommandFailure) {
         name = path == "-" ? "standard input" : path
         guard path != "-" else {
             descriptor = .standardInput
@@ -26,14 +25,14 @@ struct InputFile {
     }
 
     /// The size in bytes; `nil` if the file is empty or not seekable, such as a pipe.
-    var size: Int? {
+    package var size: Int? {
         guard let end = try? descriptor.seek(offset: 0, from: .end), end > 0 else { return nil }
         _ = try? descriptor.seek(offset: 0, from: .start)
         return Int(end)
     }
 
     /// Reads up to `count` bytes; returns an empty array at the end of the file.
-    func read(upTo count: Int) throws(CommandFailure) -> [UInt8] {
+    package func read(upTo count: Int) throws(CommandFailure) -> [UInt8] {
         do {
             return try unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, read in
                 read = try unsafe descriptor.read(into: UnsafeMutableRawBufferPointer(buffer))
@@ -42,7 +41,7 @@ struct InputFile {
     }
 
     /// Reads the rest of the file as UTF-8 text, at most `limit` bytes.
-    func text(limit: Int) throws(CommandFailure) -> String {
+    package func text(limit: Int) throws(CommandFailure) -> String {
         var content: [UInt8] = []
         while true {
             let chunk = try read(upTo: 64 * 1024)
@@ -58,13 +57,13 @@ struct InputFile {
         return text
     }
 
-    func close() {
+    package func close() {
         if descriptor.rawValue > 2 { try? descriptor.close() }
     }
 
     /// Returns the text of the file at `path`, or of standard input for `-`, without the trailing line ends that editors and
     /// shells append. Tokens and resources enforce their own, smaller limits.
-    static func text(_ path: String) throws(CommandFailure) -> String {
+    package static func text(_ path: String) throws(CommandFailure) -> String {
         let file = try InputFile(path)
         defer { file.close() }
         var text = try file.text(limit: 1 << 20)[...]
@@ -75,7 +74,7 @@ struct InputFile {
     }
 
     /// Returns the text of an argument, which may be `@FILE` or `-`.
-    static func argument(_ argument: String) throws(CommandFailure) -> String {
+    package static func argument(_ argument: String) throws(CommandFailure) -> String {
         if argument == "-" { return try text("-") }
         return argument.hasPrefix("@") ? try text(String(argument.dropFirst())) : argument
     }
