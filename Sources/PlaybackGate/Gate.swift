@@ -234,8 +234,7 @@ public final class Gate: Sendable {
                 playbackID: request.playbackID,
                 media: request.target.playedName
             )
-            let isConsumed = entry.use == .once && !request.method.isProbe
-            return .use(ExaminedUse(use: use, subject: subject, isConsumed: isConsumed))
+            return .use(ExaminedUse(use: use, subject: subject, isConsumed: entry.use == .once && !request.method.isProbe))
         }
     }
 
