@@ -50,23 +50,10 @@ extension JSONValueDecoder: SingleValueDecodingContainer {
 
     func decode(_ type: Float.Type) throws -> Float { Float(try decode(Int64.self)) }
 
-    func decode(_ type: Int.Type) throws -> Int { try integer() }
-    func decode(_ type: Int8.Type) throws -> Int8 { try integer() }
-    func decode(_ type: Int16.Type) throws -> Int16 { try integer() }
-    func decode(_ type: Int32.Type) throws -> Int32 { try integer() }
-    func decode(_ type: Int64.Type) throws -> Int64 { try integer() }
-    func decode(_ type: UInt.Type) throws -> UInt { try integer() }
-    func decode(_ type: UInt8.Type) throws -> UInt8 { try integer() }
-    func decode(_ type: UInt16.Type) throws -> UInt16 { try integer() }
-    func decode(_ type: UInt32.Type) throws -> UInt32 { try integer() }
-    func decode(_ type: UInt64.Type) throws -> UInt64 { try integer() }
-
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try Value(from: self) }
 
-    private func integer<Value: FixedWidthInteger>() throws -> Value {
-        guard case .number(let number?) = value, let whole = Value(exactly: number) else {
-            throw mismatch(Value.self)
-        }
+    func decode<Value: Decodable & FixedWidthInteger>(_ type: Value.Type) throws -> Value {
+        guard case .number(let number?) = value, let whole = Value(exactly: number) else { throw mismatch(type) }
         return whole
     }
 }

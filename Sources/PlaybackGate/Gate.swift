@@ -217,7 +217,7 @@ public final class Gate: Sendable {
             return .decided(refusal(.token(.resourceMismatch), subject))
         }
         // A partial request must not consume the token of the playback, and must not fetch the media without consuming it.
-        if request.isPartial, entry.use == .once, !request.method.isProbe {
+        if request.isPartial, entry.consumesToken(of: request) {
             return .decided(refusal(.rangeNotPermitted, subject))
         }
         switch verifier.verify(token.utf8.span, for: resource, requestor: requestor, at: now) {
@@ -234,7 +234,7 @@ public final class Gate: Sendable {
                 playbackID: request.playbackID,
                 media: request.target.playedName
             )
-            return .use(ExaminedUse(use: use, subject: subject, isConsumed: entry.use == .once && !request.method.isProbe))
+            return .use(ExaminedUse(use: use, subject: subject, isConsumed: entry.consumesToken(of: request)))
         }
     }
 
@@ -284,6 +284,11 @@ public final class Gate: Sendable {
         )
         return decision
     }
+}
+
+extension Catalogue.Entry {
+    /// True if the request consumes its token: the entry takes a token once, and the method starts a playback.
+    fileprivate func consumesToken(of request: PlaybackRequest) -> Bool { use == .once && !request.method.isProbe }
 }
 
 extension Gate {

@@ -29,7 +29,7 @@ struct Load: ParsableCommand {
     @Option(help: ArgumentHelp("A fraction of the capacity and its seconds, such as 0.7:600.", valueName: "phase"))
     var phase: [Phase]
 
-    @Option(help: ArgumentHelp("New viewers per second: each has a token, presented to all gates.", valueName: "number"))
+    @Option(help: ArgumentHelp("New viewers per second, each with a token for all gates.", valueName: "number"))
     var viewers = 50
 
     @Option(help: ArgumentHelp("The lifetime of a token.", valueName: "seconds"))
