@@ -185,7 +185,7 @@ import Testing
     private static func leaveSocket(_ path: String) throws {
         let python = try #require(Program.installed("python3"))
         let script = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1])"
-        #expect(try Program(python, ["-c", script, path], log: path + ".log").waitUntilExit() == 0)
+        #expect(try CommandRun(python, ["-c", script, path]).status == 0)
         #expect(FileManager.default.fileExists(atPath: path))
     }
 

@@ -26,8 +26,7 @@ import Testing
 
     @Test(arguments: [false, true])
     func `2: from afar is closed at once, unless it is trusted`(isTrusted: Bool) async throws {
-        let folder = try TemporaryFolder()
-        guard let address = try ownAddress(folder) else { return }
+        guard let address = try ownAddress() else { return }
         let peers = isTrusted ? "\(address)/31" : "233.252.0.0/24, \"2001:db8::/32\""
         let edge = ", limits: { connections: 4 }, trustedPeers: [\(peers)]"
         try await RunningGate.with(Self.configuration(edge, listen: "0.0.0.0:0")) { (gate) throws in

@@ -102,7 +102,7 @@ private final class Tally: Sendable {
                 while tally.allowed.count < before + 300 { try await Task.sleep(for: .milliseconds(2)) }
                 try await onThread {
                     gate.withLock { $0 }?.program.signal(SIGKILL)
-                    _ = gate.withLock { $0 }?.program.waitUntilExit()
+                    try gate.withLock { $0 }?.program.waitUntilExit()
                     let next = try ServedGate(folder, configuration)
                     gate.withLock { $0 = next }
                 }
@@ -139,7 +139,7 @@ private final class Tally: Sendable {
         let during = Tally()
         async let load: Void = playAll(Array(tokens[400..<800]), on: address) { during.add($0, $1) }
         server.signal(SIGKILL)
-        _ = server.waitUntilExit()
+        try server.waitUntilExit()
         try await load
         #expect(during.allowed.count + (during.codes["503 replay_store_unavailable"] ?? 0) == 400)
         let down = try ServedGate.play(tokens[800], on: try HTTPConnection(gate.api))
@@ -181,7 +181,7 @@ private final class Tally: Sendable {
         let idle = try HTTPConnection(gate.api)
         #expect(try idle.request("GET", "/v1/codes").status == 200)
         gate.program.signal(signal)
-        #expect(gate.program.waitUntilExit() == 0)
+        #expect(try gate.program.waitUntilExit() == 0)
         #expect(gate.program.output.contains("\"message\":\"stopped\""))
     }
 
@@ -210,7 +210,7 @@ private final class Tally: Sendable {
         try await Self.withHangingStore(deadline: "500ms") { (gate, waiting) throws in
             gate.program.signal(SIGTERM)
             #expect(try waiting.response().code == "replay_store_unavailable")
-            #expect(gate.program.waitUntilExit() == 0)
+            #expect(try gate.program.waitUntilExit() == 0)
         }
     }
 
@@ -226,9 +226,9 @@ private final class Tally: Sendable {
         let folder = try TemporaryFolder()
         let file = try folder.write("gate.yaml", "typo: 1\n")
         for command in [["serve", "--config", file], ["check", file]] {
-            let program = try Program(Program.built("playgate"), command, log: folder.file("log"))
-            #expect(program.waitUntilExit() == 2)
-            #expect(program.output.contains("gate.yaml:1:1: typo: unknown key"))
+            let run = try CommandRun(Program.built("playgate"), command)
+            #expect(run.status == 2)
+            #expect((run.output + run.error).contains("gate.yaml:1:1: typo: unknown key"))
         }
         // An address that is in use.
         let gate = try ServedGate(folder, ServedGate.configuration("{ store: memory }"))
@@ -236,13 +236,12 @@ private final class Tally: Sendable {
             "listen: \"127.0.0.1:0\", open",
             with: "listen: \"\(gate.api)\", open"
         )
-        let second = try Program(
+        let second = try CommandRun(
             Program.built("playgate"),
-            ["serve", "--config", try folder.write("taken.yaml", taken)],
-            log: folder.file("taken.log")
+            ["serve", "--config", try folder.write("taken.yaml", taken)]
         )
-        #expect(second.waitUntilExit() == 2)
-        #expect(second.output.contains("already in use") || second.output.contains("in use"), "\(second.output)")
+        #expect(second.status == 2)
+        #expect((second.output + second.error).contains("in use"), "\(second)")
     }
 
     @Test func `stays up, in the same memory, through 100,000 broken requests`() async throws {
