@@ -15,10 +15,17 @@ package func eventually(within seconds: Double = 20, _ condition: () throws -> B
     return try condition()
 }
 
-/// Runs `body` on its own thread, so that it can block without blocking tasks.
+/// Runs `body` on its own thread, so that it can block without blocking tasks. It stays in its task, so that a failed
+/// expectation is one of its test.
 package func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+    try await withTaskExecutorPreference(OwnThread()) { try body() }
+}
+
+/// An executor that runs each part of a task on a new thread.
+private final class OwnThread: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        Thread.detachNewThread { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }
 
