@@ -160,7 +160,8 @@ import Testing
             var connection = try proxy.connect()
             for _ in 0..<Self.targets {
                 let (target, headers) = requests.next()
-                guard let answer = try? connection.request("GET", target, headers: headers) else {
+                let request = { try connection.request("GET", target, headers: headers) }
+                guard let answer = try HTTPConnection.unlessClosed(request) else {
                     connection = try proxy.connect()
                     continue
                 }

@@ -38,7 +38,7 @@ import Testing
             }
             // Untrusted peers are refused in any number, idle or not, and occupy no places of the edges.
             let strangers = try (0..<20).map { _ in try connect() }
-            for stranger in strangers { #expect(stranger.isClosedByPeer()) }
+            for stranger in strangers { try #require(stranger.isClosedByPeer()) }
             let own = try (0..<2).map { _ in try HTTPConnection("127.0.0.1:\(port)") }
             for connection in own { #expect(try Self.check(connection) == 200) }
             let refused = "playgate_connections_refused_total{listener=\"edge\",reason=\"untrusted_peer\"}"
