@@ -134,14 +134,7 @@ let package = Package(
             ]
         ),
 
-        // Tests, and what tests of the gate share: keys, tokens, peers that are started and stopped.
-        .tests("Encodings", ["Platform", "Encodings"]),
-        .tests("MediaResources", ["Platform", "Encodings", "XML", "MediaResources"]),
-        .tests(
-            "MediaTokens",
-            ["CLibXML2", "Platform", "Encodings", "Cryptography", "XML", "MediaResources", "MediaTokens"]
-        ),
-        .tests("Entitlements", ["Platform", "Encodings", "MediaTokens", "Entitlements"]),
+        // Tests, and what they share: keys, tokens, programs that are started and stopped, connections, random numbers.
         .target(
             name: "GateTestSupport",
             dependencies: [
@@ -150,6 +143,17 @@ let package = Package(
             path: "Tests/GateTestSupport",
             swiftSettings: .strict
         ),
+        .tests("GateTestSupport", ["Platform", "GateTestSupport"]),
+        .tests("Encodings", ["Platform", "Encodings"]),
+        .tests("MediaResources", ["Platform", "Encodings", "GateTestSupport", "XML", "MediaResources"]),
+        .tests(
+            "MediaTokens",
+            [
+                "CLibXML2", "Platform", "Encodings", "Cryptography", "GateTestSupport", "XML", "MediaResources",
+                "MediaTokens",
+            ]
+        ),
+        .tests("Entitlements", ["Platform", "Encodings", "MediaTokens", "Entitlements"]),
         .tests(
             "PlaybackGate",
             [

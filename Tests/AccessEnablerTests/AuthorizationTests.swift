@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import Entitlements
+import GateTestSupport
 import MediaResources
 import MediaTokens
 import Testing

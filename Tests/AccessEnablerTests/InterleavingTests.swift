@@ -121,9 +121,7 @@ import ViewerTools
     @Test("a logout without a configuration removes the login all the same")
     func logoutOffline() async throws {
         try await SandboxFixture.with { sandbox in
-            let storage = MemoryTokenStorage()
-            let first = await sandbox.client(Application(.provider("SandboxMVPD"), user: "alice"), storage: storage)
-            _ = await first.getAuthentication()
+            let storage = await sandbox.storage(of: "alice")
             try await sandbox.control(#"{"faults":[{"on":"configuration","close":true}]}"#)
             let enabler = await sandbox.client(storage: storage)
             guard case .onlyHere = await enabler.logout() else {

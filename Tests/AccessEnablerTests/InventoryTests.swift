@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import Foundation
+import GateTestSupport
 import Testing
 
 /// The numbers of documented calls and callbacks in test names, to which docs/entitlements.md refers.
@@ -16,7 +17,7 @@ import Testing
 
     /// The values that follow `word` in the names of all tests.
     private static func named(_ word: Regex<(Substring, Substring)>) throws -> Set<String> {
-        let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        let tests = URL(fileURLWithPath: repository + "/Tests")
         let files = try #require(FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil))
         var found: Set<String> = []
         for case let file as URL in files where file.pathExtension == "swift" {

@@ -56,9 +56,7 @@ import Testing
     @Test("a browser that never comes back holds up nobody who gives up")
     func givesUp() async throws {
         try await SandboxFixture.with { sandbox in
-            let storage = MemoryTokenStorage()
-            let first = await sandbox.client(Application(.provider("SandboxMVPD"), user: "alice"), storage: storage)
-            _ = await first.getAuthentication()
+            let storage = await sandbox.storage(of: "alice")
             // The same viewer, with an application whose browser stays closed.
             let application = Application()
             let enabler = await sandbox.client(application, storage: storage)
@@ -74,9 +72,7 @@ import Testing
     @Test("a login that begins ends a logout that waits, and the other way round")
     func each() async throws {
         try await SandboxFixture.with { sandbox in
-            let storage = MemoryTokenStorage()
-            let first = await sandbox.client(Application(.provider("SandboxMVPD"), user: "alice"), storage: storage)
-            _ = await first.getAuthentication()
+            let storage = await sandbox.storage(of: "alice")
             let application = Application()
             let enabler = await sandbox.client(application, storage: storage)
             async let logout = enabler.logout()

@@ -13,9 +13,7 @@ import Testing
     @Test("a service that stalls: every call ends, and is called back once")
     func stalls() async throws {
         try await SandboxFixture.with { sandbox in
-            let storage = MemoryTokenStorage()
-            let first = await sandbox.client(Application(.provider("SandboxMVPD"), user: "alice"), storage: storage)
-            _ = await first.getAuthentication()
+            let storage = await sandbox.storage(of: "alice")
             let application = Application()
             // Long enough for the start on a busy machine; there are no retries.
             let enabler = await sandbox.client(application, storage: storage, retry: .none, timeout: .seconds(3))

@@ -66,6 +66,13 @@ struct SandboxFixture: Sendable {
         return enabler
     }
 
+    /// The storage of a client whose viewer has logged in.
+    func storage(of user: String) async -> MemoryTokenStorage {
+        let storage = MemoryTokenStorage()
+        _ = await client(Application(.provider("SandboxMVPD"), user: user), storage: storage).getAuthentication()
+        return storage
+    }
+
     func provider(_ interface: ServiceProvider.Interface = .v2) -> ServiceProvider {
         ServiceProvider(url: url, interface: interface)
     }
@@ -103,15 +110,6 @@ struct SandboxFixture: Sendable {
         let trust = try TrustStore([.pem(keys.certificate, name: "sandbox")], at: GateSample.time)
         return try Verifier(trust: trust, policy: VerificationPolicy(requestors: [requestor]))
     }
-}
-
-/// A clock that a test sets.
-final class TestClock: Sendable {
-    private let time = Mutex(GateSample.time)
-
-    var now: Timestamp { time.withLock { $0 } }
-
-    func advance(seconds: Int64) { time.withLock { $0 = $0.adding(seconds: seconds) } }
 }
 
 /// The delays that a client would have waited.

@@ -11,7 +11,7 @@ import Testing
 
 // One invalid file for each fault, named after it. Its first line states the expected error.
 @Suite struct `A configuration` {
-    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/BadConfigurations"
+    private static let folder = repository + "/Tests/GateServiceTests/BadConfigurations"
 
     static let faults = (try? FileManager.default.contentsOfDirectory(atPath: folder))?.sorted() ?? []
 
@@ -68,9 +68,7 @@ import Testing
     }
 
     @Test func `of the examples is good`() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let text = try String(contentsOfFile: root.path + "/examples/gate.yaml", encoding: .utf8)
+        let text = try String(contentsOfFile: repository + "/examples/gate.yaml", encoding: .utf8)
         let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.file("keys"), withIntermediateDirectories: false)
         try folder.write("keys/signer.pem", try GateSample.trusted.get().keys.signerCertificate)

@@ -99,7 +99,7 @@ import Testing
                 #expect(eventually { record.count(200) > start + 200 })
                 let old = gate.withLock { $0 }
                 old.program.signal(SIGTERM)
-                #expect(old.program.waitUntilExit() == 0)
+                #expect(try old.program.waitUntilExit() == 0)
                 let next = try ServedGate(folder, configuration, keeping: socket.descriptor)
                 gate.withLock { $0 = next }
             }

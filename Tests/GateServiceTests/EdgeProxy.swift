@@ -13,12 +13,9 @@ enum EdgeProxy: String, CaseIterable {
     case varnish
     case trafficserver
 
-    private static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
     /// A file of this repository.
     static func file(_ name: String) throws -> String {
-        try String(contentsOf: repository.appendingPathComponent(name), encoding: .utf8)
+        try String(contentsOfFile: "\(repository)/\(name)", encoding: .utf8)
     }
 
     /// The places of tokens, as the example and the pages print them.

@@ -160,7 +160,8 @@ import Testing
             var connection = try proxy.connect()
             for _ in 0..<Self.targets {
                 let (target, headers) = requests.next()
-                guard let answer = try? connection.request("GET", target, headers: headers) else {
+                let request = { try connection.request("GET", target, headers: headers) }
+                guard let answer = try HTTPConnection.unlessClosed(request) else {
                     connection = try proxy.connect()
                     continue
                 }
@@ -199,7 +200,7 @@ import Testing
 
 /// Random requests that traverse folders, with a token of one of them in any place, or none.
 private struct RandomRequests {
-    private var random: SeededGenerator
+    private var random: SplitMix64
     private let tokens: [String]
     private let segments: [String]
 
@@ -210,7 +211,7 @@ private struct RandomRequests {
     ]
 
     init(seed: UInt64, tokens: [String], segment: String?) {
-        random = SeededGenerator(seed: seed)
+        random = SplitMix64(seed: seed)
         self.tokens = tokens
         segments =
             segment.map { [$0, "\($0)x", "\($0)..", "%74=x", "\($0)%2f", "\($0)%2e%2e", "\($0)\(tokens[1])"] } ?? []

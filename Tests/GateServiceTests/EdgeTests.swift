@@ -147,10 +147,10 @@ import Testing
     @Test func `finds a token in every place that is configured, encoded or not`() async throws {
         try await Self.with { (gate) throws in
             let token = try gate.token()
-            let encoded = token.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+            let encoded = token.percentEncoded
             // In a segment, only the URL-safe alphabet: many servers decode an encoded slash.
             let safe = token.replacing("+", with: "-").replacing("/", with: "_")
-            let safeEncoded = safe.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+            let safeEncoded = safe.percentEncoded
             let shown: [(String, [String: String], String)] = [
                 ("/vod/a?token=\(encoded)&x=1", [:], "query:token"), ("/vod/a?x&token=\(token)", [:], "query:token"),
                 ("/vod/a", ["x-media-token": token], "header:X-Media-Token"),

@@ -56,7 +56,7 @@ import Testing
             return
         }
         let folder = try TemporaryFolder()
-        let digest = try Self.digest(Self.key, folder)
+        let digest = try Self.digest(Self.key)
         let configuration = ServedGate.configuration("{ memory: { capacity: 10000 } }")
             .replacing(
                 "api: { listen: \"127.0.0.1:0\", open: true }",
@@ -93,11 +93,10 @@ import Testing
         #expect(gate.program.isRunning, "\(gate.program.output.suffix(2000))")
     }
 
-    private static func digest(_ text: String, _ folder: TemporaryFolder) throws -> String {
+    private static func digest(_ text: String) throws -> String {
         let openssl = try #require(Program.installed("openssl"))
-        let file = try folder.write("key", text)
-        let program = try Program(openssl, ["dgst", "-sha256", "-r", file], log: folder.file("digest"))
-        #expect(program.waitUntilExit() == 0)
-        return String(program.output.prefix(64))
+        let run = try CommandRun(openssl, ["dgst", "-sha256", "-r"], input: [UInt8](text.utf8))
+        #expect(run.status == 0, "\(run)")
+        return String(run.output.prefix(64))
     }
 }

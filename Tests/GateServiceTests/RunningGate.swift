@@ -7,7 +7,6 @@ import GateService
 import GateTestSupport
 import MediaTokens
 import Platform
-import Synchronization
 import SystemPackage
 import Testing
 
@@ -104,7 +103,7 @@ final class RunningGate: Sendable {
 
     var now: Timestamp {
         get { clock.now }
-        set { clock.set(newValue) }
+        set { clock.now = newValue }
     }
 
     func connect() throws -> HTTPConnection { try HTTPConnection(api) }
@@ -160,15 +159,6 @@ final class RunningGate: Sendable {
         _ = try eventually(within: 5) { try lines().count >= count }
         return try lines()
     }
-}
-
-/// A clock that changes only when it is set.
-final class TestClock: Sendable {
-    private let time = Mutex(GateSample.time)
-
-    var now: Timestamp { time.withLock { $0 } }
-
-    func set(_ time: Timestamp) { self.time.withLock { $0 = time } }
 }
 
 extension Result where Failure == any Error {

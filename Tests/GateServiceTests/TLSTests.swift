@@ -8,15 +8,13 @@ import Testing
 
 // Certificates of the openssl command line, with curl as the client.
 @Suite struct `TLS` {
-    private static func run(_ program: String, _ arguments: [String], in folder: TemporaryFolder) throws -> String {
+    private static func run(_ program: String, _ arguments: [String]) throws -> String {
         guard let path = Program.installed(program) else {
             Issue.record("\(program) is not installed; run scripts/setup test")
             return ""
         }
-        let log = folder.file("run-\(UUID().uuidString)")
-        let run = try Program(path, arguments, log: log)
-        _ = run.waitUntilExit()
-        return run.output
+        let run = try CommandRun(path, arguments)
+        return run.output + run.error
     }
 
     /// Creates a server's certificate, and a client's certificate with its authority.
@@ -29,8 +27,7 @@ import Testing
                     "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", subject, "-addext",
                     "subjectAltName=DNS:localhost", "-keyout", folder.file("\(name).key"), "-out",
                     folder.file("\(name).pem"),
-                ],
-                in: folder
+                ]
             )
         }
         _ = try run(
@@ -38,16 +35,14 @@ import Testing
             [
                 "req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=backend", "-keyout", folder.file("client.key"),
                 "-out", folder.file("client.csr"),
-            ],
-            in: folder
+            ]
         )
         _ = try run(
             "openssl",
             [
                 "x509", "-req", "-in", folder.file("client.csr"), "-CA", folder.file("authority.pem"), "-CAkey",
                 folder.file("authority.key"), "-CAcreateserial", "-days", "2", "-out", folder.file("client.pem"),
-            ],
-            in: folder
+            ]
         )
         return folder
     }
@@ -56,8 +51,7 @@ import Testing
     private static func fingerprint(_ folder: TemporaryFolder) throws -> String {
         let printed = try run(
             "openssl",
-            ["x509", "-in", folder.file("client.pem"), "-noout", "-fingerprint", "-sha256"],
-            in: folder
+            ["x509", "-in", folder.file("client.pem"), "-noout", "-fingerprint", "-sha256"]
         )
         return try #require(printed.split(separator: "=").last).filter { !$0.isNewline }
     }
@@ -70,7 +64,7 @@ import Testing
 
     @Test func `lets edges from afar ask by their certificates`() async throws {
         let folder = try Self.certificates()
-        guard let address = try ownAddress(folder) else { return }
+        guard let address = try ownAddress() else { return }
         let configuration = RunningGate.configuration(
             """
             use: { memory: { capacity: 1000 } }
@@ -90,7 +84,7 @@ import Testing
                     "localhost:\(port):\(address)", "-H", "X-Forwarded-Uri: /live/tnt/a?token=\(token)", "-H",
                     "X-Forwarded-Method: GET", "https://localhost:\(port)/v1/check/forward",
                 ]
-                return try Self.run("curl", base + more, in: folder)
+                return try Self.run("curl", base + more)
             }
             #expect(try check([]).contains("X-Playgate-Code: peer_not_trusted"))
             // Signed by a trusted authority, but not on the allow-list.
@@ -117,7 +111,7 @@ import Testing
                     "-s", "--cacert", folder.file("server.pem"), "--resolve", "localhost:\(port):127.0.0.1",
                     "https://localhost:\(port)\(path)",
                 ]
-                return try Self.run("curl", base + more, in: folder)
+                return try Self.run("curl", base + more)
             }
             let client = ["--cert", folder.file("client.pem"), "--key", folder.file("client.key")]
             #expect(try curl("/v1/catalogue/tnt", client).contains("\"resource\":\"TNT\""))

@@ -68,7 +68,7 @@ import Testing
     /// Returns uses of tokens that end one after another. Each is received up to 30 s before or after its end, and passed to
     /// the store up to 10 s later. A use sweeps the records that ended before its receipt, so late calls follow the sweeps of others.
     private static func calls(_ tokens: Int, each count: Int, seed: UInt64) throws -> [Call] {
-        var random = SeededGenerator(seed: seed)
+        var random = SplitMix64(seed: seed)
         let start = Timestamp.now()
         let calls = try (0..<tokens).flatMap { number in
             let claims = GateSample.claims(session: "session \(number)", ttl: Int64(60_000 + 700 * number))

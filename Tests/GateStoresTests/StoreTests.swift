@@ -209,8 +209,8 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
             #expect(try await store.record(try GateSample.use(number, issued: later), at: later) == .recorded)
             try await store.check()
         }
-        #expect(try rows(of: path, in: folder, "SELECT count(*) FROM use WHERE forgettable < 1925115645000") == "0")
-        #expect(try rows(of: path, in: folder, "SELECT count(*) FROM use") == "2")
+        #expect(try rows(of: path, "SELECT count(*) FROM use WHERE forgettable < 1925115645000") == "0")
+        #expect(try rows(of: path, "SELECT count(*) FROM use") == "2")
         // A swept use is not accepted as new, at any time.
         #expect(try await store.record(use, at: GateSample.time.adding(seconds: 1000)) == .usedUp)
         #expect(try await store.record(use, at: GateSample.time) == .usedUp)
@@ -224,7 +224,6 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         let expires = use.token.expires.millisecondsSince1970
         _ = try rows(
             of: path,
-            in: folder,
             """
             CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
             INSERT INTO grdb_migrations VALUES ('1: uses and revocations');
@@ -242,14 +241,14 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
             #expect(try await store.record(try GateSample.use(number, issued: late), at: late) == .recorded)
         }
         #expect(try await store.record(use, at: late) == .usedUp)
-        #expect(try rows(of: path, in: folder, "SELECT min(forgettable) FROM use") == "\(expires + 120_000)")
+        #expect(try rows(of: path, "SELECT min(forgettable) FROM use") == "\(expires + 120_000)")
     }
 
     /// Returns the output of a query on the database at `path`.
-    private func rows(of path: String, in folder: TemporaryFolder, _ statement: String) throws -> String {
+    private func rows(of path: String, _ statement: String) throws -> String {
         let program = try #require(Program.installed("sqlite3"), "sqlite3 is not installed; run scripts/setup test")
-        let query = try Program(program, [path, statement], log: folder.file(UUID().uuidString))
-        #expect(query.waitUntilExit() == 0, "\(query.output)")
+        let query = try CommandRun(program, [path, statement])
+        #expect(query.status == 0, "\(query)")
         return query.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
@@ -292,7 +291,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         try await withRedis(redis) { (store) async throws in
             #expect(try await store.record(try Self.use(1), at: Self.now) == .recorded)
             server.signal(SIGKILL)
-            _ = server.waitUntilExit()
+            try server.waitUntilExit()
             try await waitUntil { (try? await store.check()) == nil }
             await #expect(throws: ReplayStoreError(.unavailable, "")) {
                 try await store.record(try Self.use(2), at: Self.now)

@@ -12,7 +12,12 @@ package final class HTTPConnection {
     package struct Failure: Error {
         package let reason: String
         /// True if the server did not react within the time limit.
-        package var isTimeout = false
+        package let isTimeout: Bool
+
+        package init(reason: String, isTimeout: Bool = false) {
+            self.reason = reason
+            self.isTimeout = isTimeout
+        }
     }
 
     /// A response of a server.
@@ -39,12 +44,7 @@ package final class HTTPConnection {
             name.sun_family = sa_family_t(AF_UNIX)
             let path = [UInt8](address.dropFirst(5).utf8)
             unsafe withUnsafeMutableBytes(of: &name.sun_path) { bytes in unsafe bytes.copyBytes(from: path) }
-            let result = unsafe withUnsafePointer(to: &name) { name in
-                unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    unsafe connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-                }
-            }
-            guard result == 0 else { throw Failure(reason: "cannot connect to \(address): \(errno)") }
+            guard connect(to: name) else { throw Failure(reason: "cannot connect to \(address): \(errno)") }
         } else {
             guard let port = address.split(separator: ":").last.flatMap({ UInt16($0) }) else {
                 throw Failure(reason: "no port in \(address)")
@@ -59,12 +59,7 @@ package final class HTTPConnection {
             let host = address.prefix { $0 != ":" }
             if host != "0.0.0.0" { unsafe _ = inet_pton(AF_INET, String(host), &name.sin_addr) }
             if var receiveBuffer { unsafe setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
-            let result = unsafe withUnsafePointer(to: &name) { name in
-                unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    unsafe connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
-            guard result == 0 else { throw Failure(reason: "cannot connect to \(address): \(errno)") }
+            guard connect(to: name) else { throw Failure(reason: "cannot connect to \(address): \(errno)") }
         }
         // No test waits longer than this for a response; a longer wait fails.
         var limit = timeval(tv_sec: 30, tv_usec: 0)
@@ -74,40 +69,35 @@ package final class HTTPConnection {
 
     deinit { close(socket) }
 
+    private func connect<Name>(to name: Name) -> Bool {
+        unsafe withUnsafeBytes(of: name) { name in
+            unsafe name.withMemoryRebound(to: sockaddr.self) {
+                unsafe Glibc.connect(socket, $0.baseAddress, socklen_t(name.count))
+            }
+        } == 0
+    }
+
     package func send(_ text: String) throws { try send([UInt8](text.utf8)) }
 
     package func send(_ bytes: [UInt8]) throws {
-        var sent = 0
-        while sent < bytes.count {
-            let count = unsafe bytes.withUnsafeBytes { bytes in
-                unsafe Glibc.send(
-                    socket,
-                    bytes.baseAddress.map { unsafe $0 + sent },
-                    bytes.count - sent,
-                    Int32(MSG_NOSIGNAL)
-                )
-            }
-            guard count > 0 else { throw Failure(reason: "cannot send: \(errno)", isTimeout: errno == EAGAIN) }
-            sent += count
-        }
+        let sent = try send(bytes, flags: 0)
+        guard sent == bytes.count else { throw Failure(reason: "the server takes no more bytes", isTimeout: true) }
     }
 
     /// Sends as many of `bytes` as the system accepts without blocking.
     ///
     /// - Returns: The number of bytes sent.
     @discardableResult
-    package func sendWhatFits(_ bytes: [UInt8]) throws -> Int {
+    package func sendWhatFits(_ bytes: [UInt8]) throws -> Int { try send(bytes, flags: Int32(MSG_DONTWAIT)) }
+
+    /// Sends bytes until the system accepts no more of them, and returns their number.
+    private func send(_ bytes: [UInt8], flags: Int32) throws -> Int {
         var sent = 0
         while sent < bytes.count {
-            let count = unsafe bytes.withUnsafeBytes { bytes in
-                unsafe Glibc.send(
-                    socket,
-                    bytes.baseAddress.map { unsafe $0 + sent },
-                    bytes.count - sent,
-                    Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
-                )
+            let count = unsafe bytes[sent...].withUnsafeBytes {
+                unsafe Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | flags)
             }
-            if count < 0, errno == EAGAIN || errno == EWOULDBLOCK { break }
+            if count < 0, errno == EAGAIN { break }
             guard count > 0 else { throw Failure(reason: "cannot send: \(errno)") }
             sent += count
         }
@@ -191,6 +181,13 @@ package final class HTTPConnection {
             }
             try receive()
         }
+    }
+
+    /// Returns the response; `nil` if the server closes the connection instead.
+    ///
+    /// - Throws: ``Failure`` if the server does neither within the time limit.
+    package static func unlessClosed(_ response: () throws -> Response?) throws -> Response? {
+        do { return try response() } catch let failure as Failure where !failure.isTimeout { return nil }
     }
 
     /// True if the server closes the connection after the data that it has sent.

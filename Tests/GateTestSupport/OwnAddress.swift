@@ -4,13 +4,13 @@
 import Foundation
 
 /// Returns an address of this machine that is not loopback; reports a skip and returns `nil` if there is none.
-package func ownAddress(_ folder: TemporaryFolder) throws -> String? {
+package func ownAddress() throws -> String? {
     let script = """
         import socket as s; u = s.socket(s.AF_INET, s.SOCK_DGRAM); u.connect(('192.0.2.1', 9)); print(u.getsockname()[0])
         """
     if let python = Program.installed("python3") {
-        let program = try Program(python, ["-c", script], log: folder.file("own-address"))
-        let address = program.waitUntilExit() == 0 ? program.output.trimmingCharacters(in: .whitespacesAndNewlines) : ""
+        let run = try CommandRun(python, ["-c", script])
+        let address = run.status == 0 ? run.output.trimmingCharacters(in: .whitespacesAndNewlines) : ""
         if !address.isEmpty, !address.hasPrefix("127.") { return address }
     }
     FileHandle.standardError.write(Data("SKIPPED: this machine has no address but loopback\n".utf8))

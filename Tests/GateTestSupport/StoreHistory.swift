@@ -27,13 +27,13 @@ package struct StoreHistory {
     }
 
     private let tokens: [MediaToken]
-    private var random: SeededGenerator
+    private var random: SplitMix64
     private var clock: Timestamp
     private var error: (seconds: Int64, steps: Int) = (0, 0)
 
     /// Creates a history with at most twelve tokens of `pool`.
     package init(_ pool: StorePool, seed: UInt64) {
-        random = SeededGenerator(seed: seed)
+        random = SplitMix64(seed: seed)
         tokens = Array(pool.tokens.shuffled(using: &random).prefix(12))
         clock = pool.start
     }
@@ -92,7 +92,7 @@ package struct StorePool: Sendable {
 
     package init(from start: Timestamp, count: Int = 60) throws {
         self.start = start
-        var random = SeededGenerator(seed: 1)
+        var random = SplitMix64(seed: 1)
         tokens = try (0..<count).map { number in
             let claims = GateSample.claims(
                 mvpd: "MVPD \(number % 4)",

@@ -18,11 +18,19 @@ package final class TemporaryFolder: Sendable {
 
     package func file(_ name: String) -> String { path + "/" + name }
 
+    /// Writes a file, and returns its path.
     @discardableResult
-    package func write(_ name: String, _ text: String) throws -> String {
-        try Data(text.utf8).write(to: URL(fileURLWithPath: file(name)))
+    package func write(_ name: String, _ text: String) throws -> String { try write(name, [UInt8](text.utf8)) }
+
+    @discardableResult
+    package func write(_ name: String, _ bytes: [UInt8]) throws -> String {
+        try Data(bytes).write(to: URL(fileURLWithPath: file(name)))
         return file(name)
     }
 
-    package func text(_ name: String) throws -> String { try String(contentsOfFile: file(name), encoding: .utf8) }
+    package func bytes(_ name: String) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: URL(fileURLWithPath: file(name))))
+    }
+
+    package func text(_ name: String) throws -> String { String(decoding: try bytes(name), as: UTF8.self) }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import GateTestSupport
 import Testing
 import XML
 
@@ -110,9 +111,9 @@ struct Facts: Equatable {
 
 /// A generator of resources and their spellings.
 struct ResourceGenerator {
-    var random: SeededGenerator
+    var random: SplitMix64
 
-    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+    init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
     mutating func facts() -> Facts {
         var facts = Facts(channel: word())
@@ -183,27 +184,10 @@ struct ResourceGenerator {
         return space() + pick([String(decoding: escaped, as: UTF8.self), section ?? numbers, numbers]) + space()
     }
 
-    private mutating func pick<Element>(_ elements: [Element]) -> Element {
-        elements[Int.random(in: elements.indices, using: &random)]
-    }
+    private mutating func pick<Element>(_ elements: [Element]) -> Element { random.pick(elements) }
 }
 
 extension String {
     /// Appends the text and a closing quote. The opening quote is the last character of this string.
     fileprivate func paired(_ text: () -> String) -> String { self + text() + suffix(1) }
-}
-
-/// A deterministic generator (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
-    }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import GateTestSupport
 import Testing
 
 @testable import MediaResources
@@ -214,9 +215,9 @@ extension Facts.Rated {
 
 /// A generator of pairs of similar resources.
 struct SaidGenerator {
-    var random: SeededGenerator
+    var random: SplitMix64
 
-    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+    init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
     /// Returns the content of a token and of a wanted resource, equal except for up to two changes.
     mutating func pair() -> (Said, Said) {
@@ -275,7 +276,5 @@ struct SaidGenerator {
 
     private mutating func word() -> String { pick(["TNT", "TNT", "tnt", "A B", "A  B", "a b"]) }
 
-    private mutating func pick<Element>(_ elements: [Element]) -> Element {
-        elements[Int.random(in: elements.indices, using: &random)]
-    }
+    private mutating func pick<Element>(_ elements: [Element]) -> Element { random.pick(elements) }
 }

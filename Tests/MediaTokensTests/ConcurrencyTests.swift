@@ -3,6 +3,7 @@
 
 import Cryptography
 import Foundation
+import GateTestSupport
 import MediaResources
 import Platform
 import Synchronization

@@ -3,6 +3,7 @@
 
 import Cryptography
 import Encodings
+import GateTestSupport
 import MediaResources
 import Platform
 import Testing

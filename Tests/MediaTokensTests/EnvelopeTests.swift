@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import Encodings
+import GateTestSupport
 import MediaResources
 import Testing
 

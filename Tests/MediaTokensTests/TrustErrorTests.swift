@@ -3,6 +3,7 @@
 
 import Cryptography
 import Encodings
+import GateTestSupport
 import MediaResources
 import Testing
 
@@ -17,7 +18,7 @@ import Testing
         comment: Comment? = nil
     ) throws {
         let folder = try TemporaryFolder()
-        let path = try folder.write(content, to: "bad.pem")
+        let path = try folder.write("bad.pem", content)
         let error = try #require(
             #expect(throws: TrustError.self, comment) {
                 _ = try TrustStore([.file(path)], minimumKeySize: minimumKeySize, at: Sample.time)
@@ -82,7 +83,7 @@ import Testing
 
     @Test func `are refused when they cannot be read`() throws {
         let folder = try TemporaryFolder()
-        let large = try folder.write([UInt8](repeating: 0x20, count: (1 << 20) + 1), to: "large.pem")
+        let large = try folder.write("large.pem", [UInt8](repeating: 0x20, count: (1 << 20) + 1))
         for path in [folder.path, "\(folder.path)/missing.pem", large, ""] {
             let error = try #require(
                 #expect(throws: TrustError.self) { _ = try TrustStore(files: [path], at: Sample.time) }
@@ -97,7 +98,7 @@ import Testing
     @Test func `may be as large as 1 MiB`() throws {
         let key = [UInt8](try TestSigner.main.get().publicKey().utf8)
         let folder = try TemporaryFolder()
-        let path = try folder.write(key + [UInt8](repeating: 0xA, count: (1 << 20) - key.count), to: "large.pem")
+        let path = try folder.write("large.pem", key + [UInt8](repeating: 0xA, count: (1 << 20) - key.count))
         #expect(try TrustStore(files: [path], at: Sample.time).keys.count == 1)
     }
 
@@ -133,8 +134,8 @@ import Testing
             let openssl = try OpenSSLCommand()
             try openssl("genpkey -algorithm \(algorithm) -out key.pem")
             try openssl("pkey -in key.pem -pubout -out public.pem")
-            try `Bad key files`.expect(code, from: try openssl.folder.bytes(of: "public.pem"))
-            try `Bad key files`.expect(.privateKeyPresent, from: try openssl.folder.bytes(of: "key.pem"))
+            try `Bad key files`.expect(code, from: try openssl.folder.bytes("public.pem"))
+            try `Bad key files`.expect(.privateKeyPresent, from: try openssl.folder.bytes("key.pem"))
         }
 
         @Test(
@@ -147,11 +148,11 @@ import Testing
             let openssl = try OpenSSLCommand()
             let modulus = "0x00C" + String(repeating: "3", count: 510) + "1"
             try openssl.folder.write(
-                "asn1=SEQUENCE:key\n[key]\nn=INTEGER:\(modulus)\ne=INTEGER:0x\(exponent)\n",
-                to: "key.cnf"
+                "key.cnf",
+                "asn1=SEQUENCE:key\n[key]\nn=INTEGER:\(modulus)\ne=INTEGER:0x\(exponent)\n"
             )
             try openssl("asn1parse -genconf key.cnf -noout -out key.der")
-            let der = Base64.encode(try openssl.folder.bytes(of: "key.der"))
+            let der = Base64.encode(try openssl.folder.bytes("key.der"))
             let pem = "-----BEGIN RSA PUBLIC KEY-----\n\(der.lines(of: 64))-----END RSA PUBLIC KEY-----\n"
             if let code {
                 try `Bad key files`.expect(code, from: [UInt8](pem.utf8))
@@ -162,7 +163,7 @@ import Testing
 
         @Test func `are refused for signing when encrypted or not RSA`() throws {
             let openssl = try OpenSSLCommand()
-            try openssl.folder.write(try TestSigner.main.get().keys.signerKey, to: "key.pem")
+            try openssl.folder.write("key.pem", try TestSigner.main.get().keys.signerKey)
             try openssl("pkey -in key.pem -aes256 -passout pass:x -out encrypted.pem")
             try openssl("rsa -in key.pem -aes256 -passout pass:x -traditional -out old.pem")
             try openssl("genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out ec.pem")
@@ -172,14 +173,14 @@ import Testing
                 #expect(error.code == .unsupportedKey, "\(error)")
                 #expect(error.description.hasPrefix("\(path): "))
                 #expect(error.description.contains(name == "ec.pem" ? "RSA" : "encrypted"))
-                try `Bad key files`.expect(.privateKeyPresent, from: try openssl.folder.bytes(of: name))
+                try `Bad key files`.expect(.privateKeyPresent, from: try openssl.folder.bytes(name))
             }
         }
 
         @Test func `may have a chain with a link between`() throws {
             let openssl = try OpenSSLCommand()
-            try openssl.folder.write(Self.configuration, to: "ca.cnf")
-            try openssl.folder.write("", to: "index.txt")
+            try openssl.folder.write("ca.cnf", Self.configuration)
+            try openssl.folder.write("index.txt", "")
             for name in ["root", "link", "leaf"] {
                 try openssl("req -new -newkey rsa:2048 -nodes -keyout \(name).key -subj /CN=\(name) -out \(name).csr")
                 let issuer = name == "root" ? "-selfsign" : "-cert \(name == "link" ? "root" : "link").pem"
@@ -192,7 +193,7 @@ import Testing
                     """
                 )
             }
-            let texts = try ["root", "link", "leaf"].map { try openssl.folder.text(of: "\($0).pem") }
+            let texts = try ["root", "link", "leaf"].map { try openssl.folder.text("\($0).pem") }
             func load(_ text: String, anchor: Int) throws -> [String] {
                 let anchors = [TrustSource.pem(texts[anchor], name: "anchor")]
                 return try TrustStore([.pem(text, name: "s")], anchors: anchors, at: Sample.time).keys.map(\.name)

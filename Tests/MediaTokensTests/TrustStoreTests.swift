@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import Cryptography
+import GateTestSupport
 import MediaResources
 import Platform
 import Testing
@@ -19,7 +20,7 @@ import Testing
         let (main, other) = (try TestSigner.main.get(), try TestSigner.other.get())
         let folder = try TemporaryFolder()
         let both = "Notes.\n" + main.keys.signerCertificate + "\nMore notes.\n" + (try other.publicKey())
-        let file = try folder.write(both, to: "keys.of.today.pem")
+        let file = try folder.write("keys.of.today.pem", both)
         let trust = try TrustStore(
             [.file(file), .pem(try main.publicKey(), name: "text"), .file(file, name: "named")],
             at: Sample.time

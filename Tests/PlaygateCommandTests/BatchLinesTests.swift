@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import GateTestSupport
 import Testing
 
 @testable import playgate
@@ -10,7 +11,7 @@ import Testing
 
     /// The lines are the same for pieces of any size. Fields that are too long may differ, but stay too long.
     @Test func `keep both fields, however the file is cut`() {
-        var random = SeededGenerator(seed: 13)
+        var random = SplitMix64(seed: 13)
         for _ in 0..<3000 {
             let text = Self.file(&random)
             var lines = BatchLines(tokenSize: Self.tokenSize, resourceSize: Self.resourceSize)
@@ -37,7 +38,7 @@ import Testing
     }
 
     /// Returns lines with fields near the size limits, with tabs and carriage returns in unusual places.
-    private static func file(_ random: inout SeededGenerator) -> [UInt8] {
+    private static func file(_ random: inout SplitMix64) -> [UInt8] {
         var text: [UInt8] = []
         for _ in 0..<Int.random(in: 0...4, using: &random) {
             let lengths = [0, 3, tokenSize - 1, tokenSize, tokenSize + 1, tokenSize + 2, 60]
@@ -67,20 +68,5 @@ import Testing
         let resource = tab.map { Array(line[($0 + 1)...]) }
         return [token.count > tokenSize ? nil : Array(token)]
             + (resource.map { [$0.count > resourceSize ? nil : $0] } ?? [])
-    }
-}
-
-/// A deterministic generator (SplitMix64).
-private struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

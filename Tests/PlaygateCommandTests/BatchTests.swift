@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import Foundation
+import GateTestSupport
 import Testing
 
 @Suite struct `Verification of a file of tokens` {

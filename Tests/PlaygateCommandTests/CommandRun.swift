@@ -5,52 +5,10 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// A run of the built command line.
-struct CommandRun {
-    let status: Int32
-    let output: String
-    let error: String
-
+extension CommandRun {
     /// Runs `playgate`, or another program of this package, with `arguments` and `input` on standard input.
     init(_ arguments: [String], of program: String = "playgate", input: String = "") throws {
-        let program = URL(fileURLWithPath: Program.built(program))
-        try self.init(program: program, arguments, input: Data(input.utf8))
-    }
-
-    init(program: URL, _ arguments: [String], input: Data = Data()) throws {
-        let process = Process()
-        process.executableURL = program
-        process.arguments = arguments
-        let (stdin, stdout, stderr) = (Pipe(), Pipe(), Pipe())
-        process.standardInput = stdin
-        process.standardOutput = stdout
-        process.standardError = stderr
-        try process.run()
-        // Read both outputs while writing: a full pipe would block the program.
-        let readers = [stdout, stderr].map { pipe in Reader(pipe.fileHandleForReading) }
-        try? stdin.fileHandleForWriting.write(contentsOf: input)
-        try? stdin.fileHandleForWriting.close()
-        process.waitUntilExit()
-        status = process.terminationStatus
-        output = readers[0].text
-        error = readers[1].text
-    }
-
-    private final class Reader: @unchecked Sendable {
-        private let done = DispatchSemaphore(value: 0)
-        private var data = Data()
-
-        init(_ handle: FileHandle) {
-            Thread.detachNewThread { [self] in
-                data = handle.readDataToEndOfFile()
-                done.signal()
-            }
-        }
-
-        var text: String {
-            done.wait()
-            return String(decoding: data, as: UTF8.self)
-        }
+        try self.init(Program.built(program), arguments, input: [UInt8](input.utf8))
     }
 }
 

@@ -9,11 +9,9 @@ import Testing
 
 /// The command-line program.
 @Suite struct `playgate-sandbox` {
-    private static func run(_ arguments: [String], _ folder: TemporaryFolder) throws -> (status: Int32, output: String)
-    {
-        let log = folder.file(UUID().uuidString)
-        let program = try Program(Program.built("playgate-sandbox"), arguments, log: log)
-        return (program.waitUntilExit(), program.output)
+    private static func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
+        let run = try CommandRun(Program.built("playgate-sandbox"), arguments)
+        return (run.status, run.output + run.error)
     }
 
     @Test func `serves with the keys and the configuration that it is given, until it is told to end`() async throws {
@@ -22,7 +20,7 @@ import Testing
             let keys = try GateSample.current.get().keys
             try folder.write("signer.pem", keys.signerCertificate)
             try folder.write("signer.key", keys.signerKey)
-            let file = try folder.write("sandbox.yaml", SandboxConfigurationText.printed(folder))
+            let file = try folder.write("sandbox.yaml", try SandboxConfigurationText.printed())
             let program = try Program(
                 Program.built("playgate-sandbox"),
                 [
@@ -38,7 +36,7 @@ import Testing
             let answer = try HTTPConnection(String(line.1)).request("GET", "/sandbox/keys", host: "localhost")
             #expect(answer.body == keys.signerCertificate)
             program.signal(SIGTERM)
-            #expect(program.waitUntilExit() == 0)
+            #expect(try program.waitUntilExit() == 0)
             // The program prints nothing else.
             #expect(program.output == String(line.0))
         }
@@ -76,7 +74,7 @@ import Testing
         try await onThread {
             let folder = try TemporaryFolder()
             let bad = try folder.write("bad.yaml", "requestors: 1\n")
-            let good = try folder.write("good.yaml", SandboxConfigurationText.printed(folder))
+            let good = try folder.write("good.yaml", try SandboxConfigurationText.printed())
             let keys = try GateSample.current.get().keys
             try folder.write("signer.pem", keys.signerCertificate)
             try folder.write("signer.key", try GateSample.foreign.get().keys.signerKey)
@@ -96,7 +94,7 @@ import Testing
                 (["--help"], 0, "test entitlement service"),
             ]
             for (arguments, status, text) in cases {
-                let outcome = try Self.run(arguments, folder)
+                let outcome = try Self.run(arguments)
                 #expect(outcome.status == status, "\(arguments): \(outcome.output)")
                 #expect(outcome.output.contains(text), "\(arguments): \(outcome.output)")
             }
@@ -106,10 +104,10 @@ import Testing
 
 /// The configuration that the program prints.
 private enum SandboxConfigurationText {
-    static func printed(_ folder: TemporaryFolder) throws -> String {
-        let program = try Program(Program.built("playgate-sandbox"), ["config"], log: folder.file("config"))
-        #expect(program.waitUntilExit() == 0)
-        #expect(program.output == SandboxConfiguration.defaultText)
-        return program.output
+    static func printed() throws -> String {
+        let run = try CommandRun(Program.built("playgate-sandbox"), ["config"])
+        #expect(run.status == 0)
+        #expect(run.output == SandboxConfiguration.defaultText)
+        return run.output
     }
 }

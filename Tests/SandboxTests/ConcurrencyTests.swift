@@ -84,7 +84,7 @@ import Testing
 
     @Test func `lets no more in where many come at once`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
-            let answers = try sandbox.atOnce(20) { _ in try Self.start(sandbox) }
+            let answers = try concurrently(20) { _ in try Self.start(sandbox) }
             #expect(answers.filter { $0.status == 202 }.count == 2)
             #expect(answers.filter { $0.status == 409 }.count == 18)
         }
@@ -94,7 +94,7 @@ import Testing
     @Test func `brings nothing back that was ended, and loses no metadata`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
             let path = "/v2/sessions/SandboxMVPD/household-1/\(try Self.start(sandbox).location)"
-            let answers = try sandbox.atOnce(20) { try Self.call(sandbox, "POST", "\(path)?name\($0)=\($0)") }
+            let answers = try concurrently(20) { try Self.call(sandbox, "POST", "\(path)?name\($0)=\($0)") }
             #expect(answers.allSatisfy { $0.status == 202 })
             let running = try Self.call(sandbox, "GET", "/v2/runningStreams/SandboxMVPD/household-1")
             let metadata = running.list("runningStreams").first?["metadata"] as? [String: String]

@@ -57,7 +57,7 @@ import Testing
             try browser.open(demo.url)
             try browser.wait(until: "document.querySelector('\(Page.provider)')?.checkVisibility()")
             try Page.expectNoFault(in: browser)
-            #expect(demo.end() == 0, "\(demo.output)")
+            #expect(try demo.end() == 0, "\(demo.output)")
         }
     }
 
@@ -228,8 +228,7 @@ private final class RunningDemo {
 
     init() throws {
         folder = try TemporaryFolder()
-        let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("scripts/demo-tv").path
+        let path = repository + "/scripts/demo-tv"
         let programs = [Program.built("playgate"), Program.built("playgate-sandbox")]
         let script = try Program(path, ["--listen", "127.0.0.1:0"] + programs, log: folder.file("log"))
         self.script = script
@@ -238,7 +237,7 @@ private final class RunningDemo {
             let url = script.output.firstMatch(of: ready)?.1
         else {
             script.signal(SIGTERM)
-            _ = script.waitUntilExit()
+            try script.waitUntilExit()
             throw WebDriver.Failure(description: "demo-tv: \(script.output)")
         }
         self.url = String(url)
@@ -247,10 +246,11 @@ private final class RunningDemo {
     var output: String { script.output }
 
     /// Ends the script with SIGTERM, and returns its exit status.
-    func end() -> Int32 {
+    @discardableResult
+    func end() throws -> Int32 {
         script.signal(SIGTERM)
-        return script.waitUntilExit()
+        return try script.waitUntilExit()
     }
 
-    deinit { _ = end() }
+    deinit { #expect(throws: Never.self) { try end() } }
 }

@@ -8,14 +8,13 @@ import MediaResources
 import MediaTokens
 import Platform
 import Sandbox
-import Synchronization
 
 /// A sandbox that runs in this process during a test, with a clock that the test sets.
 final class InProcessSandbox: Sendable {
     /// `127.0.0.1:PORT`.
     let address: String
     let keys: SandboxKeys
-    private let clock: Mutex<Timestamp>
+    private let clock: TestClock
 
     static let statement = statement(#"{"sub":"test"}"#)
 
@@ -32,19 +31,17 @@ final class InProcessSandbox: Sendable {
         return try SandboxKeys(certificate: keys.signerCertificate, key: keys.signerKey, at: GateSample.time)
     }
 
-    private init(_ url: String, keys: SandboxKeys, clock: Timestamp) {
+    private init(_ url: String, keys: SandboxKeys, clock: TestClock) {
         address = String(url.dropFirst("http://".count))
         self.keys = keys
-        self.clock = Mutex(clock)
+        self.clock = clock
     }
 
     var url: String { "http://\(address)" }
 
-    var now: Timestamp { clock.withLock { $0 } }
+    var now: Timestamp { clock.now }
 
-    func advance(seconds: Int64) {
-        clock.withLock { $0 = Timestamp(millisecondsSince1970: $0.millisecondsSince1970 + seconds * 1000) }
-    }
+    func advance(seconds: Int64) { clock.advance(seconds: seconds) }
 
     /// Runs a sandbox, and `body` on its own thread.
     static func with<Value: Sendable>(
@@ -54,8 +51,7 @@ final class InProcessSandbox: Sendable {
         patience: Duration = SandboxServer.patience,
         _ body: @escaping @Sendable (InProcessSandbox) throws -> Value
     ) async throws -> Value {
-        // The server needs its clock before the address is known.
-        let holder = Mutex<InProcessSandbox?>(nil)
+        let clock = TestClock()
         let keys = try keys.get()
         let server = try SandboxServer(
             configuration.map { try SandboxConfiguration($0, file: ConfigurationFile(path: "test.yaml")) }
@@ -63,11 +59,10 @@ final class InProcessSandbox: Sendable {
             keys: keys,
             state: state,
             pages: pages,
-            clock: { holder.withLock { $0?.now } ?? GateSample.time }
+            clock: { clock.now }
         )
         return try await server.withServer(patience: patience) { url in
-            let sandbox = InProcessSandbox(url, keys: keys, clock: GateSample.time)
-            holder.withLock { $0 = sandbox }
+            let sandbox = InProcessSandbox(url, keys: keys, clock: clock)
             return try await onThread { try body(sandbox) }
         }
     }
@@ -81,16 +76,6 @@ final class InProcessSandbox: Sendable {
     // MARK: Requests
 
     typealias Response = HTTPConnection.Response
-
-    /// Sends requests from several concurrent clients, and returns the responses.
-    func atOnce(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Response) throws -> [Response] {
-        let outcomes = Mutex<[Result<Response, any Error>]>([])
-        DispatchQueue.concurrentPerform(iterations: count) { index in
-            let outcome = Result { try body(index) }
-            outcomes.withLock { $0.append(outcome) }
-        }
-        return try outcomes.withLock { try $0.map { try $0.get() } }
-    }
 
     /// Sends a request, and reads the response.
     func send(
@@ -129,7 +114,9 @@ final class InProcessSandbox: Sendable {
     @discardableResult func control(_ body: String) throws -> Response { try json("/sandbox/control", body) }
 
     static func query(_ fields: [String: String]) -> String {
-        fields.sorted { $0.key < $1.key }.map { "\($0.key.encoded)=\($0.value.encoded)" }.joined(separator: "&")
+        fields.sorted { $0.key < $1.key }.map { "\($0.key.percentEncoded)=\($0.value.percentEncoded)" }.joined(
+            separator: "&"
+        )
     }
 
     // MARK: Registration
@@ -162,11 +149,6 @@ final class InProcessSandbox: Sendable {
 }
 
 extension String {
-    /// The text, percent-encoded for a query.
-    var encoded: String {
-        addingPercentEncoding(withAllowedCharacters: .alphanumerics.intersection(.init(charactersIn: "!"..."~"))) ?? ""
-    }
-
     /// Returns the value of the hidden field with that name in this page.
     func hidden(_ name: String) -> String? { between("name=\"\(name)\" value=\"", "\"") }
 

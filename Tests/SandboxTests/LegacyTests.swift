@@ -139,7 +139,7 @@ import Testing
                 "POST",
                 "/adobe-services/preauthorize",
                 headers: ["Content-Type": "application/x-www-form-urlencoded"],
-                body: "requestor_id=REF30&authentication_token=\(authN.encoded)&resource_id=TNT&resource_id=CNN"
+                body: "requestor_id=REF30&authentication_token=\(authN.percentEncoded)&resource_id=TNT&resource_id=CNN"
             )
             #expect(list.body.contains("<id>TNT</id><authorized>true</authorized>"))
             #expect(list.body.contains("<id>CNN</id><authorized>false</authorized>"))

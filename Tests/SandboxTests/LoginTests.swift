@@ -142,7 +142,7 @@ import Testing
             let page = try sandbox.get(sandbox.device().session().json["url"] as? String ?? "").location
             let ticket = try #require(try sandbox.get(page).body.hidden("ticket"))
             let fields = ["ticket": ticket, "username": "alice", "password": "alice"]
-            let answers = try sandbox.atOnce(20) { _ in try sandbox.form("/sandbox/idp/login", fields) }
+            let answers = try concurrently(20) { _ in try sandbox.form("/sandbox/idp/login", fields) }
             #expect(answers.filter { $0.status == 302 }.count == 1)
             #expect(answers.filter { $0.status == 400 }.count == 19)
         }
@@ -248,11 +248,11 @@ import Testing
             let session = try device.session(redirect: url)
             #expect(session.status == 400)
             #expect(session.code == "invalid_parameter_redirect_url")
-            let logout = try device.get("/api/v2/REF30/logout/SandboxMVPD?redirectUrl=\(url.encoded)")
+            let logout = try device.get("/api/v2/REF30/logout/SandboxMVPD?redirectUrl=\(url.percentEncoded)")
             #expect(logout.code == "invalid_parameter_redirect_url")
             let code = try device.code()
             #expect(try sandbox.get(device.authenticateURL(code, redirect: url)).status == 400)
-            #expect(try sandbox.get("/adobe-services/logout?redirect_url=\(url.encoded)").status == 400)
+            #expect(try sandbox.get("/adobe-services/logout?redirect_url=\(url.percentEncoded)").status == 400)
         }
     }
 

@@ -4,7 +4,6 @@
 import Foundation
 import GateTestSupport
 import Sandbox
-import Synchronization
 import Testing
 
 @Suite struct `The state` {
@@ -97,23 +96,10 @@ import Testing
         _ names: [String],
         _ body: @escaping @Sendable (String, Int) throws -> String?
     ) throws -> [String] {
-        let outcomes = Outcomes()
-        DispatchQueue.concurrentPerform(iterations: names.count) { index in
-            for round in 0..<10 {
-                do { if let failure = try body(names[index], round) { outcomes.add(failure) } } catch {
-                    outcomes.add("\(names[index]): \(error)")
-                }
+        try concurrently(names.count) { index in
+            (0..<10).compactMap { round in
+                do { return try body(names[index], round) } catch { return "\(names[index]): \(error)" }
             }
-        }
-        return outcomes.all
+        }.flatMap(\.self)
     }
-}
-
-/// The faults from several threads.
-private final class Outcomes: Sendable {
-    private let texts = Mutex<[String]>([])
-
-    var all: [String] { texts.withLock { $0 } }
-
-    func add(_ text: String) { texts.withLock { $0.append(text) } }
 }

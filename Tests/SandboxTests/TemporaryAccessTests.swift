@@ -68,7 +68,7 @@ import Testing
                 let answer = try device.authorize(resource, mvpd, Self.identity)
                 #expect(answer.status == 400 && answer.code == "invalid_parameter_resources", "\(answer.body)")
             }
-            let answers = try sandbox.atOnce(20) { try device.authorize("CHANNEL\($0)", mvpd, Self.identity) }
+            let answers = try concurrently(20) { try device.authorize("CHANNEL\($0)", mvpd, Self.identity) }
             #expect(answers.filter { $0.anyCode == nil }.count == 2)
             #expect(answers.filter { $0.anyCode == "temporary_access_resources_limit_exceeded" }.count == 18)
         }

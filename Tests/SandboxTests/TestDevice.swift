@@ -130,7 +130,7 @@ struct TestDevice: Sendable {
     /// Returns the URL at which a browser starts a login with a registration code.
     func authenticateURL(_ code: String, mvpd: String = "SandboxMVPD", redirect: String = redirect) -> String {
         "/api/v1/authenticate?reg_code=\(code)&requestor_id=REF30&mso_id=\(mvpd)&domain_name=adobe.com"
-            + "&noflash=true&no_iframe=true&redirect_url=\(redirect.encoded)"
+            + "&noflash=true&no_iframe=true&redirect_url=\(redirect.percentEncoded)"
     }
 
     /// Logs a user in with a registration code.

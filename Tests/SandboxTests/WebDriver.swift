@@ -3,6 +3,7 @@
 
 import Foundation
 import GateTestSupport
+import Testing
 
 /// A headless browser that a test controls with the W3C WebDriver protocol.
 ///
@@ -69,7 +70,7 @@ final class WebDriver {
     deinit {
         if !session.isEmpty { _ = try? ask("DELETE", session) }
         driver.signal(SIGTERM)
-        _ = driver.waitUntilExit()
+        #expect(throws: Never.self) { try driver.waitUntilExit() }
     }
 
     // Pages
@@ -109,8 +110,7 @@ final class WebDriver {
 
     /// Stores a screenshot of the page as build output, for review.
     func screenshot(_ name: String) throws {
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent(".build/screenshots")
+        let folder = URL(fileURLWithPath: repository + "/.build/screenshots")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         guard let text = try ask("GET", "\(session)/screenshot") as? String, let data = Data(base64Encoded: text) else {
             throw Failure(description: "no screenshot")

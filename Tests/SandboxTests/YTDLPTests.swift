@@ -13,9 +13,7 @@ import Testing
 
 /// An unmodified third-party client: yt-dlp from PyPI, in the environment that `scripts/setup test` creates.
 @Suite struct `yt-dlp` {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().path
-    private static let python = root + "/.build-ytdlp/bin/python"
+    private static let python = repository + "/.build-ytdlp/bin/python"
 
     /// True if yt-dlp is installed. In continuous integration a missing one is a failure.
     private static var isInstalled: Bool {
@@ -41,17 +39,16 @@ import Testing
         user: String,
         resource: String
     ) throws -> (Outcome?, String) {
-        let program = try Program(
+        let run = try CommandRun(
             python,
             [
-                root + "/Tests/SandboxTests/YTDLP/media_token.py", sandbox.url, folder.file("cache"), "DTV", user, user,
+                repository + "/Tests/SandboxTests/YTDLP/media_token.py", sandbox.url, folder.file("cache"), "DTV", user,
+                user,
                 InProcessSandbox.statement, resource,
-            ],
-            log: folder.file(UUID().uuidString)
+            ]
         )
-        let status = program.waitUntilExit()
-        let output = program.output
-        guard status == 0, let line = output.split(separator: "\n").last,
+        let output = run.error + run.output
+        guard run.status == 0, let line = output.split(separator: "\n").last,
             let answer = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
             let token = answer["token"] as? String, let asked = answer["asked"] as? [[String: Any]]
         else { return (nil, output) }
@@ -65,17 +62,16 @@ import Testing
         _ folder: TemporaryFolder,
         resource: String
     ) throws -> Bool {
-        let program = try Program(
+        let run = try CommandRun(
             Program.built("playgate"),
             [
                 "verify", "--trust", try folder.write("keys.pem", try sandbox.get("/sandbox/keys").body), "--requestor",
                 "REF30", "--resource", resource, "--at", sandbox.now.iso8601, "--token-file",
                 try folder.write("token", token),
-            ],
-            log: folder.file(UUID().uuidString)
+            ]
         )
-        let isTaken = program.waitUntilExit() == 0 && program.output.contains("VALID_TOKEN")
-        #expect(isTaken, "\(program.output)")
+        let isTaken = run.status == 0 && run.output.contains("VALID_TOKEN")
+        #expect(isTaken, "\(run)")
         return isTaken
     }
 

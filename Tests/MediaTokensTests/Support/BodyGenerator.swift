@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import GateTestSupport
+
 /// A generator of token contents: mostly well-formed, sometimes with damaged bytes.
 struct BodyGenerator {
     private var random: SplitMix64

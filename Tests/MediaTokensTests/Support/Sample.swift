@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import GateTestSupport
 import MediaResources
 import Platform
 
@@ -9,14 +10,9 @@ import Platform
 /// The time, keys and claims that tests share.
 enum Sample {
     /// 2031-01-02T10:04:05Z: every test certificate is valid at this time, and every token is issued at it.
-    static let time = Timestamp(millisecondsSince1970: 1_925_114_645_000)
+    static let time = GateSample.time
 
-    static let claims = TokenClaims(
-        requestorID: "REF30",
-        resourceID: "TNT",
-        mvpdID: "SandboxMVPD",
-        userSessionGUID: "00112233445566778899aabbccddeeff"
-    )
+    static let claims = GateSample.claims()
 
     /// A plain token of the trusted signer.
     static func token() throws -> IssuedToken { try TestSigner.main.get().issuer.issue(claims, at: time) }

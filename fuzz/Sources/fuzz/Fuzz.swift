@@ -91,18 +91,16 @@ struct Input {
 }
 
 /// A generator whose numbers depend on its seed alone. It determines where an input is split.
+///
+/// The tests have the same one, but their targets are not visible to other packages, and a product of the main package would
+/// reach its users.
+///
+/// Source: S. Vigna, <https://prng.di.unimi.it/splitmix64.c>.
 struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 
     init(seed: UInt64) { state = seed }
 
-    /// Returns the next number.
-    ///
-    /// Returns the next number.
-    ///
-    /// Returns the next number.
-    ///
-    /// Source: S. Vigna, <https://prng.di.unimi.it/splitmix64.c>.
     mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var value = state

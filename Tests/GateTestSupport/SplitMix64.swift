@@ -2,12 +2,12 @@
 // Copyright the Playgate authors.
 
 /// A deterministic generator: the same numbers for the same seed on every platform.
-struct SplitMix64: RandomNumberGenerator {
+package struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 
-    init(seed: UInt64) { state = seed }
+    package init(seed: UInt64) { state = seed }
 
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var value = state
         value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
@@ -18,8 +18,10 @@ struct SplitMix64: RandomNumberGenerator {
 
 extension RandomNumberGenerator {
     /// Returns one of `choices`, which must not be empty.
-    mutating func pick<Choice>(_ choices: [Choice]) -> Choice { choices[Int.random(in: choices.indices, using: &self)] }
+    package mutating func pick<Choice>(_ choices: [Choice]) -> Choice {
+        choices[Int.random(in: choices.indices, using: &self)]
+    }
 
     /// True once in `count` times.
-    mutating func once(in count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
+    package mutating func once(in count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
 }
