@@ -10,7 +10,7 @@ package struct CommandFailure: Error {
     /// The problem and its remedy, for people.
     package let message: String
     /// The answer for programs if the command answers in JSON.
-    package let answer: JSONText
+    package let answer: JSON
 
     /// Creates a failure.
     ///
@@ -26,7 +26,7 @@ package struct CommandFailure: Error {
     /// - Parameters:
     ///   - message: The problem and its remedy, for people.
     ///   - answer: The same for programs.
-    package init(_ message: String, answer: JSONText) {
+    package init(_ message: String, answer: JSON) {
         self.message = message
         self.answer = answer
     }

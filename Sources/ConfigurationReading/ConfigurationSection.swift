@@ -15,7 +15,7 @@ package final class ConfigurationSection {
     private let node: Node?
     private let problems: ProblemList
     private var known: [String] = []
-    private var inForce: [(String, JSONText)] = []
+    private var inForce: [JSON.Member] = []
 
     /// Creates a reader.
     ///
@@ -42,7 +42,7 @@ package final class ConfigurationSection {
     }
 
     /// The effective configuration, including defaults.
-    package var effective: JSONText { .object(inForce) }
+    package var effective: JSON { .object(inForce) }
 
     /// The place of this section.
     package var place: ConfigurationPlace { file.place(node, path) }
@@ -77,7 +77,7 @@ package final class ConfigurationSection {
         _ key: String,
         _ what: String,
         default fallback: Value,
-        show: (Value) -> JSONText,
+        show: (Value) -> JSON,
         read: (Node) -> Value?
     ) -> Value {
         guard let node = take(key) else {
@@ -248,7 +248,7 @@ package final class ConfigurationSection {
             problems.add(file.place(node, keyPath(key)), "must be a list; found \(node.kind)")
             return []
         }
-        var shown: [JSONText] = []
+        var shown: [JSON] = []
         let values = sequence.enumerated().map { number, element in
             let section = ConfigurationSection(
                 element,

@@ -46,7 +46,7 @@ public enum EntitlementBody {
         json bytes: [UInt8]
     ) throws(EntitlementBodyError) -> Value {
         guard bytes.count <= maximumSize else { throw EntitlementBodyError(.tooLarge, "\(bytes.count) bytes") }
-        let value: JSONValue
+        let value: JSON
         do throws(JSONFault) { value = try JSONReader.read(bytes.span, limits: limits) } catch {
             throw EntitlementBodyError(.malformed, error.reason)
         }
@@ -54,7 +54,7 @@ public enum EntitlementBody {
         guard value.isPlain(&count) else {
             throw EntitlementBodyError(.unexpected, "a number is not an integer, or there are too many values")
         }
-        do { return try Value(from: JSONValueDecoder(value)) } catch let error as DecodingError {
+        do { return try Value(from: JSONBodyDecoder(value)) } catch let error as DecodingError {
             throw EntitlementBodyError(error)
         } catch { throw EntitlementBodyError(.unexpected, "the body cannot be decoded") }
     }
@@ -83,15 +83,15 @@ extension JSONFault {
     }
 }
 
-extension JSONValue {
+extension JSON {
     /// True if all numbers are integers and there are at most `count` values.
     fileprivate func isPlain(_ count: inout Int) -> Bool {
         count -= 1
         guard count >= 0 else { return false }
         switch self {
-        case .null, .bool, .text: return true
-        case .number(let number): return number != nil
-        case .list(let values): return values.allSatisfy { $0.isPlain(&count) }
+        case .null, .bool, .number, .string: return true
+        case .otherNumber: return false
+        case .array(let values): return values.allSatisfy { $0.isPlain(&count) }
         case .object(let members): return members.allSatisfy { $0.value.isPlain(&count) }
         }
     }

@@ -413,7 +413,7 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
     @Test func `say where they are wrong`() {
         let bodies = [
             (#"{"items":[{},{"map":{"a":[1]}}]}"#, "items.Index 1.map.a.Index 0 has the wrong type"),
-            ("[]", "the body has the wrong type"), (#"{"items":[null]}"#, "items.Index 0 is of another kind"),
+            ("[]", "the body has the wrong type"), (#"{"items":[null]}"#, "items.Index 0 has the wrong type"),
         ]
         for (body, message) in bodies {
             let error = #expect(throws: EntitlementBodyError.self) {

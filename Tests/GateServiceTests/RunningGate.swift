@@ -132,7 +132,7 @@ final class RunningGate: Sendable {
         playbackID: String? = nil,
         headers: [String: String] = [:]
     ) throws -> HTTPConnection.Response {
-        var members: [(String, JSONText)] = []
+        var members: [JSON.Member] = []
         if let path {
             members.append(("path", .string(path)))
         } else if let media {
@@ -140,7 +140,7 @@ final class RunningGate: Sendable {
         }
         if let token { members.append(("token", .string(token))) }
         if let playbackID { members.append(("playbackID", .string(playbackID))) }
-        return try post("/v1/playback", JSONText.object(members).line, headers: headers)
+        return try post("/v1/playback", JSON.object(members).line, headers: headers)
     }
 
     /// Creates a token that is issued now.

@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `JSON strings are escaped`() {
-        let text = JSONText.object([("a\"\\\n\u{1}\u{7F}\u{2028}é", .array([.null, .bool(true), .number(-1)]))])
+        let text = JSON.object([("a\"\\\n\u{1}\u{7F}\u{2028}é", .array([.null, .bool(true), .number(-1)]))])
         #expect(text.line == #"{"a\"\\\n\u0001\u007f\u2028é":[null,true,-1]}"#)
     }
 }

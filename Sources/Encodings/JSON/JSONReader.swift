@@ -1,28 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// A parsed JSON value.
-package enum JSONValue: Equatable, Sendable {
-    case null
-    case bool(Bool)
-    /// A whole number; `nil` for a number with a fraction or exponent, or beyond 64 bits.
-    case number(Int64?)
-    case text(String)
-    case list([JSONValue])
-    case object([Member])
-
-    /// A member of an object.
-    package struct Member: Equatable, Sendable {
-        package let name: String
-        package let value: JSONValue
-
-        package init(name: String, value: JSONValue) {
-            self.name = name
-            self.value = value
-        }
-    }
-}
-
 /// A reason why a text is refused.
 package enum JSONFault: Error, Equatable {
     /// The text is not exactly one JSON value in UTF-8.
@@ -74,7 +52,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
     }
 
     /// Parses a text that is one value and nothing else.
-    package static func read(_ bytes: Span<UInt8>, limits: JSONLimits) throws(JSONFault) -> JSONValue {
+    package static func read(_ bytes: Span<UInt8>, limits: JSONLimits) throws(JSONFault) -> JSON {
         var reader = JSONReader(bytes, limits)
         let value = try reader.value(depth: 0)
         reader.skipSpace()
@@ -84,12 +62,12 @@ package struct JSONReader: ~Copyable, ~Escapable {
 
     // MARK: Values
 
-    private mutating func value(depth: Int) throws(JSONFault) -> JSONValue {
+    private mutating func value(depth: Int) throws(JSONFault) -> JSON {
         skipSpace()
         switch try peek() {
         case UInt8(ascii: "{"): return try object(depth: depth)
         case UInt8(ascii: "["): return try list(depth: depth)
-        case UInt8(ascii: "\""): return .text(try string())
+        case UInt8(ascii: "\""): return .string(try string())
         case UInt8(ascii: "t"): return try word("true", .bool(true))
         case UInt8(ascii: "f"): return try word("false", .bool(false))
         case UInt8(ascii: "n"): return try word("null", .null)
@@ -97,9 +75,9 @@ package struct JSONReader: ~Copyable, ~Escapable {
         }
     }
 
-    private mutating func object(depth: Int) throws(JSONFault) -> JSONValue {
+    private mutating func object(depth: Int) throws(JSONFault) -> JSON {
         try enter(depth)
-        var members: [JSONValue.Member] = []
+        var members: [JSON.Member] = []
         if try isAtEnd(of: UInt8(ascii: "}")) { return .object([]) }
         while true {
             skipSpace()
@@ -110,21 +88,21 @@ package struct JSONReader: ~Copyable, ~Escapable {
             }
             skipSpace()
             guard try next() == UInt8(ascii: ":") else { throw .notJSON }
-            members.append(JSONValue.Member(name: name, value: try value(depth: depth + 1)))
+            members.append((name: name, value: try value(depth: depth + 1)))
             // Each name is compared with all names before it.
             guard members.count <= limits.members else { throw .tooManyMembers(limits.members) }
             if try !goesOn(until: UInt8(ascii: "}")) { return .object(members) }
         }
     }
 
-    private mutating func list(depth: Int) throws(JSONFault) -> JSONValue {
+    private mutating func list(depth: Int) throws(JSONFault) -> JSON {
         try enter(depth)
-        var values: [JSONValue] = []
-        if try isAtEnd(of: UInt8(ascii: "]")) { return .list([]) }
+        var values: [JSON] = []
+        if try isAtEnd(of: UInt8(ascii: "]")) { return .array([]) }
         while true {
             values.append(try value(depth: depth + 1))
             guard values.count <= limits.elements else { throw .tooLong(limits.elements) }
-            if try !goesOn(until: UInt8(ascii: "]")) { return .list(values) }
+            if try !goesOn(until: UInt8(ascii: "]")) { return .array(values) }
         }
     }
 
@@ -151,7 +129,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
         }
     }
 
-    private mutating func word(_ word: StaticString, _ value: JSONValue) throws(JSONFault) -> JSONValue {
+    private mutating func word(_ word: StaticString, _ value: JSON) throws(JSONFault) -> JSON {
         for letter in "\(word)".utf8 {
             guard try next() == letter else { throw .notJSON }
         }
@@ -160,7 +138,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
 
     // MARK: Numbers
 
-    private mutating func number() throws(JSONFault) -> JSONValue {
+    private mutating func number() throws(JSONFault) -> JSON {
         let isNegative = try take(UInt8(ascii: "-"))
         var magnitude: Int64? = 0
         let first = try peek()
@@ -182,7 +160,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
             try digits()
             magnitude = nil
         }
-        return .number(magnitude)
+        return magnitude.map { .number($0) } ?? .otherNumber
     }
 
     private mutating func digits() throws(JSONFault) {

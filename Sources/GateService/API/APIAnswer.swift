@@ -40,7 +40,7 @@ enum AnswerFormat: Sendable {
 struct RefusalShape: Sendable {
     let format: AnswerFormat
     /// `allowed` or `valid`, which is false, if the request asked for one of them.
-    let verdict: [(String, JSONText)]
+    let verdict: [JSON.Member]
 
     init(_ request: HTTPRequest) {
         format = AnswerFormat(accept: request.first("accept"))
@@ -80,7 +80,7 @@ struct APIAnswer: HTTPAnswer {
     }
 
     /// Creates a JSON response.
-    static func json(_ value: JSONText, status: HTTPResponseStatus = .ok, trace: TraceID?) -> APIAnswer {
+    static func json(_ value: JSON, status: HTTPResponseStatus = .ok, trace: TraceID?) -> APIAnswer {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(512)
         value.write(to: &bytes)
@@ -149,8 +149,8 @@ struct APIAnswer: HTTPAnswer {
 
 extension APIRefusal {
     /// The members of the enhanced error, in the order of the documentation.
-    func members(helpURL: String, trace: TraceID) -> [(String, JSONText)] {
-        var members: [(String, JSONText)] = [
+    func members(helpURL: String, trace: TraceID) -> [JSON.Member] {
+        var members: [JSON.Member] = [
             ("action", .string(action)), ("status", .number(Int64(status.code))), ("code", .string(code)),
             ("message", .string(message)),
         ]
@@ -161,7 +161,7 @@ extension APIRefusal {
         return members
     }
 
-    fileprivate func xml(_ members: [(String, JSONText)]) -> String {
+    fileprivate func xml(_ members: [JSON.Member]) -> String {
         var bytes: [UInt8] = []
         for (name, value) in members {
             bytes += "<\(name)>".utf8
@@ -181,9 +181,9 @@ extension Character {
 
 extension Decision {
     /// Returns the members of the JSON response to a playback that may start.
-    static func members(_ allowance: Allowance, trace: TraceID) -> [(String, JSONText)] {
+    static func members(_ allowance: Allowance, trace: TraceID) -> [JSON.Member] {
         let subject = allowance.subject
-        var members: [(String, JSONText)] = [
+        var members: [JSON.Member] = [
             ("allowed", .bool(true)), ("reason", .string(allowance.reason.name)),
             ("media", .optional(subject.entry?.key.text)), ("resource", .optional(subject.resource?.text)),
             ("requestor", .optional(subject.requestor)), ("mvpd", .optional(subject.token?.mvpdID)),

@@ -139,7 +139,7 @@ extension StrictBody {
 
     /// Parses a body.
     static func read(_ buffer: ByteBuffer) throws(BodyFault) -> Self {
-        let value: JSONValue
+        let value: JSON
         do throws(JSONFault) {
             // No body nests deeper than a list of objects in an object.
             let limits = JSONLimits(depth: 8, members: 64, elements: 1024)
@@ -148,10 +148,10 @@ extension StrictBody {
         return try read(value)
     }
 
-    fileprivate static func read(_ value: JSONValue) throws(BodyFault) -> Self {
+    fileprivate static func read(_ value: JSON) throws(BodyFault) -> Self {
         guard case .object(let members) = value else { throw BodyFault("the body must be a JSON object") }
         for member in members where !Self.members.contains(member.name) {
-            let name = JSONText.string(String(member.name.prefix(64))).line
+            let name = JSON.string(String(member.name.prefix(64))).line
             throw BodyFault("unknown member \(name); known members: \(Self.members.joined(separator: ", "))")
         }
         return try Self(BodyObject(members: members))
@@ -170,21 +170,21 @@ struct BodyFault: Error {
         case .tooDeep: reason = "the body is nested too deeply"
         case .tooManyMembers(let limit): reason = "an object has more than \(limit) members"
         case .tooLong(let limit): reason = "a list has more than \(limit) members"
-        case .repeatedMember(let name): reason = "the member \(JSONText.string(name).line) is a duplicate"
+        case .repeatedMember(let name): reason = "the member \(JSON.string(name).line) is a duplicate"
         }
     }
 }
 
 /// The members of an object in a body. A `null` is refused like any value of a wrong type.
 struct BodyObject {
-    fileprivate let members: [JSONValue.Member]
+    fileprivate let members: [JSON.Member]
 
-    private subscript(name: String) -> JSONValue? { members.first { $0.name == name }?.value }
+    private subscript(name: String) -> JSON? { members.first { $0.name == name }?.value }
 
     func text(_ name: String, limit: Int) throws(BodyFault) -> String? {
         switch self[name] {
         case nil: return nil
-        case .text(let text):
+        case .string(let text):
             guard text.utf8.count <= limit else { throw BodyFault("\(name) must not have more than \(limit) bytes") }
             return text
         default: throw BodyFault("\(name) must be a string")
@@ -203,8 +203,8 @@ struct BodyObject {
     func time(_ name: String) throws(BodyFault) -> Timestamp? {
         switch self[name] {
         case nil: return nil
-        case .number(let number?) where 0...(1 << 53) ~= number: return Timestamp(millisecondsSince1970: number)
-        case .text(let text):
+        case .number(let number) where 0...(1 << 53) ~= number: return Timestamp(millisecondsSince1970: number)
+        case .string(let text):
             if let time = Timestamp(iso8601: text) { return time }
             fallthrough
         default: throw BodyFault("\(name) must be Unix milliseconds, or ISO 8601 with a zone (2031-01-02T10:04:05Z)")
@@ -212,7 +212,7 @@ struct BodyObject {
     }
 
     func list<Element: StrictBody>(_ name: String, limit: Int, _: Element.Type) throws(BodyFault) -> [Element] {
-        guard case .list(let values) = self[name] else { throw BodyFault("\(name) must be a list") }
+        guard case .array(let values) = self[name] else { throw BodyFault("\(name) must be a list") }
         guard values.count <= limit else { throw BodyFault("\(name) must not have more than \(limit) members") }
         var elements: [Element] = []
         for (number, value) in values.enumerated() {

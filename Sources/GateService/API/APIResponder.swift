@@ -163,7 +163,7 @@ struct APIResponder: HTTPService {
         return .later { () async throws(APIRefusal) in
             let decisions = await Self.decide(requests, gate, time)
             inFlight.release(requests.count)
-            let results = decisions.map { decision -> JSONText in
+            let results = decisions.map { decision -> JSON in
                 switch decision {
                 case .allow(let allowance): return .object(Decision.members(allowance, trace: trace))
                 case .refuse(let refusal):
@@ -213,10 +213,10 @@ struct APIResponder: HTTPService {
         }
         switch answer {
         case .valid:
-            let members: [(String, JSONText)] = [
+            let members: [JSON.Member] = [
                 ("authenticityOnly", .bool(body.isAuthenticityOnly)), ("trace", .string("\(call.trace)")),
             ]
-            return .json(.object(JSONText.members(answer) + members), trace: call.trace)
+            return .json(.object(JSON.members(answer) + members), trace: call.trace)
         case .refused(let refusal): throw APIRefusal(DenyCode.token(refusal.reason))
         }
     }
@@ -233,7 +233,7 @@ struct APIResponder: HTTPService {
             } catch {
                 throw error.code == .full ? APIRefusal(.revocationsFull) : APIRefusal(DenyCode.replayStoreUnavailable)
             }
-            let members: [(String, JSONText)] = [
+            let members: [JSON.Member] = [
                 ("revoked", .string(revocation.kind.rawValue)),
                 ("expires", .number(revocation.expires.millisecondsSince1970)), ("store", .string(gate.store.name)),
                 ("trace", .string("\(trace)")),
@@ -280,12 +280,12 @@ struct APIResponder: HTTPService {
         guard let media = encoded.percentDecoded, let entry = call.gate.catalogue.entry(media: media) else {
             throw APIRefusal(DenyCode.unknownMedia)
         }
-        let origin: JSONText =
+        let origin: JSON =
             switch entry.origin {
             case .list: .string("list")
             case .feed(let name, let line): .string("\(name):\(line)")
             }
-        let members: [(String, JSONText)] = [
+        let members: [JSON.Member] = [
             ("media", .string(media)), ("protected", .bool(entry.protection != .none)),
             ("resource", .optional(entry.protection.resource?.text)),
             ("requestor", .optional(entry.protection.requestor)), ("shadow", .bool(entry.isShadow)),

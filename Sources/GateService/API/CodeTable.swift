@@ -9,7 +9,7 @@ internal import PlaybackGate
 /// The table of all codes, to which the links in refusals lead.
 enum CodeTable {
     /// Returns all codes.
-    static func json(helpURL: String) -> JSONText {
+    static func json(helpURL: String) -> JSON {
         .object([
             ("denyCodes", .array(DenyCode.allCases.map { entry($0, helpURL) })),
             ("requestCodes", .array(APIFault.allCases.map { entry($0, helpURL) })),
@@ -17,12 +17,12 @@ enum CodeTable {
     }
 
     /// Returns one code; `nil` if it is unknown.
-    static func entry(_ code: Substring, helpURL: String) -> JSONText? {
+    static func entry(_ code: Substring, helpURL: String) -> JSON? {
         if let code = DenyCode(rawValue: String(code)) { return entry(code, helpURL) }
         return APIFault(rawValue: String(code)).map { entry($0, helpURL) }
     }
 
-    private static func entry(_ code: DenyCode, _ helpURL: String) -> JSONText {
+    private static func entry(_ code: DenyCode, _ helpURL: String) -> JSON {
         .object([
             ("code", .string(code.rawValue)), ("status", .number(Int64(code.status.code))),
             ("action", .string(code.action.rawValue)), ("verifierStatus", .optional(code.verifierStatus?.rawValue)),
@@ -31,7 +31,7 @@ enum CodeTable {
         ])
     }
 
-    private static func entry(_ fault: APIFault, _ helpURL: String) -> JSONText {
+    private static func entry(_ fault: APIFault, _ helpURL: String) -> JSON {
         .object([
             ("code", .string(fault.rawValue)), ("status", .number(Int64(fault.status.code))),
             ("action", .string(fault.action.rawValue)), ("verifierStatus", .null),

@@ -61,7 +61,7 @@ struct AdminResponder: HTTPService {
     private func readiness() async -> APIAnswer {
         let gate = live.current.gate
         let now = clock()
-        var faults: [(String, JSONText)] = []
+        var faults: [JSON.Member] = []
         if !gate.verifier.trust.keys.contains(where: { $0.isValid(at: now) }) {
             faults.append(("trust", .string("no trusted key is currently valid")))
         }
@@ -83,7 +83,7 @@ struct AdminResponder: HTTPService {
         guard let error = await reloader.reload(because: "POST /reload") else {
             return .json(.object([("reloaded", .bool(true))]), trace: nil)
         }
-        let problems = error.problems.map { JSONText.string("\($0)") }
+        let problems = error.problems.map { JSON.string("\($0)") }
         return .json(
             .object([("reloaded", .bool(false)), ("problems", .array(problems))]),
             status: .unprocessableEntity,

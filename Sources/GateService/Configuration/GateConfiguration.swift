@@ -33,7 +33,7 @@ struct GateConfiguration: Sendable {
     /// The interval at which files are checked for changes; `nil` for never.
     var watchInterval: Duration?
     /// The effective configuration, with defaults and without secrets.
-    var effective: JSONText
+    var effective: JSON
 
     struct Trust: Hashable, Sendable {
         var keys: [Key]

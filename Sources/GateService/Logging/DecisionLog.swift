@@ -121,7 +121,7 @@ private struct LineWriter {
         if format == .text, text == nil { return }
         addName(name, &line)
         switch (format, text) {
-        case (.json, let text?): JSONText.write(text, to: &line)
+        case (.json, let text?): JSON.write(text, to: &line)
         case (.json, nil): line += "null".utf8
         case (.text, let text): line += TextLine.value(text ?? "").utf8
         }

@@ -26,7 +26,7 @@ struct SinkLogHandler: LogHandler {
         sink.line { bytes in
             switch format {
             case .json:
-                JSONText.object(
+                JSON.object(
                     [("time", .string(time.iso8601)), ("level", .string("\(level)")), ("message", .string(text))]
                         + sorted.map { ($0.0, .string($0.1)) }
                 ).write(to: &bytes)
@@ -43,11 +43,11 @@ enum TextLine {
     /// Returns a value as it is if it is one word, and in quotes otherwise.
     static func value(_ text: String) -> String {
         let isWord = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
-        return isWord ? text : JSONText.string(text).line
+        return isWord ? text : JSON.string(text).line
     }
 
     /// Returns a text, quoted if it has characters that would start another line or move the cursor.
     static func printable(_ text: String) -> String {
-        text.unicodeScalars.contains(where: \.isLineControl) ? JSONText.string(text).line : text
+        text.unicodeScalars.contains(where: \.isLineControl) ? JSON.string(text).line : text
     }
 }

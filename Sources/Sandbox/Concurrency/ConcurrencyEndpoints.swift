@@ -97,7 +97,7 @@ struct ConcurrencyEndpoints: Sendable {
             return .json(.object([("runningStreams", .array([])), ("otherStreams", .number(0))]))
         }
         let shown = streams.map { stream in
-            JSONText.object([
+            JSON.object([
                 ("sessionId", .string(stream.id)), ("startTime", .number(stream.started.millisecondsSince1970)),
                 ("applicationId", .string(stream.application)), ("applicationName", .string(stream.application)),
                 ("terminationCode", .string(stream.terminationCode)), ("metadata", stream.metadata.json),
@@ -189,7 +189,7 @@ struct ConcurrencyEndpoints: Sendable {
 
     private func conflict(_ streams: [WatchedStream]) -> Response {
         let limit = core.configuration.concurrency.limit
-        let conflicts = streams.map { stream -> (String, JSONText) in
+        let conflicts = streams.map { stream -> (String, JSON) in
             (
                 stream.id,
                 .array([
@@ -203,7 +203,7 @@ struct ConcurrencyEndpoints: Sendable {
                 ])
             )
         }
-        let advice = JSONText.object([
+        let advice = JSON.object([
             ("type", .string("rule-violation")), ("message", .string("Number of active streams exceeded")),
             ("policyName", .string("sandbox-policy")), ("ruleName", .string("\(limit) streams cap")),
             ("threshold", .number(Int64(limit))), ("conflicts", .object(conflicts)),
@@ -214,7 +214,7 @@ struct ConcurrencyEndpoints: Sendable {
     /// Returns 410: without a body if the stream ended by itself, with the reason if another stream ended it.
     private static func gone(_ stream: WatchedStream) -> Response {
         guard let terminator = stream.terminator else { return .empty(.gone) }
-        let advice = JSONText.object([
+        let advice = JSON.object([
             ("type", .string("remote-termination")),
             ("message", .string("This session was terminated by a remote user")),
             ("terminator", .object([("applicationName", .string(terminator))])),

@@ -137,14 +137,14 @@ extension WatchedStream {
 
 extension [String: String] {
     /// These texts as a JSON object, sorted by name.
-    var json: JSONText { .object(sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }) }
+    var json: JSON { .object(sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }) }
 
     fileprivate init(json text: String) {
         self = [:]
         let limits = JSONLimits(depth: 2, members: Fields.limit + 1, elements: 1)
         guard case .object(let members)? = try? JSONReader.read([UInt8](text.utf8).span, limits: limits) else { return }
         for member in members {
-            if case .text(let value) = member.value { self[member.name] = value }
+            if case .string(let value) = member.value { self[member.name] = value }
         }
     }
 }

@@ -19,7 +19,7 @@ struct SwitchChange: Sendable {
     ///
     /// - Throws: ``EndpointError`` (400) that names the invalid part.
     init(_ body: [UInt8], configuration: SandboxConfiguration) throws(EndpointError) {
-        let value: JSONValue
+        let value: JSON
         do { value = try JSONReader.read(body.span, limits: JSONLimits(depth: 6, members: 64, elements: 256)) } catch {
             throw Self.problem("the body", "must be a JSON object")
         }
@@ -28,7 +28,7 @@ struct SwitchChange: Sendable {
 
     private mutating func read(
         _ name: String,
-        _ value: JSONValue,
+        _ value: JSON,
         _ configuration: SandboxConfiguration
     ) throws(EndpointError) {
         switch name {
@@ -66,7 +66,7 @@ struct SwitchChange: Sendable {
         }
     }
 
-    private static func skew(_ value: JSONValue) throws(EndpointError) -> Int64 {
+    private static func skew(_ value: JSON) throws(EndpointError) -> Int64 {
         let text = try value.text("clockSkew")
         let isNegative = text.hasPrefix("-")
         guard let duration = Duration(text: isNegative ? String(text.dropFirst()) : text),
@@ -81,7 +81,7 @@ struct SwitchChange: Sendable {
 }
 
 extension Fault {
-    fileprivate init(_ value: JSONValue) throws(EndpointError) {
+    fileprivate init(_ value: JSON) throws(EndpointError) {
         var parts = FaultParts()
         for member in try value.members("faults") { try parts.read(member.name, member.value) }
         guard let operation = parts.operation else {
@@ -109,7 +109,7 @@ private struct FaultParts {
     var details: String?
     var times: Int?
 
-    mutating func read(_ name: String, _ value: JSONValue) throws(EndpointError) {
+    mutating func read(_ name: String, _ value: JSON) throws(EndpointError) {
         switch name {
         case "on":
             operation = Operation(rawValue: try value.text(name))
@@ -129,7 +129,7 @@ private struct FaultParts {
     }
 
     /// Reads the effect that a member names; `nil` if the member is false.
-    private static func effect(_ name: String, _ value: JSONValue) throws(EndpointError) -> Fault.Effect? {
+    private static func effect(_ name: String, _ value: JSON) throws(EndpointError) -> Fault.Effect? {
         switch name {
         case "code": return try effect(ofCode: value.text(name))
         case "status": return .status(Int(try value.number(name, in: 400...599)))
@@ -166,7 +166,7 @@ private struct FaultParts {
 }
 
 extension SandboxConfiguration.Throttling {
-    fileprivate init?(_ value: JSONValue) throws(EndpointError) {
+    fileprivate init?(_ value: JSON) throws(EndpointError) {
         if case .null = value { return nil }
         var (rate, burst) = (1, 10)
         for member in try value.members("throttling") {
@@ -181,7 +181,7 @@ extension SandboxConfiguration.Throttling {
 }
 
 extension SandboxConfiguration.DegradationRule {
-    fileprivate init(_ value: JSONValue, _ configuration: SandboxConfiguration) throws(EndpointError) {
+    fileprivate init(_ value: JSON, _ configuration: SandboxConfiguration) throws(EndpointError) {
         var (requestor, provider, kind) = ("", "", Kind?.none)
         for member in try value.members("degradation") {
             switch member.name {
@@ -207,19 +207,19 @@ extension SandboxConfiguration.DegradationRule {
     }
 }
 
-extension JSONValue {
+extension JSON {
     fileprivate func members(_ name: String) throws(EndpointError) -> [Member] {
         guard case .object(let members) = self else { throw SwitchChange.problem(name, "must be an object") }
         return members
     }
 
-    fileprivate func list(_ name: String) throws(EndpointError) -> [JSONValue] {
-        guard case .list(let values) = self else { throw SwitchChange.problem(name, "must be a list") }
+    fileprivate func list(_ name: String) throws(EndpointError) -> [JSON] {
+        guard case .array(let values) = self else { throw SwitchChange.problem(name, "must be a list") }
         return values
     }
 
     fileprivate func text(_ name: String) throws(EndpointError) -> String {
-        guard case .text(let text) = self else { throw SwitchChange.problem(name, "must be a string") }
+        guard case .string(let text) = self else { throw SwitchChange.problem(name, "must be a string") }
         return text
     }
 
@@ -229,7 +229,7 @@ extension JSONValue {
     }
 
     fileprivate func number(_ name: String, in range: ClosedRange<Int64>) throws(EndpointError) -> Int64 {
-        guard case .number(let number?) = self, range.contains(number) else {
+        guard case .number(let number) = self, range.contains(number) else {
             throw SwitchChange.problem(name, "must be from \(range.lowerBound) to \(range.upperBound)")
         }
         return number

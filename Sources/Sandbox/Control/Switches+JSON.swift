@@ -7,7 +7,7 @@ internal import Entitlements
 
 extension Switches {
     /// The current switches, in the JSON form that sets them.
-    var shown: JSONText {
+    var shown: JSON {
         .object([
             ("faults", .array(faults.map(\.shown))),
             ("wrongKey", .bool(wrongKey != nil)),
@@ -36,8 +36,8 @@ extension Switches {
 }
 
 extension Fault {
-    fileprivate var shown: JSONText {
-        var members: [(String, JSONText)] = [("on", .string(operation.rawValue))]
+    fileprivate var shown: JSON {
+        var members: [JSON.Member] = [("on", .string(operation.rawValue))]
         switch effect {
         case .code(let code, let details):
             members.append(("code", .string(code.rawValue)))

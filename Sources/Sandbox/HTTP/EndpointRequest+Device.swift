@@ -21,7 +21,7 @@ extension EndpointRequest {
     /// Parses the Base64-encoded JSON object of a header field.
     ///
     /// - Returns: `nil` if the header field is missing, and `.some(nil)` if it is malformed.
-    func object(inHeader name: String) -> [JSONValue.Member]?? {
+    func object(inHeader name: String) -> [JSON.Member]?? {
         guard let text = header(name) else { return nil }
         guard text.utf8.count <= 8192, let bytes = Base64.decode([UInt8](text.utf8)),
             case .object(let members)? = try? JSONReader.read(

@@ -19,7 +19,7 @@ extension Response {
 
     /// Returns a response with a JSON text.
     static func json(
-        _ text: JSONText,
+        _ text: JSON,
         status: HTTPResponse.Status = .ok,
         headers: HTTPFields = [:]
     ) -> Response {

@@ -39,14 +39,14 @@ struct PartnerStatus: Sendable {
     }
 }
 
-extension [JSONValue.Member] {
-    fileprivate func object(_ name: String) -> [JSONValue.Member]? {
+extension [JSON.Member] {
+    fileprivate func object(_ name: String) -> [JSON.Member]? {
         guard case .object(let members)? = first(where: { $0.name == name })?.value else { return nil }
         return members
     }
 
     fileprivate func text(_ name: String) -> String? {
-        guard case .text(let text)? = first(where: { $0.name == name })?.value else { return nil }
+        guard case .string(let text)? = first(where: { $0.name == name })?.value else { return nil }
         return text
     }
 }

@@ -89,7 +89,7 @@ private struct RegistrationRequest {
         func text(_ name: String) throws(RegistrationError) -> String? {
             switch members.first(where: { $0.name == name })?.value {
             case nil, .null: return nil
-            case .text(let text): return text
+            case .string(let text): return text
             default: throw .invalidRequest
             }
         }

@@ -22,16 +22,16 @@ struct SoftwareStatement: Sendable {
         else { return nil }
         digest = SHA256.digest(text)
         switch claims.first(where: { $0.name == "aud" })?.value {
-        case .text(let audience): audiences = [audience]
-        case .list(let values):
+        case .string(let audience): audiences = [audience]
+        case .array(let values):
             audiences = values.compactMap { value in
-                if case .text(let audience) = value { audience } else { nil }
+                if case .string(let audience) = value { audience } else { nil }
             }
         default: audiences = []
         }
     }
 
-    private static func members(_ part: Substring) -> [JSONValue.Member]? {
+    private static func members(_ part: Substring) -> [JSON.Member]? {
         guard let bytes = Base64.decode([UInt8](part.utf8)),
             case .object(let members)? = try? JSONReader.read(
                 bytes.span,

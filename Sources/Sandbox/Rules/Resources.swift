@@ -17,11 +17,11 @@ struct DecisionRequest: Sendable {
                 call.body.span,
                 limits: JSONLimits(depth: 4, members: 32, elements: 200)
             ),
-            case .list(let values)? = members.first(where: { $0.name == "resources" })?.value, !values.isEmpty
+            case .array(let values)? = members.first(where: { $0.name == "resources" })?.value, !values.isEmpty
         else { throw .v2(.invalidParameterResources) }
         var resources: [String] = []
         for value in values {
-            guard case .text(let resource) = value, !resource.isEmpty else { throw .v2(.invalidParameterResources) }
+            guard case .string(let resource) = value, !resource.isEmpty else { throw .v2(.invalidParameterResources) }
             resources.append(resource)
         }
         self.resources = resources

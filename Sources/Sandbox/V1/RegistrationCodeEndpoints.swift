@@ -102,8 +102,8 @@ struct RegistrationCodeEndpoints: Sendable {
     private static func json(
         _ session: LoginSession,
         _ device: (name: String, information: String?, agent: String)
-    ) -> JSONText {
-        let info = JSONText.object([
+    ) -> JSON {
+        let info = JSON.object([
             ("deviceId", .string(device.name)), ("deviceInfo", .optional(device.information)),
             ("userAgent", .string(device.agent)), ("originalUserAgent", .string(device.agent)),
             ("authorizationType", .string("OAUTH2")),

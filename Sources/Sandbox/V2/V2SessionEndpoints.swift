@@ -79,8 +79,8 @@ struct V2SessionEndpoints: Sendable {
         let existing = [
             ("mvpd", session.provider), ("domainName", session.domain), ("redirectUrl", session.redirect),
             ("serviceProvider", session.requestor),
-        ].compactMap { name, value in value.map { (name, JSONText.string($0)) } }
-        var members: [(String, JSONText)] = [("existingParameters", .object(existing))]
+        ].compactMap { name, value in value.map { (name, JSON.string($0)) } }
+        var members: [JSON.Member] = [("existingParameters", .object(existing))]
         if !session.missing.isEmpty {
             members.append(("missingParameters", .array(session.missing.map { .string($0) })))
         }
@@ -195,7 +195,7 @@ extension EndpointRequest {
     /// Returns a text member of `X-Device-Info`.
     fileprivate func deviceInfo(_ name: String) -> String? {
         guard case .some(.some(let members)) = object(inHeader: "X-Device-Info"),
-            case .text(let text)? = members.first(where: { $0.name == name })?.value
+            case .string(let text)? = members.first(where: { $0.name == name })?.value
         else { return nil }
         return text
     }

@@ -38,9 +38,9 @@ struct PublicEndpoints: Sendable {
     }
 
     /// The content of the demo page. Its own software statement names the one requestor and is not signed.
-    private var demo: JSONText {
+    private var demo: JSON {
         let demo = core.configuration.demo
-        let claims = JSONText.object([("sub", .string("playgate-demo")), ("aud", .string(demo.requestor))]).line
+        let claims = JSON.object([("sub", .string("playgate-demo")), ("aud", .string(demo.requestor))]).line
         let statement = [#"{"alg":"none"}"#, claims, "unsigned"].map { Base64.encode([UInt8]($0.utf8)).base64URL }
         let own = core.configuration.requestor(demo.requestor)?.statements?.first
         return .object([
@@ -69,7 +69,7 @@ struct PublicEndpoints: Sendable {
 }
 
 extension SandboxConfiguration.Demo.Item {
-    fileprivate var shown: JSONText {
+    fileprivate var shown: JSON {
         .object([
             ("media", .string(media)), ("title", .string(title)), ("description", .string(description)),
             ("resource", .optional(resource)), ("path", .string(path)), ("protected", .bool(isProtected)),

@@ -14,7 +14,7 @@ final class ViewReport: Sendable {
     }
 
     private let isJSON: Bool
-    private let steps = Mutex<[JSONText]>([])
+    private let steps = Mutex<[JSON]>([])
 
     init(isJSON: Bool) { self.isJSON = isJSON }
 
@@ -32,12 +32,12 @@ final class ViewReport: Sendable {
         _ mark: Mark,
         _ text: String,
         _ status: Status? = nil,
-        facts: [(String, JSONText)] = []
+        facts: [JSON.Member] = []
     ) {
-        var members: [(String, JSONText)] = [
+        var members: [JSON.Member] = [
             ("step", .string(name)), ("outcome", .string(mark.rawValue)), ("text", .string(text)),
         ]
-        if let status { members.append(("error", JSONText(status))) }
+        if let status { members.append(("error", JSON(status))) }
         steps.withLock { $0.append(.object(members + facts)) }
         guard !isJSON else { return }
         let sign =
@@ -66,11 +66,11 @@ final class ViewReport: Sendable {
     /// Prints the JSON object.
     func finish() {
         guard isJSON else { return }
-        Terminal.output.write(JSONText.object([("steps", .array(steps.withLock { $0 }))]).line + "\n")
+        Terminal.output.write(JSON.object([("steps", .array(steps.withLock { $0 }))]).line + "\n")
     }
 }
 
-extension JSONText {
+extension JSON {
     /// Creates an object from an error, with the documented names.
     fileprivate init(_ status: Status) {
         self = .object([

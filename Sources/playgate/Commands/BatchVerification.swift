@@ -79,7 +79,7 @@ struct BatchVerification: Sendable {
         _ line: ArraySlice<UInt8>,
         _ now: Timestamp,
         _ known: inout (text: ArraySlice<UInt8>, resource: Result<MediaResource, ResourceError>)?
-    ) -> (VerificationStatus, JSONText) {
+    ) -> (VerificationStatus, JSON) {
         var line = line
         if line.last == UInt8(ascii: "\r") { line.removeLast() }
         let tab = line.firstIndex(of: UInt8(ascii: "\t"))
@@ -99,16 +99,16 @@ struct BatchVerification: Sendable {
         }
         if let wanted {
             let answer = verifier.verify(token.span, for: wanted, at: now)
-            return (answer.status, .object(JSONText.members(answer)))
+            return (answer.status, .object(JSON.members(answer)))
         }
         guard authenticityOnly else { return Self.refused(.invalidResourceID, "resource_missing") }
         let answer = verifier.authenticate(String(decoding: token, as: UTF8.self), at: now)
-        return (answer.status, .object(JSONText.members(answer)))
+        return (answer.status, .object(JSON.members(answer)))
     }
 
     /// Returns the answer for a line with an invalid resource. The token is not examined.
-    private static func refused(_ status: VerificationStatus, _ reason: String) -> (VerificationStatus, JSONText) {
-        (status, .object(JSONText.members(valid: false, status, code: reason)))
+    private static func refused(_ status: VerificationStatus, _ reason: String) -> (VerificationStatus, JSON) {
+        (status, .object(JSON.members(valid: false, status, code: reason)))
     }
 
     private static func summary(_ counts: [String: Int]) -> String {

@@ -96,12 +96,12 @@ private struct Listing {
         output = ""
     }
 
-    private static func json(_ entry: CatalogueEntry) -> JSONText {
+    private static func json(_ entry: CatalogueEntry) -> JSON {
         .object([
             ("line", .number(Int64(entry.line))), ("mediaID", .string(entry.mediaID)),
             ("paths", .array(entry.streamPaths.map { .string($0) })),
             ("urls", .array(entry.streamURLs.map { .string($0) })), ("resource", .string(entry.resource.text)),
-            ("ratings", .array(entry.ratings.map { JSONText($0) })),
+            ("ratings", .array(entry.ratings.map { JSON($0) })),
             (
                 "restrictions",
                 .array(
@@ -116,7 +116,7 @@ private struct Listing {
         ])
     }
 
-    private static func json(_ refusal: FeedRefusal) -> JSONText {
+    private static func json(_ refusal: FeedRefusal) -> JSON {
         .object([
             ("line", .number(Int64(refusal.line))), ("mediaID", .null), ("name", .optional(refusal.name)),
             ("refused", .string(refusal.reason.rawValue)), ("detail", .string(refusal.detail)),

@@ -26,8 +26,8 @@ struct InspectCommand: ParsableCommand, JSONAnswering {
             let token = try UnverifiedToken(reading: text)
             Terminal.output.write(json ? Self.json(token).line + "\n" : Self.text(token))
         } catch {
-            let members = JSONText.members(valid: false, error.status, code: error.rawValue)
-            let object = JSONText.object([("notice", .string("NOT VERIFIED"))] + members)
+            let members = JSON.members(valid: false, error.status, code: error.rawValue)
+            let object = JSON.object([("notice", .string("NOT VERIFIED"))] + members)
             Terminal.output.write(
                 json ? object.line + "\n" : "NOT VERIFIED, and not parsable: \(error.rawValue)\n  \(error.meaning)\n"
             )
@@ -35,10 +35,10 @@ struct InspectCommand: ParsableCommand, JSONAnswering {
         }
     }
 
-    private static func json(_ token: UnverifiedToken) -> JSONText {
+    private static func json(_ token: UnverifiedToken) -> JSON {
         .object(
             [("notice", .string("NOT VERIFIED"))]
-                + JSONText.members(valid: false, nil, code: nil, token: token.content) + [
+                + JSON.members(valid: false, nil, code: nil, token: token.content) + [
                     ("root", .string(token.root)), ("signatureBits", .number(Int64(token.signature.count * 8))),
                 ]
         )

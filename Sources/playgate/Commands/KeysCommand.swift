@@ -82,11 +82,11 @@ extension KeysCommand {
         func run() throws {
             let key = APIKey()
             if json {
-                let members: [(String, JSONText)] = [
+                let members: [JSON.Member] = [
                     ("name", .string(name)), ("key", .string(key.text)), ("sha256", .string(key.digest)),
                     ("scopes", .array(scope.map { .string($0) })),
                 ]
-                Terminal.output.write(JSONText.object(members).line + "\n")
+                Terminal.output.write(JSON.object(members).line + "\n")
                 return
             }
             Terminal.output.write(
@@ -94,7 +94,7 @@ extension KeysCommand {
                 For the caller:
                   Authorization: Bearer \(key.text)
                 For the gate's configuration, below api.keys:
-                  - name: \(JSONText.string(name).line)
+                  - name: \(JSON.string(name).line)
                     sha256: "\(key.digest)"
                     scopes: [\(scope.joined(separator: ", "))]
 

@@ -36,7 +36,7 @@ struct ResourceCommand: ParsableCommand {
                 let resource = try MediaResource(text)
                 Terminal.output.write(json ? Self.json(resource).line + "\n" : Self.text(resource))
             } catch {
-                let object = JSONText.object([
+                let object = JSON.object([
                     ("kind", .null), ("error", .string(error.code.rawValue)), ("message", .string(error.reason)),
                 ])
                 if json { Terminal.output.write(object.line + "\n") }
@@ -45,12 +45,12 @@ struct ResourceCommand: ParsableCommand {
             }
         }
 
-        private static func json(_ resource: MediaResource) -> JSONText {
+        private static func json(_ resource: MediaResource) -> JSON {
             .object([
                 ("kind", .string(resource.kind.rawValue)), ("canonical", .string(resource.canonicalForm)),
                 ("channel", resource.kind == .opaque ? .null : .string(resource.channel)),
                 ("title", .optional(resource.itemTitle)), ("guid", .optional(resource.guid)),
-                ("ratings", .array(resource.ratings.map { JSONText($0) })),
+                ("ratings", .array(resource.ratings.map { JSON($0) })),
             ])
         }
 
@@ -96,7 +96,7 @@ struct ResourceCommand: ParsableCommand {
                 matching.options
             )
             if json {
-                let object = JSONText.object([
+                let object = JSON.object([
                     ("match", .bool(mismatch == nil)), ("reason", .optional(mismatch?.rawValue)),
                 ])
                 Terminal.output.write(object.line + "\n")
@@ -171,7 +171,7 @@ struct RatingArgument: ExpressibleByArgument {
     }
 }
 
-extension JSONText {
+extension JSON {
     init(_ rating: Rating) {
         self = .object([("scheme", .string(rating.scheme)), ("value", .string(rating.value))])
     }

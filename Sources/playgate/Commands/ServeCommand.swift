@@ -66,7 +66,7 @@ struct CheckCommand: ParsableCommand, JSONAnswering {
         )
     }
 
-    private static func json(_ summary: GateServer.Summary) -> JSONText {
+    private static func json(_ summary: GateServer.Summary) -> JSON {
         .object([
             ("valid", .bool(true)), ("keys", .number(Int64(summary.keys))),
             ("entries", .number(Int64(summary.entries))), ("api", .string(summary.api)),
@@ -75,8 +75,8 @@ struct CheckCommand: ParsableCommand, JSONAnswering {
         ])
     }
 
-    private static func json(_ error: ConfigurationError) -> JSONText {
-        let problems = error.problems.map { problem -> JSONText in
+    private static func json(_ error: ConfigurationError) -> JSON {
+        let problems = error.problems.map { problem -> JSON in
             .object([
                 ("file", .string(problem.place.file)), ("line", .number(Int64(problem.place.line))),
                 ("column", .number(Int64(problem.place.column))), ("key", .string(problem.place.key)),

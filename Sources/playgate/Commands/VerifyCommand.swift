@@ -89,7 +89,7 @@ struct VerifyCommand: AsyncParsableCommand, JSONAnswering {
             answer = verifier.authenticate(text, at: now)
         }
         Terminal.output.write(
-            json ? JSONText.object(JSONText.members(answer)).line + "\n" : report(answer, wanted, now)
+            json ? JSON.object(JSON.members(answer)).line + "\n" : report(answer, wanted, now)
         )
         guard answer.isValid else { throw answer.reason == .internalFailure ? ExitCode(2) : .refused }
     }

@@ -5,7 +5,7 @@ package import Encodings
 
 // Tokens and verifications in JSON: the same members from the command line and from the API.
 
-extension JSONText {
+extension JSON {
     /// Creates an object with the fields of an authentic token. Times are in Unix milliseconds, durations in milliseconds.
     package init(_ token: MediaToken) {
         self = .object([
@@ -19,7 +19,7 @@ extension JSONText {
     }
 
     /// Returns the members of a verification's result; `code` is null for a valid token.
-    package static func members(_ answer: Verification) -> [(String, JSONText)] {
+    package static func members(_ answer: Verification) -> [JSON.Member] {
         members(
             valid: answer.isValid,
             answer.status,
@@ -36,10 +36,10 @@ extension JSONText {
         code: String?,
         token: MediaToken? = nil,
         key: String? = nil
-    ) -> [(String, JSONText)] {
+    ) -> [JSON.Member] {
         [
             ("valid", .bool(valid)), ("verifierStatus", .optional(status?.rawValue)), ("code", .optional(code)),
-            ("token", token.map { JSONText($0) } ?? .null), ("key", .optional(key)),
+            ("token", token.map { JSON($0) } ?? .null), ("key", .optional(key)),
         ]
     }
 }

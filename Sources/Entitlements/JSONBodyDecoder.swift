@@ -5,12 +5,12 @@ internal import Encodings
 
 /// A decoder of a value that the strict reader has read. Numbers are integers of 64 bits; nothing is converted from or to
 /// text.
-struct JSONValueDecoder: Decoder {
-    let value: JSONValue
+struct JSONBodyDecoder: Decoder {
+    let value: JSON
     let codingPath: [any CodingKey]
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    init(_ value: JSONValue, at path: [any CodingKey] = []) {
+    init(_ value: JSON, at path: [any CodingKey] = []) {
         self.value = value
         codingPath = path
     }
@@ -21,7 +21,7 @@ struct JSONValueDecoder: Decoder {
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        guard case .list(let values) = value else { throw mismatch([Any].self) }
+        guard case .array(let values) = value else { throw mismatch([Any].self) }
         return JSONListDecoder(values: values, codingPath: codingPath)
     }
 
@@ -33,7 +33,7 @@ struct JSONValueDecoder: Decoder {
     }
 }
 
-extension JSONValueDecoder: SingleValueDecodingContainer {
+extension JSONBodyDecoder: SingleValueDecodingContainer {
     func decodeNil() -> Bool { value == .null }
 
     func decode(_ type: Bool.Type) throws -> Bool {
@@ -42,7 +42,7 @@ extension JSONValueDecoder: SingleValueDecodingContainer {
     }
 
     func decode(_ type: String.Type) throws -> String {
-        guard case .text(let text) = value else { throw mismatch(type) }
+        guard case .string(let text) = value else { throw mismatch(type) }
         return text
     }
 
@@ -53,7 +53,7 @@ extension JSONValueDecoder: SingleValueDecodingContainer {
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try Value(from: self) }
 
     func decode<Value: Decodable & FixedWidthInteger>(_ type: Value.Type) throws -> Value {
-        guard case .number(let number?) = value, let whole = Value(exactly: number) else { throw mismatch(type) }
+        guard case .number(let number) = value, let whole = Value(exactly: number) else { throw mismatch(type) }
         return whole
     }
 }
@@ -76,7 +76,7 @@ private struct JSONKey: CodingKey {
 
 /// The members of an object. Their names are distinct.
 private struct JSONObjectDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
-    let members: [JSONValue.Member]
+    let members: [JSON.Member]
     let codingPath: [any CodingKey]
 
     var allKeys: [Key] { members.compactMap { Key(stringValue: $0.name) } }
@@ -100,33 +100,33 @@ private struct JSONObjectDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol
 
     func superDecoder() throws -> any Decoder {
         let key = JSONKey(stringValue: "super")
-        return JSONValueDecoder(members.first { $0.name == key.stringValue }?.value ?? .null, at: codingPath + [key])
+        return JSONBodyDecoder(members.first { $0.name == key.stringValue }?.value ?? .null, at: codingPath + [key])
     }
 
     func superDecoder(forKey key: Key) throws -> any Decoder {
-        JSONValueDecoder(member(key) ?? .null, at: codingPath + [key])
+        JSONBodyDecoder(member(key) ?? .null, at: codingPath + [key])
     }
 
-    private func member(_ key: Key) -> JSONValue? { members.first { $0.name == key.stringValue }?.value }
+    private func member(_ key: Key) -> JSON? { members.first { $0.name == key.stringValue }?.value }
 
-    private func decoder(_ key: Key) throws -> JSONValueDecoder {
+    private func decoder(_ key: Key) throws -> JSONBodyDecoder {
         guard let value = member(key) else {
             throw DecodingError.keyNotFound(
                 key,
                 .init(codingPath: codingPath, debugDescription: "there is no such member")
             )
         }
-        return JSONValueDecoder(value, at: codingPath + [key])
+        return JSONBodyDecoder(value, at: codingPath + [key])
     }
 }
 
 /// The elements of a list.
 private struct JSONListDecoder: UnkeyedDecodingContainer {
-    let values: [JSONValue]
+    let values: [JSON]
     let codingPath: [any CodingKey]
     private(set) var currentIndex = 0
 
-    init(values: [JSONValue], codingPath: [any CodingKey]) {
+    init(values: [JSON], codingPath: [any CodingKey]) {
         self.values = values
         self.codingPath = codingPath
     }
@@ -155,20 +155,20 @@ private struct JSONListDecoder: UnkeyedDecodingContainer {
     mutating func superDecoder() throws -> any Decoder { try consume { $0 } }
 
     /// Reads the next element. An element that cannot be read stays the next one.
-    private mutating func consume<Value>(_ read: (JSONValueDecoder) throws -> Value) throws -> Value {
+    private mutating func consume<Value>(_ read: (JSONBodyDecoder) throws -> Value) throws -> Value {
         let value = try read(decoder())
         currentIndex += 1
         return value
     }
 
-    private func decoder() throws -> JSONValueDecoder {
+    private func decoder() throws -> JSONBodyDecoder {
         let path = codingPath + [JSONKey(intValue: currentIndex)]
         guard !isAtEnd else {
             throw DecodingError.valueNotFound(
-                JSONValue.self,
+                JSON.self,
                 .init(codingPath: path, debugDescription: "the list has no further element")
             )
         }
-        return JSONValueDecoder(values[currentIndex], at: path)
+        return JSONBodyDecoder(values[currentIndex], at: path)
     }
 }

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// A JSON value that keeps the order of its members, as in the documentation.
-package enum JSONText: Sendable {
+/// A JSON value. It keeps the order of its members.
+package enum JSON: Sendable {
     case null
     case bool(Bool)
     case number(Int64)
+    /// A number that was read with a fraction or an exponent, or beyond 64 bits. Its value is not kept, and it is
+    /// written as `null`.
+    case otherNumber
     case string(String)
-    case array([JSONText])
-    case object([(String, JSONText)])
+    case array([JSON])
+    case object([Member])
+
+    package typealias Member = (name: String, value: JSON)
 
     /// Returns a string, or null for `nil`.
-    package static func optional(_ text: String?) -> JSONText { text.map { .string($0) } ?? .null }
+    package static func optional(_ text: String?) -> JSON { text.map { .string($0) } ?? .null }
 
     /// The JSON text of this value, in one line.
     package var line: String {
@@ -23,7 +28,7 @@ package enum JSONText: Sendable {
     /// Appends the JSON text of this value to `bytes`, in one line.
     package func write(to bytes: inout [UInt8]) {
         switch self {
-        case .null: bytes += "null".utf8
+        case .null, .otherNumber: bytes += "null".utf8
         case .bool(let value): bytes += (value ? "true" : "false").utf8
         case .number(let value): bytes += String(value).utf8
         case .string(let text): Self.write(text, to: &bytes)
@@ -77,6 +82,20 @@ package enum JSONText: Sendable {
             }
         }
         bytes += "\"".utf8
+    }
+}
+
+extension JSON: Equatable {
+    package static func == (left: JSON, right: JSON) -> Bool {
+        switch (left, right) {
+        case (.null, .null), (.otherNumber, .otherNumber): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.number(let left), .number(let right)): left == right
+        case (.string(let left), .string(let right)): left == right
+        case (.array(let left), .array(let right)): left == right
+        case (.object(let left), .object(let right)): left.elementsEqual(right, by: ==)
+        default: false
+        }
     }
 }
 
