@@ -8,11 +8,13 @@ internal import CBase64
 /// Refuses white space, partial padding and unused bits that are not zero, so a text has at most one reading.
 package enum Base64 {
     /// Returns an upper bound of the number of bytes that `count` characters decode to.
+    @inlinable
     package static func decodedCapacity(_ count: Int) -> Int { count / 4 * 3 + 3 }
 
     /// Decodes `text` into the front of `output`, which needs room for `decodedCapacity` bytes.
     ///
     /// Returns the number of bytes, or `nil` if `text` is not Base64 or `output` is too small.
+    @inlinable
     package static func decode(_ text: Span<UInt8>, into output: inout MutableSpan<UInt8>) -> Int? {
         guard output.count >= decodedCapacity(text.count) else { return nil }
         return unsafe text.withUnsafeBufferPointer { text in
@@ -32,8 +34,8 @@ package enum Base64 {
     /// Decodes blocks with vector instructions if the processor has them, and the rest in a loop without bounds checks,
     /// which would take half of its time. Reads within `text`. Writes a few bytes after the decoded ones, within the
     /// capacity.
-    @unsafe
-    private static func decode(_ text: UnsafeBufferPointer<UInt8>, _ output: UnsafeMutableRawBufferPointer) -> Int? {
+    @unsafe @usableFromInline
+    static func decode(_ text: UnsafeBufferPointer<UInt8>, _ output: UnsafeMutableRawBufferPointer) -> Int? {
         guard let input = text.baseAddress, let start = output.baseAddress else { return 0 }
         var end = text.count
         if end % 4 == 0, unsafe end >= 4 && input[end - 1] == padding {
@@ -56,6 +58,7 @@ package enum Base64 {
         if tail == 0 { return written }
         return unsafe decodeTail(input + whole, count: tail, start + written).map { written + $0 }
     }
+
     /// Decodes the groups of four characters between two places of `input` to `output`. Returns the union of their bits.
     @unsafe
     @inline(__always)

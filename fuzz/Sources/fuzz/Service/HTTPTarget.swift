@@ -151,6 +151,7 @@ private final class NumberingService: HTTPService, @unchecked Sendable {  // On 
 
 private struct NumberedAnswer: HTTPAnswer {
     let number: Int64
+    var sharedBody: ByteBuffer? { nil }
 
     var limit: Int { 128 }
 
