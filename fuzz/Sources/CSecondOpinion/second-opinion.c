@@ -70,13 +70,23 @@ static void write_children(struct log *log, xmlNodePtr parent) {
     }
 }
 
+/* A name of a namespace that is not a URI is no fault: the URI names, and is not resolved. libxml2 counts it as one. */
+static void note_namespace_fault(void *context, xmlErrorPtr error) {
+    if (error->domain == XML_FROM_NAMESPACE && error->code != XML_WAR_NS_URI) {
+        *(bool *)((xmlParserCtxtPtr)context)->_private = true;
+    }
+}
+
 char *second_xml(const uint8_t *bytes, size_t count, size_t *size) {
     struct log log = {NULL, 0, 0};
     xmlParserCtxtPtr context = xmlNewParserCtxt();
     if (context == NULL) abort();
+    bool has_namespace_fault = false;
+    context->_private = &has_namespace_fault;
+    context->sax->serror = note_namespace_fault;
     int options = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING;
     xmlDocPtr document = xmlCtxtReadMemory(context, (const char *)bytes, (int)count, NULL, NULL, options);
-    bool is_well_formed = document != NULL && context->wellFormed && context->nsWellFormed;
+    bool is_well_formed = document != NULL && context->wellFormed && !has_namespace_fault;
     xmlFreeParserCtxt(context);
     if (is_well_formed) {
         write_children(&log, (xmlNodePtr)document);
