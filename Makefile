@@ -1,7 +1,7 @@
 # The single door to everything. `make help` lists what is behind it.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build debug demo demo-tv test api-check lint format sanitize fuzz bench bench-peers bench-report bench-gate soak clean
+.PHONY: help setup build debug demo demo-tv test api-check docs lint format sanitize fuzz bench bench-peers bench-report bench-gate soak clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,7 +36,11 @@ api-check: debug  ## Drive the running gate by its OpenAPI document, with schema
 	@scripts/setup api
 	@scripts/api-check .build/debug/playgate
 
-lint:  ## Check format, floors, sizes, imports, unsafe code, keys and scripts
+docs: setup  ## Build the documentation of the libraries into .build-docs, and check it
+	swift build
+	@scripts/docs
+
+lint:  ## Check format, floors, sizes, imports, unsafe code, keys, scripts and documentation
 	@scripts/lint
 
 format:  ## Put the sources into the project's format

@@ -8,7 +8,7 @@ extension AccessEnabler {
     /// Returns the resources that the viewer may see, for lock icons: the documented `preauthorize:didCompleteWith:`.
     ///
     /// **Never a reason to play**; only a media token is. It does not wait for a configuration: without one it fails with
-    /// ``StatusCode/requestorNotConfigured``.
+    /// `StatusCode.requestorNotConfigured`.
     ///
     /// - Parameter request: The resources, at most as many as the service accepts in one request (usually 5).
     /// - Returns: The decisions in the order of the request, or the reason why there are none: a response if the service

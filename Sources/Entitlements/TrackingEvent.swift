@@ -32,7 +32,16 @@ public enum TrackingEvent: Hashable, Sendable {
     public struct Device: Hashable, Sendable {
         /// The kinds of devices.
         public enum Kind: String, Sendable, CaseIterable {
-            case computer, tablet, mobile, gameconsole, unknown
+            /// A desktop or portable computer.
+            case computer
+            /// A tablet.
+            case tablet
+            /// A telephone.
+            case mobile
+            /// A games console.
+            case gameconsole
+            /// Any other device, such as a television.
+            case unknown
         }
 
         /// The kind of the device.

@@ -26,7 +26,7 @@ public struct GateServer: Sendable {
     /// Reads a configuration and the files that it names. Opens no store and no listener.
     ///
     /// - Parameter path: The path of the configuration file.
-    /// - Throws: ``ConfigurationError`` with all problems.
+    /// - Throws: `ConfigurationError` with all problems.
     public init(configurationFile path: String) throws(ConfigurationError) {
         try self.init(configurationFile: path, at: .now())
     }
@@ -72,7 +72,7 @@ public struct GateServer: Sendable {
 
     /// Serves until SIGTERM or SIGINT.
     ///
-    /// - Throws: ``ConfigurationError`` if the store cannot be opened or a TLS certificate cannot be used; other errors if
+    /// - Throws: `ConfigurationError` if the store cannot be opened or a TLS certificate cannot be used; other errors if
     ///   an address cannot be bound.
     public func run() async throws {
         try await run(ServiceEnvironment(log: .standardError, signals: [.sigterm, .sigint], clock: { .now() }))

@@ -86,7 +86,7 @@ public struct AuthorizationFailure: Error, Hashable, Sendable {
     public let errorCode: EntitlementErrorCode
     /// A description for the viewer, from the provider; often empty. **Untrusted text: escape it for display.**
     public let errorDescription: String
-    /// The status of the service or of the client; its ``Status/action`` is the recommended action.
+    /// The status of the service or of the client; its `action` is the recommended action.
     public let status: Status?
 }
 

@@ -53,7 +53,7 @@ internal import Platform
         /// - Parameters:
         ///   - path: The path of the file. SQLite keeps two more beside it (`-wal`, `-shm`).
         ///   - busyTimeout: The maximum wait for another process that writes.
-        /// - Throws: ``ReplayStoreError`` with code `store_misconfigured`.
+        /// - Throws: `ReplayStoreError` with code `store_misconfigured`.
         public init(path: String, busyTimeout: Duration = .milliseconds(200)) throws(ReplayStoreError) {
             var configuration = Configuration()
             configuration.label = "playgate.uses"

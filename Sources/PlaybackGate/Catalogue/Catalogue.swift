@@ -31,7 +31,9 @@ public struct Catalogue: Sendable {
     /// Returns the entry of a path. If several patterns cover it, the one with the most bytes that are no wildcards wins. Of
     /// two equally long patterns, the one that names the host wins, otherwise the one that protects.
     ///
-    /// - Parameter host: The requested host, in the form of ``HostName``.
+    /// - Parameters:
+    ///   - path: The path in canonical form.
+    ///   - host: The requested host, in the form of ``HostName``.
     public func entry(path: MediaPath, host: Substring? = nil) -> Entry? {
         let common = paths.entry(path)
         guard hasHosts, let host, let own = pathsOfHosts[ByteKey(host)]?.entry(path) else { return common }
@@ -52,7 +54,9 @@ public struct Catalogue: Sendable {
 
     /// Looks up the target of a request.
     ///
-    /// - Parameter host: The requested host, in the form of ``HostName``.
+    /// - Parameters:
+    ///   - target: A media id, or a path as it was requested.
+    ///   - host: The requested host, in the form of ``HostName``.
     public func find(_ target: PlaybackRequest.Target, host: Substring? = nil) -> Finding {
         switch target {
         case .media(let id): entry(media: id).map { .entry($0) } ?? .unknown
