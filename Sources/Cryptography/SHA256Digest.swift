@@ -22,6 +22,28 @@ public struct SHA256Digest: Hashable, Sendable {
         guard isWritten else { return nil }
     }
 
+    /// Parses 64 hexadecimal digits of either case. Returns `nil` for any other text.
+    public init?(hexadecimal text: String) {
+        guard text.utf8.count == 2 * Self.size else { return nil }
+        var bytes: [UInt8] = []
+        var high: UInt8?
+        for character in text.utf8 {
+            guard let digit = character.hexadecimalDigit else { return nil }
+            if let first = high {
+                bytes.append(first * 16 + digit)
+                high = nil
+            } else {
+                high = digit
+            }
+        }
+        let written = unsafe SHA256Digest { target in
+            for place in bytes.indices { unsafe target[place] = bytes[place] }
+            return true
+        }
+        guard let written else { return nil }
+        self = written
+    }
+
     /// Calls `body` with a pointer to the 32 bytes.
     @unsafe
     package func withUnsafeBytes<Result>(_ body: (UnsafePointer<UInt8>?) -> Result) -> Result {
@@ -46,28 +68,4 @@ public struct SHA256Digest: Hashable, Sendable {
     }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
-}
-
-extension SHA256Digest {
-    /// Parses 64 hexadecimal digits of either case. Returns `nil` for any other text.
-    public init?(hexadecimal text: String) {
-        guard text.utf8.count == 2 * Self.size else { return nil }
-        var bytes: [UInt8] = []
-        var high: UInt8?
-        for character in text.utf8 {
-            guard let digit = character.hexadecimalDigit else { return nil }
-            if let first = high {
-                bytes.append(first * 16 + digit)
-                high = nil
-            } else {
-                high = digit
-            }
-        }
-        let written = unsafe SHA256Digest { target in
-            for place in bytes.indices { unsafe target[place] = bytes[place] }
-            return true
-        }
-        guard let written else { return nil }
-        self = written
-    }
 }
