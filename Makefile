@@ -1,7 +1,7 @@
 # The single door to everything. `make help` lists what is behind it.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build debug demo demo-tv test api-check docs lint format sanitize fuzz bench bench-peers bench-report bench-gate soak clean
+.PHONY: help setup build debug demo demo-tv test api-check docs lint format sanitize fuzz bench bench-build bench-peers bench-report bench-gate soak clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,9 +52,7 @@ sanitize: setup  ## Run the tests of concurrency and memory under the thread and
 fuzz: setup  ## Fuzz parsers, paths and framing for FUZZ seconds (3600)
 	@scripts/fuzz --seconds $(or $(FUZZ),3600)
 
-bench: build  ## Measure the hot path against bare libraries, the replay store, API and edges against bare servers and HAProxy
-	@scripts/setup bench
-	swift build -c release --package-path bench
+bench: bench-build  ## Measure the hot path against bare libraries, the replay store, API and edges against bare servers and HAProxy
 	bench/.build/release/hot-path
 	bench/.build/release/replay-store
 	bench/playback
@@ -62,28 +60,34 @@ bench: build  ## Measure the hot path against bare libraries, the replay store, 
 	bench/allocations
 	bench/instructions
 
-bench-peers: build  ## Measure beside other libraries: OpenSSL in C, Python, Java, jwt-kit; and beside HAProxy and nginx
-	@scripts/setup bench peers
+# The benchmarks' own build of the command line: one release build is enough.
+bench-build: setup
+	@scripts/setup bench
 	swift build -c release --package-path bench
+	swift build -c release --package-path bench --product playgate
+
+bench-peers: bench-build  ## Measure beside other libraries: OpenSSL in C, Python, Java, jwt-kit; and beside HAProxy and nginx
+	@scripts/setup peers
 	bench/libraries
 	bench/edge
 
-bench-report: build  ## Measure everything, in 20 minutes, and write bench/RESULTS.md
-	@scripts/setup bench peers test
-	swift build -c release --package-path bench
+bench-report: bench-build  ## Measure everything, in 20 minutes, and write bench/RESULTS.md
+	@scripts/setup peers test
 	bench/report
 
-bench-gate: build  ## Fail where the hot path does more than it did: ratios within one process, exact counts
+# Only what the gate runs is built.
+bench-gate: setup  ## Fail where the hot path does more than it did: ratios within one process, exact counts
 	@scripts/setup bench
-	swift build -c release --package-path bench
+	for product in playgate hot-path replay-store fixed-work nio-baseline; do \
+		swift build -c release --package-path bench --product $$product || exit; done
 	bench/.build/release/hot-path --gate
 	bench/.build/release/replay-store --gate
 	bench/allocations --gate
 	bench/instructions --gate
 
-soak: build  ## Load gates with all three stores at 70 % of capacity for SOAK seconds (600), and watch latency and memory
+soak: setup  ## Load gates with all three stores at 70 % of capacity for SOAK seconds (600), and watch latency and memory
 	@scripts/setup bench test
-	swift build -c release --package-path bench --product load
+	for product in playgate load; do swift build -c release --package-path bench --product $$product || exit; done
 	bench/soak $(SOAK)
 
 clean:  ## Remove everything that was built
