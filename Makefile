@@ -9,8 +9,9 @@ help:  ## List the targets
 setup:  ## Install what is missing: headers of OpenSSL, libxml2, SQLite, hiredis; curl
 	@scripts/setup
 
-build: setup  ## Build the command line for use (.build/release/playgate)
+build: setup  ## Build the command lines for use (.build/release)
 	swift build -c release --product playgate
+	swift build -c release --product playgate-sandbox
 
 # demo, demo-tv, api-check and test share this build: what one of them has built, the others do not build again.
 debug:  ## Build the command line for tests and demos (.build/debug/playgate)
