@@ -39,7 +39,7 @@ extension HotPath {
         }
         if let server {
             let redis = RedisReplayStore(RedisSettings(address: .unix(path: server.socket)))
-            connection = Task { await redis.run() }
+            connection = Task { await redis.run { _ in } }
             var patience = 500
             while patience > 0, (try? await redis.check()) == nil {
                 patience -= 1
