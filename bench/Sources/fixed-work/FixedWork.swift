@@ -4,7 +4,6 @@
 import CLimits
 import MediaResources
 import MediaTokens
-import Platform
 import PlaybackGate
 
 /// Runs one part of the hot path a given number of times with a given key and token, for `bench/instructions` to count.

@@ -3,7 +3,6 @@
 
 import MediaResources
 import MediaTokens
-import Platform
 import PlaybackGate
 
 extension HotPath {

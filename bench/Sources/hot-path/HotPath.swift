@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 import Foundation
-import Platform
+import MediaTokens
 
 /// Measures the hot path against its limits. Each round measures every row in turn, so that a slow moment of the machine
 /// affects all rows. The result is the median of the rounds' ratios.

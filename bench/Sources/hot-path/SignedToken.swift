@@ -2,10 +2,8 @@
 // Copyright the Playgate authors.
 
 import CLimits
-import Encodings
 import Foundation
 import MediaTokens
-import Platform
 
 /// A token, the key that signs it, and its parts for verification without Playgate.
 struct SignedToken: @unchecked Sendable {  // Its contexts are used by one thread at a time.

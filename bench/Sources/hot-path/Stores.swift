@@ -5,7 +5,6 @@ import CLimits
 import Foundation
 import GateStores
 import MediaTokens
-import Platform
 import PlaybackGate
 
 extension HotPath {

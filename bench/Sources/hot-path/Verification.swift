@@ -2,10 +2,8 @@
 // Copyright the Playgate authors.
 
 import CLimits
-import Encodings
 import MediaResources
 import MediaTokens
-import Platform
 
 extension HotPath {
     /// Measures a whole verification, with limits.

@@ -3,7 +3,7 @@
 
 import CLimits
 import Foundation
-import Platform
+import MediaTokens
 
 /// Sends due requests and receives answers, on one thread that never sleeps.
 final class Engine {

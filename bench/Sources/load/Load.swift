@@ -4,7 +4,7 @@
 import ArgumentParser
 import CLimits
 import Foundation
-import Platform
+import MediaTokens
 
 /// A mixed load on gates: first a measurement of their capacity, then a fraction of it for a time, at a steady rate.
 ///

@@ -4,7 +4,6 @@
 import Dispatch
 import Foundation
 import MediaTokens
-import Platform
 import Synchronization
 
 /// Viewers who arrive at a steady rate, each with a token that is issued at the time of arrival.

@@ -3,7 +3,6 @@
 
 import Foundation
 import MediaTokens
-import Platform
 
 /// Writes bodies of `POST /v1/playback` for throughput measurements, one a line, each with its own token.
 ///

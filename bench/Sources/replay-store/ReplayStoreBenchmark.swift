@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Cryptography
-import Encodings
 import Foundation
-import Platform
+import MediaTokens
 import PlaybackGate
 
 /// Measures the memory of a million live uses, and the time to record a use, to refuse one, and to record one while old ones
