@@ -108,8 +108,9 @@ public struct GateServer: Sendable {
         let sink = LogSink(environment.log)
         defer { sink.flush() }
         let logger = makeLogger(sink)
-        // One event loop per core that this process may use, which may be fewer than the machine has.
-        let loops = MultiThreadedEventLoopGroup(numberOfThreads: usableCores())
+        // One event loop per core that this process may use, which may be fewer than the machine has: by its affinity, or by
+        // the CPU quota of its container, which NIO reads.
+        let loops = MultiThreadedEventLoopGroup(numberOfThreads: min(usableCores(), System.coreCount))
         let outcome = await Result { try await serve(environment, sink, logger, loops) }
         try? await loops.shutdownGracefully()
         try outcome.get()

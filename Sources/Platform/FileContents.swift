@@ -35,7 +35,8 @@ extension String {
 
     /// Passes the bytes of the file at this path to `body`, in chunks of up to 64 KiB.
     package func readFile(_ body: ([UInt8]) throws(FileFault) -> Void) throws(FileFault) {
-        let file = unsafe open(self, O_RDONLY | O_CLOEXEC)
+        var file: CInt = -1
+        repeat { file = unsafe open(self, O_RDONLY | O_CLOEXEC) } while file < 0 && errno == EINTR
         guard file >= 0 else { throw FileFault(reason: "cannot be opened: \(errorText)") }
         defer { close(file) }
         while true {

@@ -175,18 +175,15 @@ struct APIResponder: HTTPService {
         }
     }
 
-    /// Begins one after the other, in the order of the requests, and waits for the store for all of them at once.
+    /// Decides about each in a task of its own, so that other connections get their turn in between.
     private static func decide(_ requests: [PlaybackRequest], _ gate: Gate, _ time: Timestamp) async -> [Decision] {
-        let steps = requests.map { gate.begin($0, at: time) }
-        return await withTaskGroup(of: (Int, Decision).self) { group in
-            for (number, step) in steps.enumerated() {
-                if case .pending(let use) = step { group.addTask { (number, await gate.complete(use)) } }
+        await withTaskGroup(of: (Int, Decision).self) { group in
+            for (number, request) in requests.enumerated() {
+                group.addTask { (number, await gate.decide(request, at: time)) }
             }
-            var completed: [Int: Decision] = [:]
-            for await (number, decision) in group { completed[number] = decision }
-            return steps.enumerated().compactMap { number, step in
-                if case .decided(let decision) = step { decision } else { completed[number] }
-            }
+            var decisions: [(Int, Decision)] = []
+            for await decision in group { decisions.append(decision) }
+            return decisions.sorted { $0.0 < $1.0 }.map(\.1)
         }
     }
 

@@ -90,7 +90,7 @@ final class PrometheusRegistry: MetricsFactory {
         "playgate_decisions_total": "Decisions of the gate by outcome and code.",
         "playgate_store_errors_total": "Operations that the replay store did not answer.",
         "playgate_decision_duration_seconds":
-            "Time from receipt to decision, without the replay store: catalogue, verification, policies.",
+            "Time from receipt to decision: catalogue, verification, policies and replay store.",
         "playgate_store_duration_seconds": "Time that the replay store took.",
         "playgate_api_requests_total": "Requests to the API by status.",
         "playgate_connections_total": "Accepted connections.",

@@ -25,7 +25,7 @@ struct ServiceGauges: Sendable {
         [
             PrometheusGauge(
                 name: "playgate_build_info",
-                help: "Always Always 1, with the version as a label.",
+                help: "Always 1, with the version as a label.",
                 labels: [("version", GateVersion.current)],
                 value: 1
             ),

@@ -21,8 +21,8 @@ package struct ApplicationPages: Sendable {
         "svg": "image/svg+xml",
     ]
 
-    /// Reads the HTML, JavaScript, CSS and SVG files of a folder, each of at most 1 MiB. Other files, hidden ones and
-    /// subfolders are ignored.
+    /// Reads the HTML, JavaScript, CSS and SVG files of a folder, each of at most 1 MiB. Other files, hidden ones, links
+    /// and subfolders are ignored.
     ///
     /// - Throws: ``SandboxError`` if there is no `index.html`, or if a file cannot be read or has the name of the service's
     ///   own style sheet.
@@ -33,8 +33,8 @@ package struct ApplicationPages: Sendable {
         }
         var files: [File] = []
         for name in names.sorted() {
-            guard let type = Self.type(of: name) else { continue }
             let place = folder + "/" + name
+            guard let type = Self.type(of: name), place.isRegularFile else { continue }
             guard name != "sandbox.css" else { throw SandboxError("\(place): /sandbox.css is the service's own file") }
             do throws(FileFault) {
                 let path = name == "index.html" ? "/" : "/" + name

@@ -2,6 +2,12 @@
 // Copyright the Playgate authors.
 
 extension String {
+    /// True if there is a regular file at this path: not a link, a folder, or a pipe.
+    package var isRegularFile: Bool {
+        var facts = stat()
+        return unsafe lstat(self, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
+    }
+
     /// Removes the socket at this path. Other kinds of files stay.
     package func removeSocket() {
         var facts = stat()
