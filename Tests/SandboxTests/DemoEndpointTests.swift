@@ -37,10 +37,14 @@ import Testing
         try folder.write("two words.html", "secret")
         try folder.write("{name}.html", "secret")
         try folder.write(":name.html", "secret")
+        let files = FileManager.default
+        try files.createSymbolicLink(atPath: folder.file("link.html"), withDestinationPath: folder.file("secret.txt"))
+        try files.createDirectory(atPath: folder.file("vendor.js"), withIntermediateDirectories: false)
         try await InProcessSandbox.with(pages: try ApplicationPages(folder: folder.path)) { (sandbox) throws in
             #expect(try sandbox.get("/").body == "<p>start</p>")
             for path in [
-                "/secret.txt", "/.hidden.html", "/two%20words.html", "/other.html", "/..%2Findex.html",
+                "/secret.txt", "/.hidden.html", "/link.html", "/vendor.js", "/two%20words.html", "/other.html",
+                "/..%2Findex.html",
                 "/../etc/passwd",
                 "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/./index.html", "/index.html/..", "/%7Bname%7D.html",
             ] {
