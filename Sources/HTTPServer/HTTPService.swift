@@ -109,7 +109,7 @@ package struct HTTPRequest {
 package final class HTTPConnection {
     package let channel: any Channel
 
-    /// The trust in the peer and the snapshot that it was judged by; see `TrustedPeers`.
+    /// The trust in the peer and the snapshot that it was found with; see `TrustedPeers`.
     package var trust: (snapshot: UInt64, isTrusted: Bool)?
 
     package init(_ channel: any Channel) { self.channel = channel }

@@ -79,13 +79,13 @@ public struct LegacyTokenVerifier: Sendable {
     public var proxyMVPDID: String? { content?.proxyMVPDID }
 
     private mutating func settle(
-        _ judge: (Verifier, String, Timestamp) -> Verification
+        _ verify: (Verifier, String, Timestamp) -> Verification
     ) -> VerificationStatus {
         guard let verifier else {
             status = .invalidResourceID
             return status
         }
-        let answer = judge(verifier, token, clock())
+        let answer = verify(verifier, token, clock())
         content = answer.token
         status = answer.status
         return status

@@ -108,7 +108,7 @@ public struct Verifier: Sendable {
         at now: Timestamp
     ) -> Verification {
         var token = token
-        return token.withUTF8Span { judge($0, Demand(resource: resource, requestor: requestor), now) }
+        return token.withUTF8Span { check($0, Demand(resource: resource, requestor: requestor), now) }
     }
 
     /// Verifies a token for the playback of `resource`, from the bytes of the token as transmitted.
@@ -120,7 +120,7 @@ public struct Verifier: Sendable {
         requestor: String? = nil,
         at now: Timestamp
     ) -> Verification {
-        judge(token, Demand(resource: resource, requestor: requestor), now)
+        check(token, Demand(resource: resource, requestor: requestor), now)
     }
 
     /// Verifies that a token is authentic and within its time, for any resource. **Never permits playback.**
@@ -132,7 +132,7 @@ public struct Verifier: Sendable {
     ///   - now: The time of receipt.
     public func authenticate(_ token: String, at now: Timestamp) -> Verification {
         var token = token
-        return token.withUTF8Span { judge($0, Demand(resource: nil, requestor: nil), now) }
+        return token.withUTF8Span { check($0, Demand(resource: nil, requestor: nil), now) }
     }
 
     /// The requirements of one call. The resource is `nil` only for ``authenticate(_:at:)``.
@@ -143,18 +143,18 @@ public struct Verifier: Sendable {
 
     // MARK: The steps
 
-    private func judge(_ token: Span<UInt8>, _ demand: borrowing Demand, _ now: Timestamp) -> Verification {
+    private func check(_ token: Span<UInt8>, _ demand: borrowing Demand, _ now: Timestamp) -> Verification {
         guard !token.isEmpty else { return .refused(.tokenEmpty) }
         guard token.count <= Self.maximumEncodedSize else { return .refused(.tokenTooLarge) }
         switch cache?.lookUp(token, generation: generation, at: now) {
-        case .authentic(let known, let key): return judge(known, signedBy: key, demand, now)
+        case .authentic(let known, let key): return authorize(known, signedBy: key, demand, now)
         case .forged(let reason): return .refused(reason)
         case nil: break
         }
-        switch authenticate(token, now) {
+        switch decode(token, now) {
         case .authentic(let known, let key):
-            guard let cache else { return judge(known, signedBy: key, demand, now) }
-            let answer = judge(known, signedBy: key, demand, now)
+            guard let cache else { return authorize(known, signedBy: key, demand, now) }
+            let answer = authorize(known, signedBy: key, demand, now)
             if answer.reason?.step != .time {
                 let end = known.expires.advanced(byMilliseconds: policy.lateLeewayMilliseconds)
                 cache.remember(token, says: known, key: key, generation: generation, until: end)
@@ -172,20 +172,21 @@ public struct Verifier: Sendable {
         case refused(RefusalReason, key: Int?)
     }
 
-    /// Checks the envelope, the signature and the fields.
-    private func authenticate(_ token: Span<UInt8>, _ now: Timestamp) -> Outcome {
+    /// Decodes Base64 if there is a layer of it, and parses and authenticates what it holds.
+    private func decode(_ token: Span<UInt8>, _ now: Timestamp) -> Outcome {
         let slot = trust.slots.take()
         defer { trust.slots.release(slot) }
         let context = slot.map { trust.contexts[$0] } ?? VerificationContext(keyCount: trust.groups.count)
-        if Envelope.isRaw(token) { return authenticate(raw: token, context, now) }
+        if Envelope.isRaw(token) { return parse(token, context, now) }
         let outcome = context.raw.fill(
             { Base64.decode(token, into: &$0) },
-            then: { authenticate(raw: $0, context, now) }
+            then: { parse($0, context, now) }
         )
         return outcome ?? .refused(.invalidBase64, key: nil)
     }
 
-    private func authenticate(raw: Span<UInt8>, _ context: VerificationContext, _ now: Timestamp) -> Outcome {
+    /// Splits the raw token into its envelope, and authenticates the parts.
+    private func parse(_ raw: Span<UInt8>, _ context: VerificationContext, _ now: Timestamp) -> Outcome {
         let envelope: Envelope
         switch Envelope.split(raw) {
         case .success(let parts): envelope = parts
@@ -254,7 +255,7 @@ public struct Verifier: Sendable {
     }
 
     /// Checks everything that is checked again on every call: the key's validity and scope, requestor, time and resource.
-    private func judge(
+    private func authorize(
         _ token: consuming MediaToken,
         signedBy key: Int,
         _ demand: borrowing Demand,
