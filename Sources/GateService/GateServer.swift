@@ -21,7 +21,7 @@ package import struct SystemPackage.FileDescriptor
 /// SIGTERM and SIGINT drain it and end ``run()``; SIGHUP reloads its files.
 public struct GateServer: Sendable {
     private let configuration: GateConfiguration
-    private let assembly: GateBuilder
+    private let builder: GateBuilder
 
     /// Reads a configuration and the files that it names. Opens no store and no listener.
     ///
@@ -34,7 +34,7 @@ public struct GateServer: Sendable {
     /// Reads a configuration and the files that it names, as of `now`.
     package init(configurationFile path: String, at now: Timestamp) throws(ConfigurationError) {
         configuration = try GateConfiguration(file: path)
-        assembly = try GateBuilder(configuration, at: now)
+        builder = try GateBuilder(configuration, at: now)
         for listener in [configuration.api.listener, configuration.admin, configuration.edge?.listener].compactMap({
             $0
         }) {
@@ -45,12 +45,12 @@ public struct GateServer: Sendable {
     /// The summary of the configuration, for people.
     public var summary: Summary {
         Summary(
-            keys: assembly.trust.keys.count,
-            entries: assembly.catalogue.count,
+            keys: builder.trust.keys.count,
+            entries: builder.catalogue.count,
             api: configuration.api.listener.address.description,
             admin: configuration.admin.address.description,
             edge: configuration.edge?.listener.address.description,
-            warnings: assembly.warnings
+            warnings: builder.warnings
         )
     }
 
@@ -123,14 +123,14 @@ public struct GateServer: Sendable {
         _ logger: Logger,
         _ loops: any EventLoopGroup
     ) async throws {
-        let parts = try ServiceParts(configuration, assembly, environment, sink: sink, logger: logger, loops: loops)
-        for warning in assembly.warnings { logger.warning("\(warning)") }
+        let parts = try ServiceParts(configuration, builder, environment, sink: sink, logger: logger, loops: loops)
+        for warning in builder.warnings { logger.warning("\(warning)") }
         if configuration.isShadow { logger.warning("shadow mode: refusals are logged and counted, and allowed") }
         logger.info(
             "starting",
             metadata: [
                 "version": "\(GateVersion.current)", "store": "\(parts.store.name)",
-                "keys": "\(assembly.trust.keys.count)", "entries": "\(assembly.catalogue.count)",
+                "keys": "\(builder.trust.keys.count)", "entries": "\(builder.catalogue.count)",
             ]
         )
         // Services shut down in reverse order: the last one first.

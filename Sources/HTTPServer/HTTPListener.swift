@@ -116,7 +116,7 @@ package struct HTTPListener: Service {
     /// Returns a function that adds the handlers of a connection.
     private func connectionInitializer() -> @Sendable (any Channel) -> EventLoopFuture<Void> {
         let (tls, limits, responder, clock) = (listener.tls, HTTPTimeLimits(listener.limits), responder, clock)
-        let (budget, flushes) = (budget, FlushQueues(group))
+        let (budget, flushes) = (budget, PendingWritesByLoop(group))
         var decoding = NIOHTTPDecoderLimitConfiguration()
         decoding.maxHeaderFieldSize = listener.limits.headerBytes
         decoding.maxHeaderListSize = listener.limits.headerBytes

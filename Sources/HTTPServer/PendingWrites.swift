@@ -36,8 +36,8 @@ package final class PendingWrites {
     }
 }
 
-/// The flush queues of the event loops of a group.
-package struct FlushQueues: Sendable {
+/// The pending writes of each event loop of a group.
+package struct PendingWritesByLoop: Sendable {
     private let queues: [ObjectIdentifier: NIOLoopBoundBox<PendingWrites?>]
 
     package init(_ group: any EventLoopGroup) {

@@ -143,17 +143,17 @@ final class RunningEdge {
         let page = EdgePage(edge: edge, folder: folder, gate: gate, origin: origin.port, options: options)
         // Traffic Server, on a busy machine, sometimes ends with "remap.config failed to load", for a configuration that it
         // loads the next time.
-        var start = try page.start()
-        var program = try Program(executable, start.arguments, log: folder.file("\(edge).log"))
-        for _ in 0..<3 {
+        var attempts = 0
+        var running: (program: Program, address: String)
+        repeat {
+            let start = try page.start()
+            let program = try Program(executable, start.arguments, log: folder.file("\(edge).log"))
             // Varnish compiles its configuration first.
-            let (address, started) = (start.address, program)
-            #expect(eventually(within: 60) { (try? HTTPConnection(address)) != nil || !started.isRunning })
-            if program.isRunning { break }
-            start = try page.start()
-            program = try Program(executable, start.arguments, log: folder.file("\(edge).log"))
-        }
-        (self.program, address) = (program, start.address)
+            #expect(eventually(within: 60) { (try? HTTPConnection(start.address)) != nil || !program.isRunning })
+            running = (program, start.address)
+            attempts += 1
+        } while !running.program.isRunning && attempts < 3
+        (program, address) = running
         #expect(program.isRunning, "\(program.output)")
     }
 

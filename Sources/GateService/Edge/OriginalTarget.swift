@@ -14,7 +14,7 @@ struct OriginalTarget {
 
     /// Splits a target; `nil` if it is not in the one form that gate and origin interpret alike.
     ///
-    /// That is the origin form of RFC 9112, of bytes that are valid in a request line: no scheme and host, no fragment, no
+    /// The form is the origin form of RFC 9112, of bytes that are valid in a request line: no scheme and host, no fragment, no
     /// space and no control character. NIO replaces invalid UTF-8 by U+FFFD, which no valid request contains, so it is
     /// refused too.
     init?(_ target: Substring) {

@@ -100,21 +100,21 @@ final class Reloader: Service {
         let present = live.current
         let now = clock()
         let configuration = try GateConfiguration(file: present.configuration.file.path)
-        let assembly = try GateBuilder(configuration, at: now)
-        let gate = assembly.gate(configuration, store: present.gate.store, observer: observer)
+        let builder = try GateBuilder(configuration, at: now)
+        let gate = builder.gate(configuration, store: present.gate.store, observer: observer)
         live.replace(
-            with: LiveGate.Snapshot(gate: gate, configuration: configuration, files: assembly.files, loaded: now)
+            with: LiveGate.Snapshot(gate: gate, configuration: configuration, files: builder.files, loaded: now)
         )
         counts.succeeded()
-        for warning in assembly.warnings { logger.warning("\(warning)") }
+        for warning in builder.warnings { logger.warning("\(warning)") }
         for part in configuration.fixedParts(differingFrom: present.configuration) {
             logger.warning("a change of \(part) takes effect after a restart")
         }
         logger.info(
             "reloaded",
             metadata: [
-                "because": "\(reason)", "keys": "\(assembly.trust.keys.count)",
-                "entries": "\(assembly.catalogue.count)",
+                "because": "\(reason)", "keys": "\(builder.trust.keys.count)",
+                "entries": "\(builder.catalogue.count)",
             ]
         )
     }
