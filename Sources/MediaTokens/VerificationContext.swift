@@ -9,16 +9,18 @@ final class VerificationContext: @unchecked Sendable {  // Used only by the hold
     /// The decoded raw token.
     let raw = ScratchBytes(count: Base64.decodedCapacity(Verifier.maximumEncodedSize))
     /// The decoded signature.
-    let signature = ScratchBytes(count: Base64.decodedCapacity(maximumSignatureCharacters))
+    let signature: ScratchBytes
+    /// The length of the padded Base64 text of the largest key's signature. A global constant would be a call each time.
+    let maximumSignatureCharacters = (RSAPublicKey.maximumBits / 8 + 2) / 3 * 4
     let sha256 = SHA256Context()
     /// The index of the candidate that made the last valid signature. It is tried first.
     var lastKey = 0
     private var keys: [RSAVerificationContext?]
 
-    /// The length of the padded Base64 text of the largest key's signature.
-    static let maximumSignatureCharacters = (RSAPublicKey.maximumBits / 8 + 2) / 3 * 4
-
-    init(keyCount: Int) { keys = Array(repeating: nil, count: keyCount) }
+    init(keyCount: Int) {
+        signature = ScratchBytes(count: Base64.decodedCapacity(maximumSignatureCharacters))
+        keys = Array(repeating: nil, count: keyCount)
+    }
 
     /// Returns the context of the key at `index` of `groups`, created on first use, or `nil` if OpenSSL fails.
     func key(_ index: Int, of groups: [KeyGroup]) -> RSAVerificationContext? {

@@ -193,7 +193,7 @@ public struct Verifier: Sendable {
         case .failure(let reason): return .refused(reason, key: nil)
         }
         let signatureText = raw.extracting(envelope.signature)
-        guard 1...VerificationContext.maximumSignatureCharacters ~= signatureText.count else {
+        guard 1...context.maximumSignatureCharacters ~= signatureText.count else {
             return .refused(.invalidSignatureEncoding, key: nil)
         }
         let outcome = context.signature.fill({ Base64.decode(signatureText, into: &$0) }) { signature in
