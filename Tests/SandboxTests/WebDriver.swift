@@ -37,13 +37,7 @@ final class WebDriver {
             throw Failure(description: "chromium and chromedriver are not installed: run scripts/setup test")
         }
         folder = try TemporaryFolder()
-        let driver = try Program(executable, ["--port=0"], log: folder.file("chromedriver.log"))
-        self.driver = driver
-        let listening = /was started successfully on port ([0-9]+)\./
-        guard eventually(within: 60, { driver.output.firstMatch(of: listening) != nil || !driver.isRunning }),
-            let port = driver.output.firstMatch(of: listening)?.1
-        else { throw Failure(description: "chromedriver: \(driver.output)") }
-        address = "127.0.0.1:\(port)"
+        (driver, address) = try Self.start(executable, log: folder.file("chromedriver.log"))
         var options: [String: Any] = [
             "binary": chromium,
             "args": [
@@ -64,6 +58,22 @@ final class WebDriver {
             throw Failure(description: "no session in \(answer)")
         }
         session = "/session/\(id)"
+    }
+
+    /// Starts the driver. It takes a free port of one address family and then the same one of the other, which another
+    /// program may hold: then it ends, and is started again.
+    private static func start(_ executable: String, log: String) throws -> (Program, address: String) {
+        let listening = /was started successfully on port ([0-9]+)\./
+        var output = ""
+        for _ in 0..<5 {
+            let driver = try Program(executable, ["--port=0"], log: log)
+            guard eventually(within: 60, { driver.output.firstMatch(of: listening) != nil || !driver.isRunning }) else {
+                throw Failure(description: "chromedriver does not start: \(driver.output)")
+            }
+            output = driver.output
+            if let port = output.firstMatch(of: listening)?.1 { return (driver, "127.0.0.1:\(port)") }
+        }
+        throw Failure(description: "chromedriver: \(output)")
     }
 
     /// Ends the browser, which would outlive its driver otherwise.
