@@ -14,11 +14,7 @@ let package = Package(
     ],
     traits: [
         .trait(name: "SQLite", description: "The replay store in a SQLite file (needs libsqlite3)."),
-        .trait(
-            name: "Redis",
-            description: "The replay store in Redis (needs libhiredis).",
-            enabledTraits: ["TLS"]
-        ),
+        .trait(name: "Redis", description: "The replay store in Redis (needs libhiredis)."),
         .trait(name: "TLS", description: "TLS for listeners and for the connection to Redis (swift-nio-ssl)."),
         .trait(name: "Metrics", description: "Counts of decisions, reported through swift-metrics."),
         .trait(

@@ -7,7 +7,6 @@ internal import Platform
     public import MediaTokens
     internal import NIOCore
     internal import NIOPosix
-    internal import NIOSSL
     public import PlaybackGate
     internal import Synchronization
 
@@ -153,17 +152,13 @@ internal import Platform
         }
 
         private func bootstrap() async throws -> any Channel {
-            let tls = try settings.tls.map { try NIOSSLContext(configuration: $0.configuration) }
-            let (host, patience) = (settings.serverName, settings.patience)
+            let (tls, patience) = (try RedisTLS(settings), settings.patience)
             let bootstrap = ClientBootstrap(group: group)
                 .connectTimeout(settings.connectTimeout)
                 .channelOption(.socketOption(.tcp_nodelay), value: 1)
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        if let tls {
-                            let handler = try NIOSSLClientHandler(context: tls, serverHostname: host)
-                            try channel.pipeline.syncOperations.addHandler(handler)
-                        }
+                        try tls?.addHandler(to: channel.pipeline.syncOperations)
                         try channel.pipeline.syncOperations.addHandler(RedisConnectionHandler(patience: patience))
                     }
                 }

@@ -3,7 +3,6 @@
 
 #if Redis
     internal import NIOCore
-    internal import NIOSSL
 
     /// The settings of a connection to Redis.
     public struct RedisSettings: Sendable {
@@ -84,14 +83,5 @@
     extension RedisPassword: CustomStringConvertible, CustomReflectable {
         public var description: String { "<password>" }
         public var customMirror: Mirror { Mirror(self, children: []) }
-    }
-
-    extension RedisSettings.TLS {
-        var configuration: TLSConfiguration {
-            var configuration = TLSConfiguration.makeClientConfiguration()
-            configuration.minimumTLSVersion = .tlsv12
-            if let authorities { configuration.trustRoots = .file(authorities) }
-            return configuration
-        }
     }
 #endif
