@@ -12,8 +12,8 @@ internal import Platform
 /// token. A verifier finds only its own entries, so none survive a change of trust or policy. Bad signatures are cached
 /// too, for a short time and in a separate table, so that a burst of retries is cheap and cannot evict valid tokens.
 public final class AuthenticatedTokenCache: Sendable {
-    private let authentic: TokenTable<Authentic>
-    private let forged: TokenTable<RefusalReason>
+    private let authentic: TokenTable
+    private let forged: TokenTable
     private let forgedMilliseconds: Int64
 
     /// The largest token that is cached, in bytes as transmitted: 4 KiB. Real tokens have about 1 KiB.
@@ -70,9 +70,22 @@ public final class AuthenticatedTokenCache: Sendable {
         forged.removeExpired(at: now)
     }
 
-    struct Authentic: Sendable {
+    /// An authentic token, and the key that made its signature.
+    private final class Authentic: Sendable {
         let token: MediaToken
         let key: Int
+
+        init(_ token: MediaToken, key: Int) {
+            self.token = token
+            self.key = key
+        }
+    }
+
+    /// The reason for the refusal of a token with a bad signature.
+    private final class Forged: Sendable {
+        let reason: RefusalReason
+
+        init(_ reason: RefusalReason) { self.reason = reason }
     }
 
     enum Memory {
@@ -82,22 +95,22 @@ public final class AuthenticatedTokenCache: Sendable {
 
     func lookUp(_ token: Span<UInt8>, generation: UInt64, at now: Timestamp) -> Memory? {
         guard token.count <= Self.maximumTokenSize else { return nil }
-        if let known = authentic.lookUp(token, generation: generation, at: now) {
+        if let known = authentic.lookUp(token, generation: generation, at: now) as? Authentic {
             return .authentic(known.token, key: known.key)
         }
-        return forged.lookUp(token, generation: generation, at: now).map { .forged($0) }
+        return (forged.lookUp(token, generation: generation, at: now) as? Forged).map { .forged($0.reason) }
     }
 
     func remember(_ token: Span<UInt8>, says content: MediaToken, key: Int, generation: UInt64, until end: Timestamp) {
         guard token.count <= Self.maximumTokenSize else { return }
         // No lower bound is needed: the issue time is checked again on every call.
         let life = Timestamp(millisecondsSince1970: .min)...end
-        authentic.insert(token, Authentic(token: content, key: key), generation: generation, life: life)
+        authentic.insert(token, Authentic(content, key: key), generation: generation, life: life)
     }
 
     func rememberForged(_ token: Span<UInt8>, _ reason: RefusalReason, generation: UInt64, at now: Timestamp) {
         guard token.count <= Self.maximumTokenSize, forgedMilliseconds > 0 else { return }
         let life = now...now.advanced(byMilliseconds: forgedMilliseconds)
-        forged.insert(token, reason, generation: generation, life: life)
+        forged.insert(token, Forged(reason), generation: generation, life: life)
     }
 }

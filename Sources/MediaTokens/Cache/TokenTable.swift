@@ -4,12 +4,18 @@
 internal import Platform
 internal import Synchronization
 
-/// A bounded, thread-safe table from token bytes to values with a validity period.
+/// A bounded, thread-safe table from token bytes to objects with a validity period.
 ///
 /// Set-associative, like a processor's cache: the hash of a token selects a shard and a set of eight places in it. A
 /// new entry replaces the least recently used entry of a full set. There is no list to maintain and no rehashing, and
 /// every operation takes a bounded time.
-final class TokenTable<Value: Sendable>: Sendable {
+///
+/// The values are objects of any class. A generic class that is used across modules would cost a metadata look-up on every
+/// call, and a value of several references would cost a retain of each.
+package final class TokenTable: Sendable {
+    /// A value of the table.
+    package typealias Value = AnyObject & Sendable
+
     private let shards: [Shard]
     private let setsPerShard: Int
     private let seed: UInt64
@@ -18,7 +24,7 @@ final class TokenTable<Value: Sendable>: Sendable {
     private static var ways: Int { 8 }
 
     /// Creates a table of at most `capacity` tokens, rounded down to full sets, with at least one set.
-    init(capacity: Int) {
+    package init(capacity: Int) {
         let sets = max(1, capacity / Self.ways)
         let shardCount = sets >= 128 ? 32 : 1
         setsPerShard = sets / shardCount
@@ -27,19 +33,37 @@ final class TokenTable<Value: Sendable>: Sendable {
         seed = UInt64.random(in: .min ... .max)
     }
 
-    private struct Entry {
+    /// A token and its value. A reference, so that a look-up copies neither. Used only under the lock of its shard.
+    private final class Entry {
         let token: [UInt8]
         let generation: UInt64
         let life: ClosedRange<Timestamp>
-        let value: Value
+        let value: any Value
         var lastUse: UInt64
+
+        init(
+            _ token: [UInt8],
+            _ value: any Value,
+            generation: UInt64,
+            life: ClosedRange<Timestamp>,
+            lastUse: UInt64
+        ) {
+            self.token = token
+            self.value = value
+            self.generation = generation
+            self.life = life
+            self.lastUse = lastUse
+        }
     }
 
     /// The hits and misses since the table was created, and the number of tokens in it.
-    struct Counters {
-        var hits = 0
-        var misses = 0
-        var count = 0
+    package struct Counters {
+        /// The number of look-ups that found a value.
+        package var hits = 0
+        /// The number of look-ups that found none.
+        package var misses = 0
+        /// The number of tokens.
+        package var count = 0
     }
 
     private struct State {
@@ -86,7 +110,7 @@ final class TokenTable<Value: Sendable>: Sendable {
     }
 
     /// Returns the value of `token` if it was stored under `generation` and its period contains `now`.
-    func lookUp(_ token: Span<UInt8>, generation: UInt64, at now: Timestamp) -> Value? {
+    package func lookUp(_ token: Span<UInt8>, generation: UInt64, at now: Timestamp) -> (any Value)? {
         let hash = TokenBytes.hash(token, seed: seed)
         let places = places(hash)
         return shard(hash).withLock { state in
@@ -97,7 +121,7 @@ final class TokenTable<Value: Sendable>: Sendable {
                     break
                 }
                 state.clock += 1
-                state.entries[place]?.lastUse = state.clock
+                entry.lastUse = state.clock
                 state.counters.hits += 1
                 return entry.value
             }
@@ -107,7 +131,7 @@ final class TokenTable<Value: Sendable>: Sendable {
     }
 
     /// Stores `value` for `token`, in place of the token's entry or of the least recently used entry of a full set.
-    func insert(_ token: Span<UInt8>, _ value: Value, generation: UInt64, life: ClosedRange<Timestamp>) {
+    package func insert(_ token: Span<UInt8>, _ value: any Value, generation: UInt64, life: ClosedRange<Timestamp>) {
         let hash = TokenBytes.hash(token, seed: seed)
         let places = places(hash)
         let copy = [UInt8](capacity: token.count) { output in
@@ -120,22 +144,16 @@ final class TokenTable<Value: Sendable>: Sendable {
             state.remove(at: place)
             state.clock += 1
             state.hashes[place] = hash
-            state.entries[place] = Entry(
-                token: copy,
-                generation: generation,
-                life: life,
-                value: value,
-                lastUse: state.clock
-            )
+            state.entries[place] = Entry(copy, value, generation: generation, life: life, lastUse: state.clock)
             state.counters.count += 1
         }
     }
 
-    func removeAll() { remove { _ in true } }
+    package func removeAll() { remove { _ in true } }
 
-    func removeExpired(at now: Timestamp) { remove { $0.life.upperBound < now } }
+    package func removeExpired(at now: Timestamp) { remove { $0.life.upperBound < now } }
 
-    var counters: Counters {
+    package var counters: Counters {
         shards.reduce(into: Counters()) { sum, shard in
             let counters = shard.withLock { $0.counters }
             sum.hits += counters.hits
