@@ -35,11 +35,9 @@ public struct GateServer: Sendable {
     package init(configurationFile path: String, at now: Timestamp) throws(ConfigurationError) {
         configuration = try GateConfiguration(file: path)
         builder = try GateBuilder(configuration, at: now)
-        for listener in [configuration.api.listener, configuration.admin, configuration.edge?.listener].compactMap({
-            $0
-        }) {
-            _ = try listener.settings()
-        }
+        // The listeners of edges have their files in common.
+        let edge = configuration.edge?.listeners.prefix(1) ?? []
+        for listener in [configuration.api.listener, configuration.admin] + edge { _ = try listener.settings() }
     }
 
     /// The summary of the configuration, for people.
@@ -49,7 +47,7 @@ public struct GateServer: Sendable {
             entries: builder.catalogue.count,
             api: configuration.api.listener.address.description,
             admin: configuration.admin.address.description,
-            edge: configuration.edge?.listener.address.description,
+            edges: configuration.edge?.listeners.map(\.address.description) ?? [],
             warnings: builder.warnings
         )
     }
@@ -64,8 +62,8 @@ public struct GateServer: Sendable {
         public let api: String
         /// The address of the admin listener.
         public let admin: String
-        /// The address of the edge listener; `nil` if there is none.
-        public let edge: String?
+        /// The addresses of the edge listener; empty if there is none.
+        public let edges: [String]
         /// Warnings for the operator that do not prevent operation.
         public let warnings: [String]
     }

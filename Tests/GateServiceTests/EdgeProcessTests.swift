@@ -13,7 +13,7 @@ import Testing
     private static func configuration(_ listen: String, more: String = "") -> String {
         ServedGate.configuration(
             "{ store: memory }",
-            more: "edge: { listen: \"\(listen)\", tokens: [{ query: token }]\(more) }"
+            more: "edge: { listen: \(listen), tokens: [{ query: token }]\(more) }"
         )
         .replacing("resource: TNT }]", with: "resource: TNT }, { path: /live/seg/, resource: TNT, use: within-ttl }]")
     }
@@ -33,7 +33,7 @@ import Testing
         let folder = try TemporaryFolder()
         let limits = ", limits: { connections: 12000, requestTimeout: 20s, idleTimeout: 10m }"
         let address = "unix:\(folder.file("edge.sock"))"
-        let gate = try ServedGate(folder, Self.configuration(address, more: limits))
+        let gate = try ServedGate(folder, Self.configuration("\"\(address)\"", more: limits))
         let target = "/live/seg/1?token=\(try await mint(1)[0])"
         try await onThread {
             let first = try HTTPConnection(address)
@@ -68,7 +68,9 @@ import Testing
         let path = folder.file("edge.sock")
         // As with systemd: the socket outlives the gate.
         let socket = try ListeningSocket(path)
-        let configuration = Self.configuration("fd:3")
+        // Beside the inherited socket there may be others.
+        let other = "unix:\(folder.file("other.sock"))"
+        let configuration = Self.configuration("[\"fd:3\", \"\(other)\"]")
         let gate = Mutex(try ServedGate(folder, configuration, keeping: socket.descriptor))
         let nginx = try RunningEdge(.nginx, folder, gate: path)
         let address = nginx.address
@@ -103,6 +105,7 @@ import Testing
                 let next = try ServedGate(folder, configuration, keeping: socket.descriptor)
                 gate.withLock { $0 = next }
             }
+            #expect(try Self.check("/live/seg/1?token=\(token)", on: try HTTPConnection(other)) == 200)
             record.end()
         }
         try await load.value

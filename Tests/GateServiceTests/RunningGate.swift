@@ -15,8 +15,8 @@ final class RunningGate: Sendable {
     let folder: TemporaryFolder
     let api: String
     let admin: String
-    /// The address for edges; empty if the configuration has no edge.
-    let edge: String
+    /// The addresses for edges, in the order in which they began to listen.
+    let edges: [String]
     private let clock: TestClock
 
     /// Returns a configuration with the keys of ``GateSample/trusted`` and a small catalogue, followed by `more`.
@@ -45,13 +45,16 @@ final class RunningGate: Sendable {
         """
     }
 
-    private init(folder: TemporaryFolder, _ addresses: [String: String], clock: TestClock) {
+    private init(folder: TemporaryFolder, _ addresses: [String: [String]], clock: TestClock) {
         self.folder = folder
-        edge = addresses["edge"] ?? ""
-        api = addresses["api"] ?? ""
-        admin = addresses["admin"] ?? ""
+        edges = addresses["edge"] ?? []
+        api = addresses["api"]?.first ?? ""
+        admin = addresses["admin"]?.first ?? ""
         self.clock = clock
     }
+
+    /// The address for edges, if there is one; empty if the configuration has no edge.
+    var edge: String { edges.first ?? "" }
 
     /// Runs a gate, and `body` on its own thread. `later` are files that change after the gate has read them. `links` are
     /// symbolic links to other files.
@@ -88,10 +91,12 @@ final class RunningGate: Sendable {
             defer { continuation.finish() }
             do { try await server.run(environment) } catch  where Task.isCancelled {}
         }
-        var known: [String: String] = [:]
+        var known: [String: [String]] = [:]
+        var missing = 2 + server.summary.edges.count
         for await (name, address) in addresses {
-            known[name] = address
-            if known.count == (server.summary.edge == nil ? 2 : 3) { break }
+            known[name, default: []].append(address)
+            missing -= 1
+            if missing == 0 { break }
         }
         let gate = RunningGate(folder: folder, known, clock: clock)
         let outcome = await Result { try await onThread { try body(gate) } }

@@ -69,7 +69,7 @@ struct AdminResponder: HTTPService {
             faults.append(("store", .string("\(gate.store.name): \(error)")))
         }
         if gate.catalogue.count == 0 { faults.append(("catalogue", .string("the catalogue is empty"))) }
-        for places in places where places.isFull {
+        for places in places where places.isFull && !faults.contains(where: { $0.0 == places.listener }) {
             faults.append((places.listener, .string("all \(places.limit) connections are open")))
         }
         return .json(

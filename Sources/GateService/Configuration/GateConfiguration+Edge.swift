@@ -11,9 +11,9 @@ extension GateConfiguration.Edge {
         _ section: ConfigurationSection,
         tokensOfEntries: [PlaybackGate.Catalogue.Entry: [TokenSource]]
     ) {
-        listener = GateConfiguration.Listener(section, default: .tcp(host: "127.0.0.1", port: 8081))
+        listeners = GateConfiguration.Listener.list(section, default: .tcp(host: "127.0.0.1", port: 8081))
         peers = TrustedPeers(section)
-        if !peers.certificates.isEmpty, listener.tls?.clientAuthorities == nil {
+        if !peers.certificates.isEmpty, listeners.first?.tls?.clientAuthorities == nil {
             section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
         }
         dialects = EdgeDialect.readSet(section)

@@ -37,15 +37,50 @@ extension ListenerAddress {
     }
 }
 
+extension ListenerAddress {
+    /// The address, with the path of a unix socket relative to the folder of the configuration.
+    fileprivate func resolved(in section: ConfigurationSection) -> ListenerAddress {
+        if case .unix(let path) = self { .unix(path: section.resolve(path)) } else { self }
+    }
+}
+
 extension GateConfiguration.Listener {
     init(_ section: ConfigurationSection, default fallback: ListenerAddress) {
-        place = section.place("listen")
         let address = section.parsed("listen", default: fallback) { try ListenerAddress($0) }
-        if case .unix(let path) = address {
-            self.address = .unix(path: section.resolve(path))
+        self.init(section, at: address)
+    }
+
+    /// Reads listeners whose section may name several addresses; at least one, even if the section is faulty.
+    static func list(_ section: ConfigurationSection, default fallback: ListenerAddress) -> [Self] {
+        var addresses: [ListenerAddress] = []
+        if !section.has("listen") {
+            addresses.append(section.parsed("listen", default: fallback) { try ListenerAddress($0) })
         } else {
-            self.address = address
+            for text in section.strings("listen") ?? [] {
+                do throws(ParseFault) { addresses.append(try ListenerAddress(text)) } catch {
+                    section.note("listen", error.description)
+                }
+            }
+            if addresses.isEmpty, !section.isFaulty { section.note("listen", "must have at least one address") }
+            if addresses.count > maximumAddresses {
+                section.note("listen", "must have at most \(maximumAddresses) addresses")
+            }
         }
+        let first = Self(section, at: addresses.first ?? fallback)
+        return [first]
+            + addresses.dropFirst().map { address in
+                var listener = first
+                listener.address = address.resolved(in: section)
+                return listener
+            }
+    }
+
+    /// The most addresses of a section.
+    private static let maximumAddresses = 16
+
+    private init(_ section: ConfigurationSection, at address: ListenerAddress) {
+        place = section.place("listen")
+        self.address = address.resolved(in: section)
         socketMode = section.optionalString("socketMode").map { text in
             guard let mode = Int(text, radix: 8), 1...0o777 ~= mode else {
                 section.note("socketMode", "must be permissions in octal digits, such as \"0660\"")

@@ -58,8 +58,14 @@ extension GateConfiguration {
         for (name, address) in others.filter({ $0.0 != "admin" }) where address.collides(with: admin.address) {
             root.note("admin", "has the same address as \(name): \(address)")
         }
-        if let edge, let (name, address) = others.first(where: { $0.1.collides(with: edge.listener.address) }) {
-            root.note("edge", "has the same address as \(name): \(address)")
+        let edges = edge?.listeners.map(\.address) ?? []
+        for (number, address) in edges.enumerated() {
+            if let (name, _) = others.first(where: { $0.1.collides(with: address) }) {
+                root.note("edge", "has the same address as \(name): \(address)")
+            }
+            if edges[..<number].contains(where: { $0.collides(with: address) }) {
+                root.note("edge", "names an address twice: \(address)")
+            }
         }
         if edge == nil, !catalogue.tokens.isEmpty {
             root.note("catalogue", "tokens of an entry require an edge listener")

@@ -113,7 +113,8 @@ struct GateConfiguration: Sendable {
 
     /// The settings for the checks of edges.
     struct Edge: Sendable {
-        var listener: Listener
+        /// The listeners, one for each address; all other settings are common.
+        var listeners: [Listener]
         var peers: TrustedPeers
         /// The dialects whose endpoints exist.
         var dialects: Set<EdgeDialect>

@@ -18,6 +18,10 @@ struct EdgeAnswer: HTTPAnswer {
     let shownIn: UInt16
     let sources: [TokenSource]
     let keeping: Keeping
+    /// The id of the playback that a grant belongs to; `nil` if the check was not decided by a grant.
+    var session: UInt128?
+    /// The new grant that the answer delivers; `nil` if there is none. An answer with one must not be cached.
+    var grant: DeliveredGrant?
 
     /// The caching rules of an answer.
     struct Keeping {
@@ -44,6 +48,7 @@ struct EdgeAnswer: HTTPAnswer {
         subject.token?.withMVPDID { texts += $0.count }
         var limit = 1024 + 3 * min(texts, 3 * ByteWriter.escapedLimit) + keeping.tokenHeaders.utf8.count
         if shownIn != 0 { for source in sources { limit += source.nameLimit + 2 } }
+        if let grant { limit += grant.limit }
         return limit
     }
 
@@ -58,11 +63,15 @@ struct EdgeAnswer: HTTPAnswer {
         writer.write("\r\nX-Playgate-Trace: ")
         writer.write(trace)
         writer.write("\r\n")
+        if let session { writeSession(session, into: &writer) }
+        grant?.write(into: &writer)
         closing.write(into: &writer)
     }
 
     private func writeCaching(into writer: inout ByteWriter) {
-        guard keeping.seconds > 0 else { return writer.write("Cache-Control: no-store\r\nX-Accel-Expires: 0\r\n") }
+        guard keeping.seconds > 0, grant == nil else {
+            return writer.write("Cache-Control: no-store\r\nX-Accel-Expires: 0\r\n")
+        }
         writer.write("Cache-Control: max-age=")
         writer.write(decimal: keeping.seconds)
         // A stale 200 must not be served while the gate is unreachable (RFC 9111 §5.2.2.2).
@@ -75,6 +84,14 @@ struct EdgeAnswer: HTTPAnswer {
         writer.write(keeping.varying)
         if hasVarying, !keeping.tokenHeaders.isEmpty { writer.write(", ") }
         writer.write(keeping.tokenHeaders.utf8.span)
+        writer.write("\r\n")
+    }
+
+    private func writeSession(_ session: UInt128, into writer: inout ByteWriter) {
+        writer.write("X-Playgate-Session: ")
+        for shift in stride(from: 124, through: 0, by: -4) {
+            writer.write("0123456789abcdef".utf8.span[Int(truncatingIfNeeded: session >> UInt128(shift)) & 15])
+        }
         writer.write("\r\n")
     }
 

@@ -149,7 +149,8 @@ extension Substring {
         return rest.utf8.first == UInt8(ascii: " ") ? rest.trimmingBlanks : nil
     }
 
-    fileprivate var trimmingBlanks: Substring {
+    /// The text without spaces and tabs at its ends.
+    var trimmingBlanks: Substring {
         var rest = utf8
         while let first = rest.first, first == 0x20 || first == 0x09 { rest = rest.dropFirst() }
         while let last = rest.last, last == 0x20 || last == 0x09 { rest = rest.dropLast() }

@@ -73,8 +73,8 @@ struct ServiceParts {
     private mutating func addListeners(_ sink: LogSink) throws(ConfigurationError) {
         let api = places("api", configuration.api.listener)
         let admin = places("admin", configuration.admin)
-        let edge = configuration.edge.map { places("edge", $0.listener) }
-        let all = [api, admin] + [edge].compactMap { $0 }
+        let edges = (configuration.edge?.listeners ?? []).map { (listener: $0, places: places("edge", $0)) }
+        let all = [api, admin] + edges.map(\.places)
         let gauges = ServiceGauges(inFlight: inFlight, reloads: reloads, sink: sink, places: all)
         let adminResponder = AdminResponder(
             live: live,
@@ -96,7 +96,7 @@ struct ServiceParts {
             try listener(configuration.admin, adminResponder, admin),
             try listener(configuration.api.listener, apiResponder, api),
         ]
-        guard let section = configuration.edge, let edge else { return }
+        guard !edges.isEmpty else { return }
         let edgeResponder = EdgeResponder(
             live: live,
             metrics: metrics,
@@ -104,7 +104,7 @@ struct ServiceParts {
             requests: EdgeCounters(factory: registry),
             clock: environment.clock
         )
-        listeners.append(try listener(section.listener, edgeResponder, edge))
+        for edge in edges { listeners.append(try listener(edge.listener, edgeResponder, edge.places)) }
     }
 
     private func places(_ name: String, _ listener: GateConfiguration.Listener) -> ConnectionPlaces {

@@ -85,12 +85,15 @@ struct ServiceGauges: Sendable {
     }
 
     private var connections: [PrometheusGauge] {
-        places.map { places in
+        // A listener with several addresses has places for each.
+        var names: [String] = []
+        for places in places where !names.contains(places.listener) { names.append(places.listener) }
+        return names.map { name in
             PrometheusGauge(
                 name: "playgate_connections_open",
                 help: "Open connections.",
-                labels: [("listener", places.listener)],
-                value: Double(places.count)
+                labels: [("listener", name)],
+                value: Double(places.reduce(0) { $0 + ($1.listener == name ? $1.count : 0) })
             )
         }
     }

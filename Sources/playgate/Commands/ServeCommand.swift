@@ -62,7 +62,7 @@ struct CheckCommand: ParsableCommand, JSONAnswering {
         Terminal.output.write(
             Style.green("✔")
                 + " \(file): trusted keys \(summary.keys), catalogue entries \(summary.entries), "
-                + "api \(summary.api), admin \(summary.admin)\(summary.edge.map { ", edge \($0)" } ?? "")\n"
+                + "api \(summary.api), admin \(summary.admin)\(summary.edges.map { ", edge \($0)" }.joined())\n"
         )
     }
 
@@ -71,7 +71,7 @@ struct CheckCommand: ParsableCommand, JSONAnswering {
             ("valid", .bool(true)), ("keys", .number(Int64(summary.keys))),
             ("entries", .number(Int64(summary.entries))), ("api", .string(summary.api)),
             ("admin", .string(summary.admin)),
-            ("edge", .optional(summary.edge)), ("warnings", .array(summary.warnings.map { .string($0) })),
+            ("edges", .array(summary.edges.map { .string($0) })), ("warnings", .array(summary.warnings.map { .string($0) })),
         ])
     }
 

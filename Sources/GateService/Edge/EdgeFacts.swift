@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+internal import NIOHTTP1
+internal import PlaybackGate
+
+/// The facts of a client's request that restrictions in grants may need, besides those of ``EdgeRequest``.
+///
+/// Only a check that needs them reads them, and only from a trusted peer. Each fact is parsed when it is asked for.
+struct EdgeFacts {
+    /// A fact about a request. A check that needs a malformed one is invalid (`edge_request_invalid`).
+    enum Fact<Value> {
+        /// The edge does not say.
+        case unknown
+        case known(Value)
+        /// The edge says something that is no such fact.
+        case malformed
+
+        init(_ value: Value?) { self = value.map { .known($0) } ?? .malformed }
+    }
+
+    /// A fact about a TLS connection.
+    enum TLSFact: Equatable {
+        /// The connection has none.
+        case none
+        /// The value, in bytes.
+        case value([UInt8])
+    }
+
+    /// The scheme of the client's connection.
+    enum Scheme: String {
+        case http
+        case https
+
+        fileprivate var defaultPort: UInt16 { self == .http ? 80 : 443 }
+
+        fileprivate init?(_ text: Substring) {
+            switch String(text) {
+            case let text where text.isSameField("https"): self = .https
+            case let text where text.isSameField("http"): self = .http
+            default: return nil
+            }
+        }
+    }
+
+    /// The host that the client requested.
+    struct Authority: Equatable {
+        /// The host in canonical form, without a port.
+        let host: Substring
+        /// The port; `nil` if it is the scheme's default one, or was not stated.
+        fileprivate(set) var port: UInt16?
+
+        static func == (one: Self, other: Self) -> Bool {
+            one.port == other.port && one.host.utf8.elementsEqual(other.host.utf8)
+        }
+    }
+
+    /// The position of the client, in degrees: -90 to 90, and -180 to 180.
+    struct Position: Equatable {
+        let latitude: Double
+        let longitude: Double
+    }
+
+    /// The header fields of the check, which contain those of the client that the edge passes.
+    let headers: HTTPHeaders
+    private let target: Substring
+    private var url: String?
+    private var schemeText: String?
+    private var hostText: String?
+    private var clientText: String?
+    private var alpnText: String?
+    private var keyText: String?
+    private var numberText: String?
+    private var geoText: String?
+    private var positionText: String?
+
+    /// Finds the fields of the facts; `nil` if one of them is repeated.
+    ///
+    /// - Parameter target: The original target, as ``EdgeRequest`` has it.
+    init?(_ headers: HTTPHeaders, target: Substring, _ dialect: EdgeDialect) {
+        self.headers = headers
+        self.target = target
+        let names = dialect.factHeaders
+        for (name, value) in headers where !take(value, name, names) { return nil }
+    }
+
+    /// Keeps the value of a field that states a fact. Returns false if the field is repeated.
+    private mutating func take(_ value: String, _ name: String, _ names: EdgeDialect.FactHeaders) -> Bool {
+        if name.isSameField(names.host) { return hostText.fill(value) }
+        if name.isSameField(names.scheme) { return schemeText.fill(value) }
+        if name.isSameField(names.client) { return clientText.fill(value) }
+        if let wanted = names.url, name.isSameField(wanted) { return url.fill(value) }
+        // The rest is the same in all dialects.
+        guard name.utf8.count >= 14, name.utf8.first == UInt8(ascii: "x") || name.utf8.first == UInt8(ascii: "X")
+        else { return true }
+        if name.isSameField("x-original-alpn") { return alpnText.fill(value) }
+        if name.isSameField("x-original-client-key") { return keyText.fill(value) }
+        if name.isSameField("x-original-asn") { return numberText.fill(value) }
+        if name.isSameField("x-original-geo") { return geoText.fill(value) }
+        if name.isSameField("x-original-position") { return positionText.fill(value) }
+        return true
+    }
+
+    // MARK: URI
+
+    /// The scheme of the client's connection.
+    var scheme: Fact<Scheme> {
+        let stated = schemeText.fact { Scheme($0) }
+        guard let url else { return stated }
+        guard let whole = WholeURL(url, target: target) else { return .malformed }
+        switch stated {
+        case .unknown: return .known(whole.scheme)
+        case .known(let scheme): return scheme == whole.scheme ? stated : .malformed
+        case .malformed: return .malformed
+        }
+    }
+
+    /// The host that the client requested, and its port if that is not the scheme's.
+    var authority: Fact<Authority> {
+        let scheme: Scheme?
+        switch self.scheme {
+        case .unknown: scheme = nil
+        case .known(let known): scheme = known
+        case .malformed: return .malformed
+        }
+        let stated = hostText.fact { Authority($0, scheme) }
+        guard let url else { return stated }
+        guard let whole = WholeURL(url, target: target) else { return .malformed }
+        switch stated {
+        case .unknown: return .known(whole.authority)
+        // The host of a request may be stated without its port, as nginx does with `$host`.
+        case .known(let authority):
+            let isSame = authority.host.utf8.elementsEqual(whole.authority.host.utf8)
+            return isSame && (authority.port == nil || authority == whole.authority)
+                ? .known(whole.authority) : .malformed
+        case .malformed: return .malformed
+        }
+    }
+
+    // MARK: Client
+
+    /// The client's address as a number, IPv4 as `::ffff:0:0/96`.
+    var clientAddress: Fact<UInt128> {
+        clientText.fact { text in
+            // Neither a list, nor a zone, nor a port.
+            guard text.utf8.allSatisfy({ $0.isAddressCharacter }) else { return nil }
+            return TrustedPeers.Network.number(String(text))
+        }
+    }
+
+    /// The number of the client's autonomous system, 1 to 2³² - 1.
+    var clientASN: Fact<UInt32> {
+        numberText.fact { text in
+            guard 1...10 ~= text.utf8.count, text.utf8.allSatisfy(\.isASCIIDigit), let number = UInt32(text), number > 0
+            else { return nil }
+            return number
+        }
+    }
+
+    /// The codes of the client's country and subdivision (ISO 3166), such as `US` and `US-CA`, in upper case; 1 to 8.
+    var countries: Fact<[String]> {
+        geoText.fact { text in
+            let codes = text.utf8.split(separator: UInt8(ascii: ","), maxSplits: 8, omittingEmptySubsequences: false)
+                .map { Substring($0).trimmingBlanks }
+            guard codes.count <= 8, codes.allSatisfy(\.isCountryCode) else { return nil }
+            return codes.map { String(decoding: $0.utf8.map(\.uppercasedASCII), as: UTF8.self) }
+        }
+    }
+
+    /// The position of the client.
+    var position: Fact<Position> {
+        positionText.fact { text in
+            let parts = text.utf8.split(separator: UInt8(ascii: ","), maxSplits: 2, omittingEmptySubsequences: false)
+                .map { Substring($0).trimmingBlanks.degrees }
+            guard parts.count == 2, let latitude = parts[0], let longitude = parts[1],
+                (-90.0...90).contains(latitude), (-180.0...180).contains(longitude)
+            else { return nil }
+            return Position(latitude: latitude, longitude: longitude)
+        }
+    }
+
+    // MARK: TLS
+
+    /// The protocol id that the connection negotiated by ALPN (RFC 7301), such as `h2`.
+    var alpn: Fact<TLSFact> {
+        alpnText.tlsFact { text in
+            guard text.utf8.count <= 255, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && $0 != UInt8(ascii: ",") })
+            else { return nil }
+            return Array(text.utf8)
+        }
+    }
+
+    /// The client's key of the TLS connection: DER of a `SubjectPublicKeyInfo`.
+    var clientKey: Fact<TLSFact> {
+        keyText.tlsFact { text in
+            guard text.utf8.count <= Self.maximumKeySize, let bytes = Base64.decode(Array(text.utf8)),
+                bytes.isWholeSequence
+            else { return nil }
+            return bytes
+        }
+    }
+
+    /// The most characters of a client's key: RSA with 16,384 bits.
+    private static let maximumKeySize = 4096
+}
+
+extension EdgeDialect {
+    /// The names of the header fields that state facts, in lower case, beside those that all dialects have in common.
+    struct FactHeaders {
+        let url: StaticString?
+        let scheme: StaticString
+        let host: StaticString
+        let client: StaticString
+    }
+
+    var factHeaders: FactHeaders {
+        let (url, scheme, client): (StaticString?, StaticString, StaticString) =
+            switch self {
+            case .nginx: ("x-original-url", "x-original-scheme", "x-original-client")
+            case .forward: (nil, "x-forwarded-proto", "x-forwarded-for")
+            case .envoy: (nil, "x-forwarded-proto", "x-envoy-external-address")
+            // Fields that `playgate.lua` sets, after it has removed those of the client.
+            case .ats: (nil, "x-playgate-scheme", "x-playgate-client")
+            }
+        return FactHeaders(url: url, scheme: scheme, host: headers.host, client: client)
+    }
+}
+
+/// The absolute form of a request, which must end in its target.
+private struct WholeURL {
+    let scheme: EdgeFacts.Scheme
+    let authority: EdgeFacts.Authority
+
+    init?(_ text: String, target: Substring) {
+        let bytes = text.utf8
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), let scheme = EdgeFacts.Scheme(text[..<colon]),
+            bytes[colon...].starts(with: "://".utf8)
+        else { return nil }
+        let rest = bytes[bytes.index(colon, offsetBy: 3)...]
+        guard let slash = rest.firstIndex(of: UInt8(ascii: "/")), rest[slash...].elementsEqual(target.utf8),
+            let authority = EdgeFacts.Authority(Substring(rest[..<slash]), scheme)
+        else { return nil }
+        self.scheme = scheme
+        self.authority = authority
+    }
+}
+
+extension EdgeFacts.Authority {
+    /// Parses a host with or without a port; `nil` if it is invalid.
+    fileprivate init?(_ text: Substring, _ scheme: EdgeFacts.Scheme?) {
+        guard let name = HostName(text) else { return nil }
+        host = name.text
+        guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")), text.utf8.last != UInt8(ascii: "]") else {
+            return
+        }
+        let digits = text[text.utf8.index(after: colon)...]
+        // `HostName` accepts an empty port, as RFC 3986 does.
+        guard !digits.isEmpty else { return }
+        guard let number = UInt16(digits), number > 0 else { return nil }
+        port = number == scheme?.defaultPort ? nil : number
+    }
+}
+
+extension String? {
+    /// Stores a value. Returns false if there is one.
+    fileprivate mutating func fill(_ value: String) -> Bool {
+        guard self == nil else { return false }
+        self = value
+        return true
+    }
+
+    /// Parses the text of a fact. An empty one says nothing: edges send it in place of none.
+    fileprivate func fact<Value>(_ parse: (Substring) -> Value?) -> EdgeFacts.Fact<Value> {
+        guard let text = self?[...].trimmingBlanks, !text.isEmpty else { return .unknown }
+        return EdgeFacts.Fact(parse(text))
+    }
+
+    /// Parses the text of a fact about TLS. An empty one says that there is none.
+    fileprivate func tlsFact(_ parse: (Substring) -> [UInt8]?) -> EdgeFacts.Fact<EdgeFacts.TLSFact> {
+        guard let text = self?[...].trimmingBlanks else { return .unknown }
+        return text.isEmpty ? .known(.none) : EdgeFacts.Fact(parse(text).map { .value($0) })
+    }
+}
+
+extension Substring {
+    /// True for two or three letters, or two letters, a hyphen and one to three letters or digits.
+    fileprivate var isCountryCode: Bool {
+        let parts = utf8.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard let country = parts.first, country.allSatisfy(\.isASCIILetter) else { return false }
+        guard parts.count == 2 else { return 2...3 ~= country.count }
+        return country.count == 2 && 1...3 ~= parts[1].count && parts[1].allSatisfy(\.isASCIIAlphanumeric)
+    }
+
+    /// The number of degrees: a sign, one to three digits, and up to twelve more after a point; `nil` for any other text.
+    fileprivate var degrees: Double? {
+        let hasSign = utf8.first == UInt8(ascii: "-") || utf8.first == UInt8(ascii: "+")
+        let parts = utf8.dropFirst(hasSign ? 1 : 0)
+            .split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.allSatisfy({ $0.allSatisfy(\.isASCIIDigit) }), 1...3 ~= parts[0].count,
+            parts.count == 1 || 1...12 ~= parts[1].count
+        else { return nil }
+        return Double(self)
+    }
+}
+
+extension [UInt8] {
+    /// True if this is one DER SEQUENCE, and nothing after it (X.690 §8.1, §10.1).
+    fileprivate var isWholeSequence: Bool {
+        guard count > 2, self[0] == 0x30 else { return false }
+        guard self[1] >= 0x80 else { return count == 2 + Int(self[1]) }
+        let size = Int(self[1] & 0x7F)
+        guard 1...2 ~= size, count > 2 + size, self[2] != 0 else { return false }
+        let length = self[2..<2 + size].reduce(0) { $0 << 8 | Int($1) }
+        return length >= 0x80 && count == 2 + size + length
+    }
+}
+
+extension UInt8 {
+    fileprivate var isAddressCharacter: Bool {
+        isASCIIDigit || self == UInt8(ascii: ".") || self == UInt8(ascii: ":")
+            || UInt8(ascii: "a")...UInt8(ascii: "f") ~= self | 0x20
+    }
+
+    fileprivate var uppercasedASCII: UInt8 { UInt8(ascii: "a")...UInt8(ascii: "z") ~= self ? self & 0xDF : self }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Encodings
+import GateTestSupport
+import NIOCore
+import Platform
+import Testing
+
+@testable import GateService
+@testable import HTTPServer
+@testable import PlaybackGate
+
+/// The header fields by which an answer delivers a grant.
+@Suite struct `An answer to an edge` {
+    /// Returns the lines of an answer to an allowed check that may be cached for five seconds.
+    private static func lines(session: UInt128? = nil, grant: DeliveredGrant? = nil) -> [String] {
+        let allowance = Decision.Allowance(reason: .unprotected, subject: .nothing)
+        var answer = EdgeAnswer(
+            decision: .allow(allowance),
+            trace: TraceID.new(),
+            shownIn: 0,
+            sources: [],
+            keeping: EdgeAnswer.Keeping(seconds: 5, varying: "Host", tokenHeaders: "Cookie")
+        )
+        answer.session = session
+        answer.grant = grant
+        var output = HTTPOutput()
+        output.closing = HTTPCommonFields(date: HTTPDate(), closesConnection: false)
+        output.write(answer)
+        var text = ""
+        output.take { text += String(buffer: $0) }
+        return text.components("\r\n")
+    }
+
+    private static func values(_ name: String, _ lines: [String]) -> [String] {
+        lines.filter { $0.hasPrefix("\(name): ") }.map { String($0.dropFirst(name.count + 2)) }
+    }
+
+    @Test func `without a grant has no field of one, and may be cached`() {
+        let lines = Self.lines()
+        for name in ["Set-Cookie", "X-Playgate-Set-Cookie", "X-Playgate-Grant", "X-Playgate-Session"] {
+            #expect(Self.values(name, lines).isEmpty, "\(name)")
+        }
+        #expect(Self.values("Cache-Control", lines) == ["max-age=5, must-revalidate"])
+        #expect(Self.values("X-Accel-Expires", lines) == ["5"])
+        #expect(Self.values("Vary", lines) == ["Host, Cookie"])
+    }
+
+    @Test func `to a grant that stays names its session, and may be cached`() {
+        let lines = Self.lines(session: 0xE688_045C_604D_5ECC_272C_F7D8_3B00_EC16)
+        #expect(Self.values("X-Playgate-Session", lines) == ["e688045c604d5ecc272cf7d83b00ec16"])
+        #expect(Self.values("Cache-Control", lines) == ["max-age=5, must-revalidate"])
+        #expect(Self.values("X-Playgate-Session", Self.lines(session: 1)) == [String(repeating: "0", count: 31) + "1"])
+    }
+
+    @Test func `delivers a grant in a cookie, for every edge, and is not cached`() throws {
+        let cookie = "CTA-Common-Access-Token=2D3R.hE-_; Path=/live/tnt/; Max-Age=300; Secure; HttpOnly; SameSite=None"
+        let grant = try #require(DeliveredGrant(token: "2D3R.hE-_", cookie: cookie))
+        let lines = Self.lines(session: 7, grant: grant)
+        #expect(Self.values("Set-Cookie", lines) == [cookie])
+        #expect(Self.values("X-Playgate-Set-Cookie", lines) == [cookie])
+        #expect(Self.values("X-Playgate-Grant", lines) == ["2D3R.hE-_"])
+        #expect(Self.values("X-Playgate-Session", lines).count == 1)
+        #expect(Self.values("CTA-Common-Access-Token", lines).isEmpty)
+        #expect(Self.values("Cache-Control", lines) == ["no-store"])
+        #expect(Self.values("X-Accel-Expires", lines) == ["0"])
+        #expect(lines.suffix(2) == ["", ""])
+    }
+
+    @Test func `delivers a grant in the header fields that players read`() throws {
+        let headers: DeliveredGrant.PlayerHeaders = [.standard, .older]
+        // The largest that fit.
+        let token = String(repeating: "a", count: DeliveredGrant.maximumSize)
+        let cookie = String(repeating: "c", count: DeliveredGrant.maximumSize)
+        let grant = try #require(DeliveredGrant(token: token, cookie: cookie, headers: headers))
+        let lines = Self.lines(session: .max, grant: grant)
+        for name in ["CTA-Common-Access-Token", "Common-Access-Token", "X-Playgate-Grant"] {
+            #expect(Self.values(name, lines) == [token])
+        }
+        let header = try #require(DeliveredGrant(token: "a", cookie: nil, headers: .standard))
+        #expect(Self.values("Set-Cookie", Self.lines(grant: header)).isEmpty)
+        #expect(Self.values("X-Playgate-Set-Cookie", Self.lines(grant: header)).isEmpty)
+    }
+
+    @Test(arguments: [
+        ("", "a=b"), ("a b", nil), ("a\r\nX-Accel-Redirect: /", nil), ("a=", nil), ("a+/", nil), ("a~", nil),
+        ("é", nil),
+        ("a", ""), ("a", "a=b\r\nX-Accel-Redirect: /"), ("a", "a=\nb"), ("a", "a=\0"), ("a", "a=é"), ("a", "a=\u{7F}"),
+        (String(repeating: "a", count: 4097), nil), ("a", String(repeating: "a", count: 4097)),
+    ])
+    func `delivers no text that could be another field`(token: String, cookie: String?) {
+        #expect(DeliveredGrant(token: token, cookie: cookie) == nil)
+    }
+}
+
+extension String {
+    fileprivate func components(_ separator: String) -> [String] {
+        split(separator: separator, omittingEmptySubsequences: false).map(String.init)
+    }
+}

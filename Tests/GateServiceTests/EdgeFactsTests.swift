@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Encodings
+import GateTestSupport
+import NIOHTTP1
+import Testing
+
+@testable import GateService
+
+/// The facts that restrictions in grants need, as each dialect states them.
+@Suite struct `The facts of a request` {
+    private static func facts(
+        _ dialect: EdgeDialect,
+        _ fields: [(String, String)],
+        target: String = "/a?b"
+    ) -> EdgeFacts? {
+        EdgeFacts(HTTPHeaders(fields), target: target[...], dialect)
+    }
+
+    /// The names of the fields of each dialect: scheme, host, client address.
+    private static let names: [EdgeDialect: [String]] = [
+        .nginx: ["X-Original-Scheme", "X-Original-Host", "X-Original-Client"],
+        .forward: ["X-Forwarded-Proto", "X-Forwarded-Host", "X-Forwarded-For"],
+        .envoy: ["X-Forwarded-Proto", "Host", "X-Envoy-External-Address"],
+        .ats: ["X-Playgate-Scheme", "X-Forwarded-Host", "X-Playgate-Client"],
+    ]
+
+    private static let common = [
+        ("X-Original-ALPN", "h2"), ("X-Original-Client-Key", "MAEF"), ("X-Original-ASN", "64500"),
+        ("X-Original-Geo", "us, US-ca"), ("X-Original-Position", "48.8566, -2.3522"),
+    ]
+
+    /// The text of a fact: `-` for an unknown one, `!` for a malformed one.
+    private static func told<Value>(_ fact: EdgeFacts.Fact<Value>?, _ text: (Value) -> String) -> String {
+        switch fact {
+        case .known(let value): text(value)
+        case .unknown: "-"
+        case .malformed: "!"
+        case nil: "repeated"
+        }
+    }
+
+    private static func scheme(_ facts: EdgeFacts?) -> String { told(facts?.scheme, \.rawValue) }
+
+    private static func authority(_ facts: EdgeFacts?) -> String {
+        told(facts?.authority) { authority in
+            String(authority.host) + (authority.port.map { ":\($0)" } ?? "")
+        }
+    }
+
+    private static func address(_ facts: EdgeFacts?) -> String { told(facts?.clientAddress) { String($0, radix: 16) } }
+
+    private static func tls(_ fact: EdgeFacts.Fact<EdgeFacts.TLSFact>?) -> String {
+        told(fact) { fact in
+            switch fact {
+            case .none: "none"
+            case .value(let bytes): "\(bytes)"
+            }
+        }
+    }
+
+    @Test(arguments: EdgeDialect.allCases) func `are read by their dialect's names, without case`(
+        dialect: EdgeDialect
+    ) throws {
+        let names = try #require(Self.names[dialect])
+        let own = [(names[0], "https"), (names[1], "CDN.Example.:443"), (names[2], "203.0.113.9")]
+        for fields in [own + Self.common, (own + Self.common).map { ($0.lowercased(), $1) }] {
+            let facts = try #require(Self.facts(dialect, fields))
+            #expect(Self.scheme(facts) == "https")
+            #expect(Self.authority(facts) == "cdn.example")
+            #expect(Self.address(facts) == "ffffcb007109")
+            #expect(Self.tls(facts.alpn) == "\(Array("h2".utf8))")
+            #expect(Self.tls(facts.clientKey) == "[48, 1, 5]")
+            #expect(Self.told(facts.clientASN) { "\($0)" } == "64500")
+            #expect(Self.told(facts.countries) { "\($0)" } == "[\"US\", \"US-CA\"]")
+            #expect(Self.told(facts.position) { "\($0.latitude) \($0.longitude)" } == "48.8566 -2.3522")
+        }
+        // A repeated field is refused, whatever it says.
+        for field in own + Self.common {
+            #expect(Self.facts(dialect, own + Self.common + [field]) == nil, "\(field)")
+        }
+    }
+
+    @Test(arguments: EdgeDialect.allCases) func `are unknown if the edge says nothing, or only in other words`(
+        dialect: EdgeDialect
+    ) throws {
+        let own = try #require(Self.names[dialect])
+        let foreign = Set(Self.names.values.joined()).subtracting(own).map { ($0, "https") }
+        let similar = (own + Self.common.map(\.0)).flatMap { name in
+            [name.replacing("-", with: "_"), name.replacing("-", with: "."), name + "s"].map { ($0, "http") }
+        }
+        let others = [("Forwarded", "for=1.2.3.4;host=x;proto=https"), ("X-Real-IP", "1.2.3.4"), ("X-Original", "x")]
+        for fields in [[], foreign, similar.filter { $0.0 != "Host" }, others] {
+            // Fields without a meaning may be repeated.
+            let facts = try #require(Self.facts(dialect, fields + fields), "\(fields)")
+            #expect(Self.scheme(facts) == "-")
+            #expect(Self.authority(facts) == "-")
+            #expect(Self.address(facts) == "-")
+            #expect(Self.tls(facts.alpn) == "-")
+            #expect(Self.tls(facts.clientKey) == "-")
+            #expect(Self.told(facts.clientASN) { "\($0)" } == "-")
+            #expect(Self.told(facts.countries) { "\($0)" } == "-")
+            #expect(Self.told(facts.position) { "\($0)" } == "-")
+        }
+    }
+
+    /// Scheme and host, and what they mean.
+    static let hosts: [(scheme: String, host: String, toldScheme: String, toldHost: String)] = [
+        ("http", "cdn.example:80", "http", "cdn.example"), ("http", "cdn.example:443", "http", "cdn.example:443"),
+        ("https", "cdn.example:0443", "https", "cdn.example"),
+        ("HTTPS", "cdn.example:8443", "https", "cdn.example:8443"),
+        ("", "cdn.example:443", "-", "cdn.example:443"), ("https", "", "https", "-"), (" https ", " a ", "https", "a"),
+        ("https", "[2001:DB8::1]:443", "https", "[2001:db8::1]"), ("https", "[::1]:8443", "https", "[::1]:8443"),
+        ("https", "cdn.example.", "https", "cdn.example"), ("https", "a:", "https", "a"),
+        ("ftp", "a", "!", "!"), ("https,http", "a", "!", "!"), ("wss", "a", "!", "!"), ("https:", "a", "!", "!"),
+        ("https", "a,b", "https", "!"), ("https", "user@a", "https", "!"), ("https", "a b", "https", "!"),
+        ("https", "a:0", "https", "!"), ("https", "a:65536", "https", "!"), ("https", "a:+1", "https", "!"),
+        ("https", "a/b", "https", "!"), ("https", ".", "https", "!"), ("https", "a:443:1", "https", "!"),
+        ("https", "a%2e", "https", "!"), ("https", "é", "https", "!"), ("https", "[::1", "https", "!"),
+    ]
+
+    @Test(arguments: EdgeDialect.allCases) func `have scheme and host in normal form`(dialect: EdgeDialect) throws {
+        let names = try #require(Self.names[dialect])
+        for row in Self.hosts {
+            let facts = Self.facts(dialect, [(names[0], row.scheme), (names[1], row.host)])
+            #expect(Self.scheme(facts) == row.toldScheme, "\(row)")
+            #expect(Self.authority(facts) == row.toldHost, "\(row)")
+        }
+    }
+
+    /// Values of `X-Original-URL` for the target `/a?b`, and what they mean.
+    static let urls: [(fields: [String: String], scheme: String, host: String)] = [
+        (["URL": "https://CDN.example/a?b"], "https", "cdn.example"), (["URL": "http://a:8080/a?b"], "http", "a:8080"),
+        (["URL": "https://a:443/a?b", "Scheme": "https", "Host": "A."], "https", "a"),
+        (["URL": "https://a:8443/a?b", "Host": "a"], "https", "a:8443"),
+        (["URL": "https://a/a?b", "Host": "a:443"], "https", "a"),
+        (["URL": "https://a/a?b", "Host": "b"], "https", "!"), (["URL": "https://a/a?b", "Scheme": "http"], "!", "!"),
+        (["URL": "https://a/a?b", "Host": "a:8443"], "https", "!"), (["URL": "https://a/a"], "!", "!"),
+        (["URL": "https://a/a?b#c"], "!", "!"), (["URL": "https://a//a?b"], "!", "!"), (["URL": "/a?b"], "!", "!"),
+        (["URL": "https://a/b/a?b"], "!", "!"), (["URL": "https:///a?b"], "!", "!"), (["URL": "//a/a?b"], "!", "!"),
+        (["URL": "https://x@a/a?b"], "!", "!"), (["URL": "https://a\\@b/a?b"], "!", "!"),
+        (["URL": "https:/a?b"], "!", "!"),
+        (["URL": "ftp://a/a?b"], "!", "!"), (["URL": "https://a/%61?b"], "!", "!"), (["URL": ""], "!", "!"),
+        (["URL": "https://a?/a?b"], "!", "!"), (["URL": " https://a/a?b"], "!", "!"),
+    ]
+
+    @Test func `have a whole URL for nginx, which agrees with its parts and the target`() throws {
+        for row in Self.urls {
+            let fields = row.fields.map { ("X-Original-\($0)", $1) }
+            let facts = Self.facts(.nginx, fields)
+            #expect(Self.scheme(facts) == row.scheme, "\(row)")
+            #expect(Self.authority(facts) == row.host, "\(row)")
+            // The other dialects do not read it.
+            if row.fields.count == 1 { #expect(Self.scheme(Self.facts(.forward, fields)) == "-") }
+        }
+        let url = [("X-Original-URL", "https://a/a?b")]
+        #expect(Self.facts(.nginx, url + url) == nil)
+        #expect(Self.facts(.forward, url + url) != nil)
+    }
+
+    /// Addresses, and the numbers that they mean.
+    static let addresses: [(text: String, told: String)] = [
+        ("203.0.113.9", "ffffcb007109"), ("::ffff:203.0.113.9", "ffffcb007109"), ("::FFFF:cb00:7109", "ffffcb007109"),
+        ("2001:db8::1", "20010db8000000000000000000000001".drop("0")), ("::1", "1"), (" 203.0.113.9 ", "ffffcb007109"),
+        ("", "-"), (" ", "-"), ("203.0.113.9, 10.0.0.1", "!"), ("203.0.113.9,", "!"), ("203.0.113.9:4711", "!"),
+        ("[2001:db8::1]", "!"), ("fe80::1%eth0", "!"), ("203.0.113", "!"), ("203.0.113.256", "!"), ("0x7f.0.0.1", "!"),
+        ("127.0.0.01", "!"), ("203.0.113.9/32", "!"), ("unknown", "!"), ("unix:", "!"), ("203.0.113.9\0", "!"),
+        ("2130706433", "!"), ("1:2:3:4:5:6:7:8:9", "!"), ("é", "!"),
+    ]
+
+    @Test(arguments: EdgeDialect.allCases) func `have one address of the client`(dialect: EdgeDialect) throws {
+        let name = try #require(Self.names[dialect]?[2])
+        for row in Self.addresses {
+            #expect(Self.address(Self.facts(dialect, [(name, row.text)])) == row.told, "\(row)")
+        }
+    }
+
+    @Test func `have a network and a place, or say that they are malformed`() {
+        for (text, told) in [
+            ("1", "1"), ("4294967295", "4294967295"), ("0", "!"), ("4294967296", "!"), ("AS1", "!"), ("+1", "!"),
+            ("-1", "!"),
+            ("", "-"), ("1,2", "!"), ("00000000001", "!"), ("\u{661}", "!"),
+        ] {
+            #expect(Self.told(Self.facts(.nginx, [("X-Original-ASN", text)])?.clientASN) { "\($0)" } == told, "\(text)")
+        }
+        for (text, told) in [
+            ("US", "[\"US\"]"), ("usa,us-ca , US-NYC", "[\"USA\", \"US-CA\", \"US-NYC\"]"), ("", "-"), (",", "!"),
+            ("US,", "!"),
+            ("U", "!"), ("USAA", "!"), ("US-", "!"), ("USA-CA", "!"), ("US-CALI", "!"), ("U1", "!"), ("US CA", "!"),
+            ("é", "!"),
+            ("a-b", "!"), (Array(repeating: "US", count: 9).joined(separator: ","), "!"), ("US-C-A", "!"),
+        ] {
+            #expect(Self.told(Self.facts(.ats, [("X-Original-Geo", text)])?.countries) { "\($0)" } == told, "\(text)")
+        }
+        for (text, told) in [
+            ("0,0", "0.0 0.0"), ("-90,180", "-90.0 180.0"), ("+1.5,-0.25", "1.5 -0.25"), ("90.000001,0", "!"),
+            ("0,-180.1", "!"),
+            ("", "-"), ("0", "!"), ("0,0,0", "!"), ("nan,0", "!"), ("inf,0", "!"), ("1e1,0", "!"), ("0x1,0", "!"),
+            (".5,0", "!"),
+            ("1.,0", "!"), ("--1,0", "!"), ("0000,0", "!"), ("1.0000000000000,0", "!"), ("0;0", "!"),
+        ] {
+            let facts = Self.facts(.envoy, [("X-Original-Position", text)])
+            #expect(Self.told(facts?.position) { "\($0.latitude) \($0.longitude)" } == told, "\(text)")
+        }
+    }
+
+    @Test func `have protocol and key of TLS, or that there is none`() {
+        for (text, told) in [
+            ("h2", "\(Array("h2".utf8))"), ("http/1.1", "\(Array("http/1.1".utf8))"), ("", "none"), ("h2,h3", "!"),
+            ("h 2", "!"),
+            (String(repeating: "a", count: 256), "!"), ("é", "!"),
+        ] {
+            #expect(Self.tls(Self.facts(.nginx, [("X-Original-ALPN", text)])?.alpn) == told, "\(text)")
+        }
+        let long = [0x30, 0x81, 0x80] + Array(repeating: 7, count: 128) as [UInt8]
+        for (text, told) in [
+            ("MAA=", "!"), ("MAEF", "[48, 1, 5]"), (long.base64, "\(long)"), ("", "none"), ("MAA", "!"), ("M-A=", "!"),
+            ("MQA=", "!"), ("MAEFAA==", "!"), ("MAIF", "!"), ("MIAA", "!"), ("MIEF", "!"), ("MA==", "!"), ("!", "!"),
+            (Array(long.dropLast()).base64, "!"), (([0x30, 0x82, 0, 1, 5] as [UInt8]).base64, "!"),
+            (String(repeating: "A", count: 4100), "!"),
+        ] {
+            #expect(Self.tls(Self.facts(.nginx, [("X-Original-Client-Key", text)])?.clientKey) == told, "\(text)")
+        }
+    }
+}
+
+extension String {
+    fileprivate func drop(_ digit: Character) -> String { String(drop { $0 == digit }) }
+}
+
+extension [UInt8] {
+    fileprivate var base64: String { Base64.encode(self) }
+}
