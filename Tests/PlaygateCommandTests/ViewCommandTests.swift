@@ -49,9 +49,11 @@ import Testing
             #expect(unknown.steps == ["configuration", "media refused"])
             #expect(unknown.text("media") == "nothing: unknown_media unknown_media")
             // A login that is needed and not given is not asked for in JSON.
-            let locked = try stage.journey(stage.play("tnt-live") + ["--provider", "SandboxMVPD"])
-            #expect(locked.exit == 1)
-            #expect(locked.text("login") == "a login is required; give --user and --password")
+            for screen in [[], ["--second-screen"]] {
+                let locked = try stage.journey(stage.play("tnt-live") + ["--provider", "SandboxMVPD"] + screen)
+                #expect(locked.exit == 1)
+                #expect(locked.text("login") == "a login is required; give --user and --password")
+            }
         }
     }
 

@@ -88,7 +88,8 @@ final class ViewDelegate: EntitlementDelegate {
         let url = secondScreen(code, state.withLock { $0.choice })
         let facts: [JSON.Member] = [("code", .string(code)), ("url", .string(url))]
         report.step("second screen", .done, "code \(code), at \(url)", facts: facts)
-        guard login != nil else { return }
+        // Without a login and with a user, the user opens the URL on another device.
+        guard login != nil || picker.isSilent else { return }
         do throws(FormBrowser.Fault) { _ = try await reach(url) } catch { await cancel(error.description) }
     }
 
