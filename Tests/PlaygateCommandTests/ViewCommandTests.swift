@@ -140,6 +140,16 @@ import Testing
         }
     }
 
+    @Test("flow H: returns to the own scheme of an application", arguments: ["v1", "v2"])
+    func ownScheme(interface: String) async throws {
+        try await onThread {
+            let options = ["--interface", interface, "--redirect-url", "com.example.player://done", "--logout"]
+            let run = try ViewStage().journey(ViewStage.login("alice") + options)
+            #expect(run.exit == 0, "\(run.texts)")
+            #expect(run.steps == ["configuration", "provider", "login", "logout"])
+        }
+    }
+
     @Test("prints metadata of the client and of the provider", arguments: ["v1", "v2"])
     func metadata(interface: String) async throws {
         try await onThread {

@@ -18,6 +18,14 @@ import Testing
             try browser.open(demo.url)
             try expectAdvice(in: browser)
             try browser.open(demo.url)
+            // The picker shows the logos of the configuration.
+            let logos = "[...document.querySelectorAll('#providers button img')]"
+            try browser.wait(until: "\(logos).length && \(logos).every((logo) => logo.naturalWidth > 0)")
+            #expect(
+                try browser.value("\(logos).length === document.querySelectorAll('#providers button').length") as? Bool
+                    == true
+            )
+            try browser.screenshot("desktop-providers")
 
             try logIn(browser)
 
