@@ -190,7 +190,7 @@ let package = Package(
             "PlaygateCommand",
             [
                 "Platform", "Encodings", "ConfigurationReading", "GateService", "GateTestSupport", "MediaResources",
-                "MediaTokens", "playgate", "playgate-sandbox",
+                "MediaTokens", "AccessEnabler", "playgate", "playgate-sandbox", .arguments,
             ]
         ),
     ]

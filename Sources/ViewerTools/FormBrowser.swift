@@ -133,7 +133,7 @@ package struct FormBrowser: Sendable {
 }
 
 /// The host of a web page, and the security of its scheme.
-private struct WebAddress {
+struct WebAddress {
     let host: String
     let isSecure: Bool
 

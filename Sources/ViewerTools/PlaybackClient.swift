@@ -6,7 +6,7 @@ internal import Entitlements
 internal import FoundationEssentials
 internal import NIOHTTP1
 
-/// A client of a gate's `POST /v1/playback`, such as a player's backend.
+/// A client of a gate's API, such as a player's backend.
 package struct PlaybackClient: Sendable {
     /// The answer of a gate.
     package struct Answer: Hashable, Sendable {
@@ -20,6 +20,14 @@ package struct PlaybackClient: Sendable {
         package let action: String?
         /// The id of the decision in the gate's log.
         package let trace: String?
+    }
+
+    /// The entry of a media in the catalogue of a gate.
+    package struct Entry: Hashable, Sendable {
+        /// True if the media requires a token.
+        package let isProtected: Bool
+        /// The resource that a token must be for; `nil` for unprotected media.
+        package let resource: String?
     }
 
     private let url: String
@@ -36,14 +44,32 @@ package struct PlaybackClient: Sendable {
         self.key = key
     }
 
-    /// Presents a token for the start of a playback. If the gate allows the playback, it consumes the token.
+    /// Presents a token for the start of a playback: `POST /v1/playback`. If the gate allows it, it consumes the token.
     ///
+    /// - Parameter token: The token in Base64; `nil` for unprotected media.
     /// - Throws: The reason why there is no answer, in one line.
     package func play(_ media: String, token: String?) async throws(FormBrowser.Fault) -> Answer {
         var request = ServiceRequest(method: .POST, path: ["v1", "playback"], isAuthorized: false)
         var members = ["media": media]
         members["token"] = token
         request.json = try? EntitlementBody.json(members)
+        let (status, body) = try await ask(request)
+        return Answer(status: status, body)
+    }
+
+    /// Looks a media up in the catalogue: `GET /v1/catalogue/{media}`.
+    ///
+    /// - Returns: The entry, or the answer that refuses the request.
+    /// - Throws: The reason why there is no answer, in one line.
+    package func entry(_ media: String) async throws(FormBrowser.Fault) -> (Entry?, Answer) {
+        let request = ServiceRequest(path: ["v1", "catalogue", media], isAuthorized: false)
+        let (status, body) = try await ask(request)
+        let entry = body.protected.map { Entry(isProtected: $0, resource: body.resource) }
+        return (status == 200 ? entry : nil, Answer(status: status, body))
+    }
+
+    private func ask(_ request: ServiceRequest) async throws(FormBrowser.Fault) -> (status: Int, Body) {
+        var request = request
         if let key { request.headers.append(("Authorization", "Bearer \(key)")) }
         let answer: ServiceAnswer
         do throws(ServiceFailure) { answer = try await http.answer(request, at: url, within: .seconds(10)) } catch {
@@ -54,22 +80,31 @@ package struct PlaybackClient: Sendable {
                 description: "the gate at \(url) returned no decision (HTTP \(answer.status))"
             )
         }
-        return Answer(
-            status: answer.status,
-            isAllowed: answer.status == 200 && body.allowed == true,
-            code: body.reason ?? body.code ?? "",
-            message: body.message,
-            action: body.action,
-            trace: body.trace
-        )
+        return (answer.status, body)
     }
 
-    private struct Body: Decodable {
+    /// The members of the gate's answers that a viewer needs.
+    fileprivate struct Body: Decodable {
         let allowed: Bool?
+        let protected: Bool?
+        let resource: String?
         let code: String?
         let reason: String?
         let message: String?
         let action: String?
         let trace: String?
+    }
+}
+
+extension PlaybackClient.Answer {
+    fileprivate init(status: Int, _ body: PlaybackClient.Body) {
+        self.init(
+            status: status,
+            isAllowed: status == 200 && body.allowed == true,
+            code: body.reason ?? body.code ?? "",
+            message: body.message,
+            action: body.action,
+            trace: body.trace
+        )
     }
 }

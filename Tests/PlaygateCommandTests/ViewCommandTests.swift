@@ -1,76 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import AccessEnabler
+import ArgumentParser
 import Foundation
 import GateTestSupport
 import Testing
 
-/// The sandbox and a gate that trusts it, as processes.
-private final class Stage: Sendable {
-    let folder: TemporaryFolder
-    let service: String
-    let gate: String
-    private let programs: [Program]
-
-    init() throws {
-        folder = try TemporaryFolder()
-        let keys = try CommandRun(["keys", "new", "--out", folder.file("keys")])
-        try #require(keys.status == 0, "\(keys.error)")
-        let sandbox = try Program(
-            Program.built("playgate-sandbox"),
-            ["serve", "--keys", folder.file("keys"), "--listen", "127.0.0.1:0"],
-            log: folder.file("sandbox.log")
-        )
-        try folder.write(
-            "gate.yaml",
-            """
-            requestor: REF30
-            trust: { keys: [{ file: keys/signer.pem }] }
-            catalogue: { entries: [{ media: tnt-live, resource: TNT }, { media: tbs-live, resource: TBS }] }
-            api: { listen: "127.0.0.1:0", open: true }
-            admin: { listen: "unix:\(folder.file("admin.sock"))" }
-            """
-        )
-        let gate = try Program(
-            Program.built("playgate"),
-            ["serve", "--config", folder.file("gate.yaml")],
-            log: folder.file("gate.log")
-        )
-        programs = [sandbox, gate]
-        service = try Self.wait(sandbox, for: /listening on (http:\/\/127\.0\.0\.1:\d+)/)
-        self.gate = "http://" + (try Self.wait(gate, for: /"address":"([^"]+)","listener":"api"/))
-    }
-
-    private static func wait(_ program: Program, for line: Regex<(Substring, Substring)>) throws -> String {
-        _ = eventually { program.output.contains(line) || !program.isRunning }
-        return String(try #require(program.output.firstMatch(of: line), "\(program.output)").output.1)
-    }
-
-    func view(_ user: String, _ more: String...) throws -> CommandRun {
-        try CommandRun(
-            ["view", "--service", service, "--provider", "SandboxMVPD", "--user", user, "--password", user] + more,
-            of: "playgate-sandbox"
-        )
-    }
-}
+@testable import playgate_sandbox
 
 @Suite struct `playgate-sandbox view` {
     @Test("flow G: goes the way from nothing to the gate, and tells of each step") func way() async throws {
         try await onThread {
-            let stage = try Stage()
+            let stage = try ViewStage()
             let run = try stage.view(
-                "bob",
-                "--show",
-                "TNT",
-                "--show",
-                "CNN",
-                "--resource",
-                "TNT",
-                "--gate",
-                stage.gate,
-                "--media",
-                "tnt-live",
-                "--logout"
+                ViewStage.login("bob") + stage.play("tnt-live")
+                    + ["--show", "TNT", "--show", "CNN", "--resource", "TNT", "--logout"]
             )
             #expect(run.status == 0, "\(run.output)\(run.error)")
             let steps = run.output.split(separator: "\n").filter { !$0.hasPrefix(" ") }
@@ -81,6 +26,7 @@ private final class Stage: Sendable {
                     "✔ authorization", "✔ media token", "✔ gate", "✔ logout",
                 ]
             )
+            #expect(run.output.contains("Sandbox TV (SandboxMVPD)"))
             #expect(run.output.contains("tnt-live: verified"))
             #expect(run.output.contains("authorization_denied_by_mvpd"))
             // The output must contain neither the password nor the token.
@@ -88,16 +34,41 @@ private final class Stage: Sendable {
         }
     }
 
+    @Test("flow G: unprotected media plays without a login, and unknown media does not play")
+    func protection() async throws {
+        try await onThread {
+            let stage = try ViewStage()
+            for interface in ["v1", "v2"] {
+                let free = try stage.journey(["--interface", interface] + stage.play("trailer"))
+                #expect(free.exit == 0)
+                #expect(free.steps == ["configuration", "media", "gate"])
+                #expect(free.text("gate") == "trailer: unprotected")
+            }
+            let unknown = try stage.journey(stage.play("nothing") + ViewStage.login("alice"))
+            #expect(unknown.exit == 1)
+            #expect(unknown.steps == ["configuration", "media refused"])
+            #expect(unknown.text("media") == "nothing: unknown_media unknown_media")
+            // A login that is needed and not given is not asked for in JSON.
+            for screen in [[], ["--second-screen"]] {
+                let locked = try stage.journey(stage.play("tnt-live") + ["--provider", "SandboxMVPD"] + screen)
+                #expect(locked.exit == 1)
+                #expect(locked.text("login") == "a login is required; give --user and --password")
+            }
+        }
+    }
+
     @Test func `says no with the words of who says no, and exits with 1`() async throws {
         try await onThread {
-            let stage = try Stage()
+            let stage = try ViewStage()
             for interface in ["v1", "v2"] {
-                let denied = try stage.view("bob", "--interface", interface, "--resource", "CNN")
+                let denied = try stage.view(
+                    ViewStage.login("bob") + ["--interface", interface, "--resource", "CNN"]
+                )
                 #expect(denied.status == 1)
                 #expect(denied.output.contains("✘ authorization"))
                 #expect(denied.output.contains("authorization_denied_by_mvpd"))
             }
-            let refused = try stage.view("bob", "--resource", "TNT", "--gate", stage.gate, "--media", "tbs-live")
+            let refused = try stage.view(ViewStage.login("bob") + stage.play("tbs-live") + ["--resource", "TNT"])
             #expect(refused.status == 1)
             #expect(refused.output.contains("resource_mismatch"))
         }
@@ -105,18 +76,10 @@ private final class Stage: Sendable {
 
     @Test func `prints one JSON object, with the token where it is asked for`() async throws {
         try await onThread {
-            let stage = try Stage()
-            let run = try stage.view("alice", "--json", "--resource", "TNT", "--print-token")
-            let object = try #require(
-                try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: [[String: Any]]]
-            )
-            let steps = try #require(object["steps"])
-            #expect(
-                steps.compactMap { $0["step"] as? String } == [
-                    "configuration", "provider", "login", "authorization", "media token",
-                ]
-            )
-            let token = try #require(steps.last?["token"] as? String)
+            let stage = try ViewStage()
+            let run = try stage.journey(ViewStage.login("alice") + ["--resource", "TNT", "--print-token"])
+            #expect(run.steps == ["configuration", "provider", "login", "authorization", "media token"])
+            let token = try #require(run.tokens.first)
             let trust = stage.folder.file("keys/signer.pem")
             let verified = try CommandRun(
                 ["verify", token, "--trust", trust, "--requestor", "REF30", "--resource", "TNT"]
@@ -126,28 +89,147 @@ private final class Stage: Sendable {
         }
     }
 
-    @Test func `keeps a login where it is told to`() async throws {
+    @Test func `keeps a login where it is told to, and replaces it by force`() async throws {
         try await onThread {
-            let stage = try Stage()
-            let storage = stage.folder.file("logins")
-            #expect(try stage.view("alice", "--storage", storage).status == 0)
-            let again = try CommandRun(
-                ["view", "--service", stage.service, "--storage", storage, "--json", "--resource", "TNT"],
-                of: "playgate-sandbox"
-            )
+            let stage = try ViewStage()
+            let storage = ["--storage", stage.folder.file("logins")]
+            #expect(try stage.view(ViewStage.login("alice") + storage).status == 0)
+            let again = try stage.view(storage + ["--json", "--resource", "TNT"])
             #expect(again.status == 0, "\(again.output)\(again.error)")
             #expect(again.output.contains(#""cached":true"#))
+            let forced = try stage.view(ViewStage.login("bob") + storage + ["--json", "--force", "--resource", "CNN"])
+            #expect(forced.status == 1)
+            #expect(forced.output.contains(#""cached":false"#))
         }
+    }
+
+    /// What to ask for beside a stored login that has ended, and the steps after the login of the storage.
+    private static let expired: [(arguments: [String], steps: [String])] = [
+        (["--resource", "TNT"], ["authorization", "media token"]),
+        (["--show", "TNT"], ["preauthorization unlocked"]),
+    ]
+
+    @Test("flow F: logs in again if the login has ended", arguments: ["v1", "v2"], expired.indices)
+    func expiry(interface: String, index: Int) async throws {
+        let (arguments, steps) = Self.expired[index]
+        try await onThread {
+            let stage = try ViewStage()
+            let login = ViewStage.login("alice") + ["--interface", interface, "--storage", stage.folder.file("logins")]
+            #expect(try stage.journey(login).exit == 0)
+            try stage.control(#"{"expireAuthentication":true}"#)
+            let run = try stage.journey(login + arguments)
+            #expect(run.exit == 0)
+            #expect(run.steps == ["configuration", "login", "login missing", "provider", "login"] + steps)
+        }
+    }
+
+    @Test("reports a fault in the browser of a logout", arguments: ["v1", "v2"])
+    func logout(interface: String) async throws {
+        try await onThread {
+            let stage = try ViewStage()
+            // The first request of a logout is that of the application, and the second that of the browser.
+            try stage.control(
+                #"{"faults":[{"on":"logout","delay":"0ms","times":1},{"on":"logout","status":503,"times":1}]}"#
+            )
+            let arguments = ViewStage.login("alice") + ["--interface", interface, "--logout"]
+            let run = try stage.journey(arguments)
+            #expect(run.exit == 1)
+            #expect(run.steps.last == "logout failed")
+            #expect(run.text("logout")?.contains("/adobe-services/logout: HTTP 503") == true, "\(run.texts)")
+            #expect(try stage.journey(arguments).steps.last == "logout")
+        }
+    }
+
+    @Test("flow H: returns to the own scheme of an application", arguments: ["v1", "v2"])
+    func ownScheme(interface: String) async throws {
+        try await onThread {
+            let options = ["--interface", interface, "--redirect-url", "com.example.player://done", "--logout"]
+            let run = try ViewStage().journey(ViewStage.login("alice") + options)
+            #expect(run.exit == 0, "\(run.texts)")
+            #expect(run.steps == ["configuration", "provider", "login", "logout"])
+        }
+    }
+
+    @Test("prints metadata of the client and of the provider", arguments: ["v1", "v2"])
+    func metadata(interface: String) async throws {
+        try await onThread {
+            let stage = try ViewStage()
+            let run = try stage.journey(
+                ViewStage.login("carol") + ["--interface", interface, "--resource", "TNT"]
+                    + ["authentication", "authorization", "zip", "maxRating", "nothing"].flatMap { ["--metadata", $0] }
+            )
+            #expect(run.exit == 0)
+            #expect(run.steps.suffix(5) == ["metadata", "metadata", "metadata", "metadata", "metadata missing"])
+            let texts = run.texts.suffix(5).map { $0 }
+            #expect(texts[0].wholeMatch(of: /authentication: "\d{4}\/.* GMT \+0000"/) != nil, "\(texts)")
+            #expect(texts[1].wholeMatch(of: /authorization: "\d{4}\/.* GMT \+0000"/) != nil, "\(texts)")
+            #expect(texts[2] == #"zip: ["12345"]"#)
+            #expect(texts[3].hasPrefix("maxRating: {"), "\(texts)")
+            #expect(texts[4] == "nothing: no value")
+        }
+    }
+
+    /// A provider and options, and the provider of the login, or the text of the failure.
+    private static let platforms: [(provider: String, options: [String], outcome: String, isListed: Bool)] = [
+        ("PlatformMVPD", [], "PlatformMVPD", true),
+        ("DTV", [], "DTV", true),
+        // The platform does not list it: the application's own picker follows.
+        ("SandboxMVPD", [], "SandboxMVPD", false),
+        ("DTV", ["--filter", "PlatformMVPD"], "DTV", false),
+        ("DTV", ["--filter", "PlatformMVPD", "--filter", "DTV", "--featured", "DTV"], "DTV", true),
+    ]
+
+    @Test("flow D: the platform's picker has the filtered providers", arguments: platforms.indices)
+    func platform(index: Int) async throws {
+        let (provider, options, outcome, isListed) = Self.platforms[index]
+        try await onThread {
+            let stage = try ViewStage { text in
+                let name = "displayName: Plain Form TV"
+                let picker =
+                    "\n    enablePlatformServices: true\n    boardingStatus: PICKER\n    platformMappingId: dtv"
+                return text.replacing(name, with: name + picker)
+            }
+            let run = try stage.journey(ViewStage.login("alice", at: provider) + ["--platform-sso"] + options)
+            #expect(run.exit == 0)
+            #expect(run.text("login")?.hasPrefix("with \(outcome), until ") == true, "\(run.texts)")
+            // The application's own picker reports the provider.
+            #expect(run.steps.contains("provider") == !isListed)
+        }
+    }
+
+    @Test func `data opens promotional access`() async throws {
+        try await onThread {
+            let stage = try ViewStage()
+            let promotion = ViewStage.login("alice", at: "PromotionalTempPass")
+            #expect(try stage.journey(promotion).exit == 1)
+            #expect(try stage.journey(promotion + ["--data", "email=viewer@example.com"]).exit == 0)
+        }
+    }
+
+    @Test func `options reach the client`() throws {
+        let arguments = ["--visitor-id", "visitor-1", "--second-screen", "--redirect-url", "a.b://c"]
+        let command = try ViewCommand.parse(arguments)
+        #expect(command.options.visitorID == "visitor-1")
+        #expect(command.options.login == .secondScreen(askingEvery: .seconds(5)))
+        #expect(command.options.redirectURL == "a.b://c")
     }
 
     /// Arguments, the exit code, and the expected message.
     private static let wrong: [(arguments: [String], status: Int32, says: String)] = [
         (["--user", "alice"], 64, "--user and --password require each other"),
-        (["--gate", "http://127.0.0.1:1"], 64, "--gate requires --resource"),
+        (["--gate", "http://127.0.0.1:1"], 64, "--gate requires --media or --resource"),
+        (["--media", "tnt-live"], 64, "--media requires --gate"),
         (["--service", "ftp://a"], 64, "http:// or https://"),
         (["--json"], 64, "--json cannot prompt"),
         (["--interface", "v3"], 64, "v3"),
-        (["--service", "http://127.0.0.1:9", "--user", "a", "--password", "a"], 2, "network_error"),
+        (["--platform-sso"], 64, "--platform-sso requires --user"),
+        (["--filter", "A"], 64, "--filter requires --platform-sso"),
+        (["--platform-sso", "--user", "a", "--password", "a", "--featured", "A"], 64, "--featured requires --filter"),
+        (["--data", "email"], 64, "name=value"),
+        (
+            ["--service", "http://127.0.0.1:9", "--user", "a", "--password", "a"], 2,
+            "http://127.0.0.1:9 did not respond; start the sandbox with: playgate-sandbox serve"
+        ),
     ]
 
     @Test("wrong usage is told, and what cannot be done is 2", arguments: wrong.indices)
@@ -155,19 +237,25 @@ private final class Stage: Sendable {
         let (arguments, status, says) = Self.wrong[index]
         let run = try await onThread { try CommandRun(["view"] + arguments, of: "playgate-sandbox") }
         #expect(run.status == status, "\(run.output)\(run.error)")
-        #expect((run.output + run.error).contains(says))
+        #expect((run.output + run.error).contains(says), "\(run.output)\(run.error)")
     }
 
-    @Test func `a wrong password and an unknown provider are told`() async throws {
+    @Test func `a wrong password, an unknown provider and a silent gate are told`() async throws {
         try await onThread {
-            let stage = try Stage()
-            let login = ["view", "--service", stage.service, "--user", "alice", "--password", "wrong"]
-            let password = try CommandRun(login + ["--provider", "SandboxMVPD"], of: "playgate-sandbox")
-            #expect(password.status == 2)
-            #expect(password.output.contains("rejected the user name or password"))
-            let provider = try CommandRun(login + ["--provider", "Nobody"], of: "playgate-sandbox")
-            #expect(provider.status == 2)
-            #expect(provider.output.contains("unknown provider Nobody; known: SandboxMVPD"))
+            let stage = try ViewStage()
+            let password = try stage.journey(
+                ["--provider", "SandboxMVPD", "--user", "alice", "--password", "wrong"]
+            )
+            #expect(password.exit == 1)
+            #expect(password.text("login") == "the provider rejected the user name or password")
+            let provider = try stage.journey(ViewStage.login("alice", at: "Nobody"))
+            #expect(provider.exit == 1)
+            #expect(provider.text("login")?.hasPrefix("unknown provider Nobody; known: SandboxMVPD") == true)
+            let gate = try stage.journey(
+                ViewStage.login("alice") + ["--resource", "TNT", "--gate", "http://127.0.0.1:9"]
+            )
+            #expect(gate.exit == 2)
+            #expect(gate.text("gate")?.hasPrefix("the gate at http://127.0.0.1:9 did not respond") == true)
         }
     }
 }

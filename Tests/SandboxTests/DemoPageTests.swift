@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Entitlements
 import Foundation
 import GateTestSupport
 import Testing
@@ -15,6 +16,16 @@ import Testing
             let browser = try WebDriver(.desktop)
             try browser.setDark(false)
             try browser.open(demo.url)
+            try expectAdvice(in: browser)
+            try browser.open(demo.url)
+            // The picker shows the logos of the configuration.
+            let logos = "[...document.querySelectorAll('#providers button img')]"
+            try browser.wait(until: "\(logos).length && \(logos).every((logo) => logo.naturalWidth > 0)")
+            #expect(
+                try browser.value("\(logos).length === document.querySelectorAll('#providers button').length") as? Bool
+                    == true
+            )
+            try browser.screenshot("desktop-providers")
 
             try logIn(browser)
 
@@ -104,6 +115,32 @@ import Testing
             try Page.expectNoFault(in: browser)
         }
     }
+}
+
+/// Expects advice for every documented action, and the time after which the service allows a retry.
+private func expectAdvice(in browser: WebDriver) throws {
+    try browser.wait(until: "document.querySelector('\(Page.provider)')?.checkVisibility()")
+    /// Returns the texts of the panel about a refusal with these facts: advice, code, action and time.
+    func shown(_ facts: String) throws -> [String] {
+        let refusal = "refuse(new Refusal('service', { code: 'a_code', message: 'A message.', \(facts) }))"
+        let texts = "[...document.querySelectorAll('#fault dd')].map((value) => value.innerText)"
+        return try browser.value("(\(refusal), \(texts))") as? [String] ?? []
+    }
+    for action in StatusAction.documented.map(\.rawValue) {
+        let texts = try shown("action: '\(action)'")
+        #expect(texts.dropFirst() == ["a_code", action])
+        #expect(texts.first != action && texts.first?.count ?? 0 > 10, "\(action): \(texts)")
+    }
+    #expect(try shown("action: 'later'") == ["later", "a_code", "later"])
+    #expect(try shown("action: 'retry-after', retryAfter: '7'").last == "7 s")
+    #expect(try shown("action: 'retry-after', retryAfter: 'Mon, 01 Jan 2001 00:00:00 GMT'").last == "0 s")
+    #expect(try shown("action: 'retry-after', retryAfter: 'soon'").last == "retry-after")
+    // The service throttles, with a page in place of an error.
+    let answer = "new Response('<h1>429</h1>', { status: 429, headers: { 'Retry-After': '9' } })"
+    try browser.value("(window.fetch = async () => \(answer), true)")
+    try browser.click(Page.provider)
+    try browser.wait(until: "document.querySelector('#fault .retry-after')?.innerText === '9 s'")
+    #expect(try browser.text("document.querySelector('#fault .action').innerText") == "retry-after")
 }
 
 /// Selects a provider and logs in as bob, with the wrong password first.

@@ -1,37 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-// A programmer's application in a browser. It gets the viewer's profile and decisions from the service (REST API v2), and
-// sends the media token to the gate in front of the streams.
+// A programmer's application in a browser. It gets the viewer's profile and decisions from the service (service.js), and
+// sends the media token to the gate in front of the streams (stream.js).
 
 "use strict";
 
 const element = (id) => document.getElementById(id);
 
-/** State that survives the visit to the provider's login page. It is lost when the tab closes. */
-const session = {
-  get: (name) => JSON.parse(sessionStorage.getItem(`playgate.${name}`)),
-  set: (name, value) => sessionStorage.setItem(`playgate.${name}`, JSON.stringify(value)),
-  forget: (...names) => names.forEach((name) => sessionStorage.removeItem(`playgate.${name}`)),
-};
-
-/** A refusal, or an answer that cannot be read. `facts` has the members of the service's enhanced errors. */
-class Refusal extends Error {
-  constructor(by, facts) {
-    super(facts.message || "No reason was given.");
-    this.by = by;
-    this.facts = facts;
-  }
-}
-
-// Advice for the viewer by the action of a refusal. An unknown action is shown as it is.
+// Advice for the viewer by the action of a refusal: every documented action. An unknown action is shown as it is.
 const advice = {
   none: "Nothing: a retry has the same result.",
   configuration: "An operator must correct the configuration of the service.",
   "application-registration": "Reload this page to register it again.",
   authentication: "Log in again.",
   authorization: "Choose the programme again to request a new media token.",
+  degradation: "The operator has degraded this TV provider for now: try again later.",
   retry: "Try again in a moment.",
+  "retry-after": "Try again after the time that the service states.",
 };
 
 // Headings by the origin of a refusal.
@@ -41,82 +27,6 @@ const headings = {
   nobody: "No response",
   page: "An error in this page",
 };
-
-// Requests to the service
-
-/** Sends a request and returns the JSON answer. Throws a refusal for any other answer or an error status. */
-async function send(path, { method = "POST", form, json, headers = {} }) {
-  let response;
-  let answer;
-  try {
-    response = await fetch(path, {
-      method,
-      headers: { Accept: "application/json", ...(json && { "Content-Type": "application/json" }), ...headers },
-      body: json ? JSON.stringify(json) : form && new URLSearchParams(form),
-      cache: "no-store",
-      signal: AbortSignal.timeout(20000),
-    });
-    answer = await response.json();
-  } catch (error) {
-    if (response && error.name !== "TimeoutError") {
-      const message = `The response of the service cannot be parsed (status ${response.status}).`;
-      throw new Refusal("nobody", { code: "unreadable_answer", action: "retry", message });
-    }
-    throw new Refusal("nobody", { code: "network_error", action: "retry", message: "The service did not respond." });
-  }
-  if (response.ok) return answer;
-  // A registration error has only `error`, as in OAuth.
-  const isOAuth = typeof answer.error === "string";
-  const words = isOAuth ? { code: answer.error, message: "The service refused the registration of this page." } : {};
-  throw new Refusal("service", { ...words, ...answer, httpStatus: response.status });
-}
-
-/** Returns the stored access token, or a new one for the stored registration or a new registration. */
-async function accessToken() {
-  const kept = session.get("access");
-  if (kept && kept.until > Date.now()) return kept.token;
-  const client = session.get("client") || await register();
-  const form = { grant_type: "client_credentials", client_id: client.id, client_secret: client.secret };
-  const answer = await send("/o/client/token", { form });
-  session.set("access", { token: answer.access_token, until: Date.now() + ((answer.expires_in || 600) - 30) * 1000 });
-  return answer.access_token;
-}
-
-async function register() {
-  const answer = await send("/o/client/register", { json: { software_statement: demo.softwareStatement } });
-  const client = { id: answer.client_id, secret: answer.client_secret };
-  session.set("client", client);
-  return client;
-}
-
-/** Calls REST API v2 as this device. Registers again, once, if the service no longer knows the registration. */
-async function call(path, options = {}, isSecond = false) {
-  try {
-    const headers = {
-      Authorization: `Bearer ${await accessToken()}`,
-      "AP-Device-Identifier": `fingerprint ${deviceIdentifier()}`,
-      // Promotional temporary access requires an identity of the viewer. This one is the browser's random name.
-      "AP-TempPass-Identity": btoa(JSON.stringify({ device: deviceIdentifier() })),
-      "X-Device-Info": btoa(JSON.stringify({ primaryHardwareType: "Desktop", model: "Browser", osName: "Web" })),
-    };
-    return await send(`/api/v2/${encodeURIComponent(demo.requestor)}/${path}`, { method: "GET", ...options, headers });
-  } catch (error) {
-    const isStale = error.facts?.httpStatus === 401 || error.facts?.code === "invalid_client";
-    if (!isStale || isSecond) throw error;
-    session.forget("client", "access");
-    return call(path, options, true);
-  }
-}
-
-/** Returns the random name of this browser in Base64. The service binds the login to it. */
-function deviceIdentifier() {
-  let name = localStorage.getItem("playgate.device");
-  if (!name) {
-    name = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(24))));
-    localStorage.setItem("playgate.device", name);
-  }
-  return name;
-}
 
 // Login and logout
 
@@ -151,8 +61,15 @@ async function begin() {
 function providerRow(provider) {
   const button = make("button", { type: "button" });
   button.dataset.mvpd = provider.id;
-  button.append(make("span", {}, provider.displayName));
-  if (provider.isTempPass) button.append(make("small", {}, "Temporary access, without a login"));
+  if (provider.logoUrl) {
+    // The name is enough if the logo cannot be loaded.
+    const logo = make("img", { src: provider.logoUrl, alt: "", width: 40, height: 40, referrerPolicy: "no-referrer" });
+    logo.addEventListener("error", () => logo.remove());
+    button.append(logo);
+  }
+  const words = make("span", {}, provider.displayName);
+  if (provider.isTempPass) words.append(make("small", {}, "Temporary access, without a login"));
+  button.append(words);
   button.addEventListener("click", () => attempt(button, () => logIn(provider)));
   const row = make("li");
   row.append(button);
@@ -347,6 +264,11 @@ async function attempt(button, body, signal) {
   }
 }
 
+/** Returns the seconds that a `Retry-After` field states: a number, or a date (RFC 9110 §10.2.3). */
+function secondsUntil(field) {
+  return /^\d+$/.test(field) ? Number(field) : Math.max(0, Math.ceil((Date.parse(field) - Date.now()) / 1000));
+}
+
 function refuse(error, signal) {
   // The viewer has closed the stage or started another playback.
   if (signal?.aborted) return;
@@ -369,6 +291,8 @@ function refuse(error, signal) {
   if (facts.action) row("What to do", advice[facts.action] || facts.action);
   if (facts.code) row("Code", make("code", { className: "code" }, facts.code));
   if (facts.action) row("Action", make("code", { className: "action" }, facts.action));
+  const seconds = facts.retryAfter && secondsUntil(facts.retryAfter);
+  if (Number.isFinite(seconds)) row("Retry after", make("span", { className: "retry-after" }, `${seconds} s`));
   if (facts.trace) row("Trace", make("code", { className: "trace" }, facts.trace));
   const message = make("p", { className: "message" }, facts.message || error.message);
   panel.replaceChildren(make("h3", {}, headings[by]), message);

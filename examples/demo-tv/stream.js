@@ -40,8 +40,9 @@ async function part(url, signal) {
   const code = response.headers.get("X-Playgate-Code");
   const [message, action] = gateCodes[code]
     || (code ? ["The gate refused this media token.", "authorization"] : ["The stream is not available now.", "retry"]);
-  const trace = response.headers.get("X-Playgate-Trace");
-  throw new Refusal(code ? "gate" : "nobody", { message, action, code: code || `http_${response.status}`, trace });
+  const [trace, retryAfter] = ["X-Playgate-Trace", "Retry-After"].map((name) => response.headers.get(name));
+  const facts = { message, action, code: code || `http_${response.status}`, trace, retryAfter };
+  throw new Refusal(code ? "gate" : "nobody", facts);
 }
 
 async function openStream(video, masterURL, signal) {

@@ -19,8 +19,11 @@ struct ViewCommand: AsyncParsableCommand, JSONAnswering {
                 playgate-sandbox view --user alice --password alice --provider SandboxMVPD --resource TNT
 
             Without --user, prints the URL of the login to open in a browser, and continues when you press Return. With \
-            --gate, presents the token to a gate, which consumes it. Exit codes: 0 every step succeeded, 1 refused, \
-            2 a step failed.
+            --gate, presents the token to a gate, which consumes it; unprotected media plays without a login and a token. \
+            If a stored login has ended, logs in again.
+
+            Exit codes: 0 every step succeeded, 1 refused or failed, 2 the service or the gate did not respond, 64 wrong \
+            usage.
             """
     )
 
@@ -41,32 +44,8 @@ struct ViewCommand: AsyncParsableCommand, JSONAnswering {
     )
     var statement: String?
 
-    @Option(help: ArgumentHelp("The TV provider; asked for on a terminal.", valueName: "id"))
-    var provider: String?
-
-    @Option(help: ArgumentHelp("Log in by the form of the sandbox.", valueName: "name"))
-    var user: String?
-
-    @Option(help: ArgumentHelp("With --user: the password, @FILE, or - for standard input.", valueName: "password"))
-    var password: String?
-
-    @Option(
-        name: .customLong("show"),
-        help: ArgumentHelp("A resource to preauthorize; may be repeated.", valueName: "resource")
-    )
-    var shown: [String] = []
-
-    @Option(help: ArgumentHelp("The resource to play: an identifier, a fragment, or @FILE.", valueName: "resource"))
-    var resource: String?
-
-    @Option(help: ArgumentHelp("The URL of the gate's API, to present the token to.", valueName: "url"))
-    var gate: String?
-
-    @Option(help: ArgumentHelp("The media id in the gate's catalogue; the resource by default.", valueName: "id"))
-    var media: String?
-
-    @Option(help: ArgumentHelp("The caller's key at the gate: @FILE, or - for standard input.", valueName: "key"))
-    var gateKey: String?
+    @Option(help: ArgumentHelp("The visitor's id in the programmer's analytics.", valueName: "id"))
+    var visitorID: String?
 
     @Option(help: ArgumentHelp("The file for logins; by default they end with the command.", valueName: "file"))
     var storage: String?
@@ -74,21 +53,20 @@ struct ViewCommand: AsyncParsableCommand, JSONAnswering {
     @Option(help: ArgumentHelp("The URL to which the service redirects at the end of a login.", valueName: "url"))
     var redirectURL = AccessEnablerOptions.documentedRedirectURL
 
-    @Flag(help: "Log out at the end.")
-    var logout = false
-
-    @Flag(help: "Print the media token too. Any reader of the output can use it.")
-    var printToken = false
-
     @Flag(help: "Print a JSON object.")
     var json = false
 
+    @OptionGroup(title: "Login") var login: LoginOptions
+
+    @OptionGroup(title: "Media") var viewing: MediaOptions
+
     var answersInJSON: Bool { json }
 
+    /// A software statement that the sandbox accepts: without a valid signature, and without data of a real application.
+    private static let standInStatement = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJwbGF5Z2F0ZSB2aWV3In0.c3RhbmQtaW4"
+
     func validate() throws {
-        if (user == nil) != (password == nil) { throw ValidationError("--user and --password require each other") }
-        if gate != nil, resource == nil { throw ValidationError("--gate requires --resource") }
-        if json, user == nil, storage == nil {
+        if json, login.user == nil, storage == nil, viewing.media == nil {
             throw ValidationError(
                 "--json cannot prompt: give --user and --password, or a --storage with a login"
             )
@@ -100,48 +78,81 @@ struct ViewCommand: AsyncParsableCommand, JSONAnswering {
 
     func run() async throws {
         let report = ViewReport(isJSON: json)
-        let journey = ViewJourney(
+        let plan = try plan()
+        let credentials = try login.credentials()
+        let picker = ProviderPicker(provider: login.provider, isSilent: json)
+        let delegate = ViewDelegate(
             report: report,
-            delegate: ViewDelegate(
-                provider: provider,
-                login: try user.map { user in (user, try InputFile.argument(password ?? "")) },
-                redirectURL: redirectURL,
-                isSilent: json
-            ),
+            picker: picker,
+            login: credentials,
+            redirectURL: redirectURL,
+            secondScreen: { [requestor, redirectURL] code, provider in
+                plan.service.secondScreen(code, requestor: requestor, provider: provider, redirectURL: redirectURL)
+            }
+        )
+        let platform = credentials.map { credentials in
+            SandboxPlatform(service: plan.service.url, login: credentials) { mvpds in
+                picker.choose(mvpds, other: "another provider")
+            }
+        }
+        let enabler = AccessEnabler(
+            softwareStatement: try statement.map { try InputFile.argument($0) } ?? Self.standInStatement,
+            options: options,
+            storage: storage.map { FileTokenStorage(path: $0) } ?? MemoryTokenStorage(),
+            delegate: delegate,
+            platform: login.platformSSO ? platform : nil
+        )
+        delegate.use(enabler)
+        let outcome = await ViewJourney(plan: plan, report: report, delegate: delegate, enabler: enabler).run()
+        report.finish()
+        if outcome != .done { throw ExitCode(outcome.rawValue) }
+    }
+
+    /// The options of the client.
+    var options: AccessEnablerOptions {
+        // The command does not keep its own second screen waiting.
+        let interval = Duration.seconds(login.user == nil ? 5 : 1)
+        return AccessEnablerOptions(
+            visitorID: visitorID,
+            redirectURL: redirectURL,
+            login: login.secondScreen ? .secondScreen(askingEvery: interval) : .browser
+        )
+    }
+
+    private func plan() throws -> ViewPlan {
+        ViewPlan(
             requestor: requestor,
             service: ServiceProvider(url: service.withoutSlashAtEnd, interface: interface.value),
-            statement: try statement.map { try InputFile.argument($0) } ?? ViewJourney.standInStatement,
-            storage: storage.map { FileTokenStorage(path: $0) } ?? MemoryTokenStorage(),
-            options: AccessEnablerOptions(redirectURL: redirectURL),
-            printsToken: printToken
+            data: Dictionary(login.data.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }),
+            filter: login.providerFilter,
+            forcesLogin: login.force,
+            shown: try viewing.shown.map { try InputFile.argument($0) },
+            metadata: viewing.metadata,
+            resource: try viewing.resource.map { try InputFile.argument($0) },
+            media: viewing.media,
+            gate: try viewing.client(),
+            printsToken: viewing.printToken,
+            logsOut: login.logout
         )
-        let outcome = await journey.run(
-            shown: try shown.map { try InputFile.argument($0) },
-            resource: try resource.map { try InputFile.argument($0) },
-            gate: try gate.map { gate in
-                (
-                    PlaybackClient(url: gate.withoutSlashAtEnd, key: try gateKey.map { try InputFile.argument($0) }),
-                    media
-                )
-            },
-            logsOut: logout
-        )
-        report.finish()
-        switch outcome {
-        case .done: break
-        case .refused: throw ExitCode.refused
-        case .failed: throw ExitCode(2)
-        }
     }
 }
 
-/// The interface of an entitlement service on the command line.
-enum InterfaceArgument: String, ExpressibleByArgument, CaseIterable {
-    case v1, v2
-
-    var value: ServiceProvider.Interface { self == .v1 ? .v1 : .v2 }
-}
-
-extension String {
-    fileprivate var withoutSlashAtEnd: String { hasSuffix("/") ? String(dropLast()) : self }
+extension ServiceProvider {
+    /// Returns the URL at which a browser on another screen logs in with a code.
+    fileprivate func secondScreen(
+        _ code: String,
+        requestor: String,
+        provider: String,
+        redirectURL: String
+    ) -> String {
+        let (code, requestor) = (code.percentEncoded, requestor.percentEncoded)
+        return switch interface {
+        case .v2: "\(url)/api/v2/authenticate/\(requestor)/\(code)"
+        case .v1:
+            """
+            \(url)/api/v1/authenticate?reg_code=\(code)&requestor_id=\(requestor)&mso_id=\(provider.percentEncoded)\
+            &noflash=true&redirect_url=\(redirectURL.percentEncoded)
+            """
+        }
+    }
 }

@@ -8,80 +8,98 @@ internal import Entitlements
 internal import Synchronization
 internal import ViewerTools
 
-/// The application of `playgate-sandbox view`: it chooses the provider, and acts as the browser if it has a login.
+/// The application of `playgate-sandbox view`: it chooses the provider, and acts as the browser if it has a login. The
+/// results of requests come from the calls themselves.
 final class ViewDelegate: EntitlementDelegate {
-    private let provider: String?
+    private let report: ViewReport
+    private let picker: ProviderPicker
     private let login: (user: String, password: String)?
     private let redirectURL: String
-    /// True if the user must not be asked.
-    private let isSilent: Bool
+    /// Returns the URL at which a second screen logs in, with the code and the provider.
+    private let secondScreen: @Sendable (_ code: String, _ provider: String) -> String
     private let state = Mutex(State())
 
     private struct State {
         weak var enabler: AccessEnabler?
-        var choice: String?
+        var choice = ""
         var fault: String?
-        var isLoggingIn = false
     }
 
-    init(provider: String?, login: (user: String, password: String)?, redirectURL: String, isSilent: Bool) {
-        self.isSilent = isSilent
-        self.provider = provider
+    init(
+        report: ViewReport,
+        picker: ProviderPicker,
+        login: (user: String, password: String)?,
+        redirectURL: String,
+        secondScreen: @escaping @Sendable (_ code: String, _ provider: String) -> String
+    ) {
+        self.report = report
+        self.picker = picker
         self.login = login
         self.redirectURL = redirectURL
+        self.secondScreen = secondScreen
     }
 
     func use(_ enabler: AccessEnabler) { state.withLock { $0.enabler = enabler } }
 
-    /// The chosen provider.
-    var choice: String? { state.withLock { $0.choice } }
-
-    /// The reason why the delegate cancelled the login, if it did.
-    var fault: String? { state.withLock { $0.fault } }
-
-    func displayProviderDialog(_ mvpds: [MVPD]) async {
-        state.withLock { $0.isLoggingIn = true }
-        let choice = provider ?? (isSilent ? nil : Self.ask(mvpds))
-        let names = mvpds.map(\.id).joined(separator: ", ")
-        if let choice, mvpds.contains(where: { $0.id == choice }) {
-            state.withLock { $0.choice = choice }
-        } else {
-            state.withLock {
-                $0.fault =
-                    choice.map { "unknown provider \($0); known: \(names)" }
-                    ?? "no provider was chosen; give --provider with one of: \(names)"
-            }
+    /// Returns the reason why the delegate cancelled a login or a logout since the last call, if it did.
+    func takeFault() -> String? {
+        state.withLock { state in
+            defer { state.fault = nil }
+            return state.fault
         }
-        await state.withLock { $0.enabler }?.setSelectedProvider(choice)
     }
 
-    func setAuthenticationStatus(_ status: AccessEnablerStatus, errorCode: EntitlementErrorCode) async {
-        state.withLock { $0.isLoggingIn = false }
+    func displayProviderDialog(_ mvpds: [MVPD]) async {
+        let choice = picker.choose(mvpds)
+        let enabler = state.withLock { $0.enabler }
+        guard let mvpd = mvpds.first(where: { $0.id == choice }) else {
+            let names = mvpds.map(\.id).joined(separator: ", ")
+            let problem = choice.map { "unknown provider \($0)" } ?? "no provider was chosen; give --provider"
+            return await cancel("\(problem); known: \(names)")
+        }
+        state.withLock { $0.choice = mvpd.id }
+        let facts: [JSON.Member] = [("mvpd", .string(mvpd.id)), ("logoUrl", .optional(mvpd.logoURL))]
+        report.step("provider", .done, "\(mvpd.displayName) (\(mvpd.id))", facts: facts)
+        await enabler?.setSelectedProvider(mvpd.id)
     }
 
     func status(_ status: AdvancedStatus) async {
-        guard status.errorID == AdvancedStatus.DocumentedID.volatileStorage.rawValue else { return }
-        Terminal.error.write(
-            "playgate-sandbox: \((status.message ?? "logins cannot be stored").printable(limit: 400))\n"
-        )
+        switch AdvancedStatus.DocumentedID(rawValue: status.errorID) {
+        case .volatileStorage:
+            let message = (status.message ?? "logins cannot be stored").printable(limit: 400)
+            Terminal.error.write("playgate-sandbox: \(message)\n")
+        case .registrationCode: await show(code: status.message ?? "")
+        default: break
+        }
     }
 
     func navigateToURL(_ url: String, useSVC: Bool) async {
-        let (enabler, isLoggingIn) = state.withLock { ($0.enabler, $0.isLoggingIn) }
+        let enabler = state.withLock { $0.enabler }
         do throws(FormBrowser.Fault) {
             let end = try await reach(url)
             guard await enabler?.handleExternalURL(end) == true else {
-                throw FormBrowser.Fault(description: "the login ended at a URL other than the redirect URL")
+                throw FormBrowser.Fault(description: "the browser ended at a URL other than the redirect URL")
             }
-        } catch {
-            state.withLock { $0.fault = error.description }
-            // Cancel a login; complete a logout as far as it came.
-            if isLoggingIn {
-                await enabler?.setSelectedProvider(nil)
-            } else {
-                await enabler?.handleExternalURL(redirectURL)
-            }
+        } catch { await cancel(error.description) }
+    }
+
+    /// Shows the code for a second screen, and acts as that screen if there is a login (flow E).
+    private func show(code: String) async {
+        let url = secondScreen(code, state.withLock { $0.choice })
+        let facts: [JSON.Member] = [("code", .string(code)), ("url", .string(url))]
+        report.step("second screen", .done, "code \(code), at \(url)", facts: facts)
+        // Without a login and with a user, the user opens the URL on another device.
+        guard login != nil || picker.isSilent else { return }
+        do throws(FormBrowser.Fault) { _ = try await reach(url) } catch { await cancel(error.description) }
+    }
+
+    /// Ends the login or the logout that waits for a provider or a browser.
+    private func cancel(_ fault: String) async {
+        let enabler = state.withLock { state in
+            state.fault = fault
+            return state.enabler
         }
+        await enabler?.setSelectedProvider(nil)
     }
 
     /// Follows the login or logout to the redirect URL, by the form or in the user's browser.
@@ -93,24 +111,13 @@ final class ViewDelegate: EntitlementDelegate {
                 password: login.password
             )
         }
-        guard !isSilent else { throw FormBrowser.Fault(description: "a login is required; give --user and --password") }
+        guard !picker.isSilent else {
+            throw FormBrowser.Fault(description: "a login is required; give --user and --password")
+        }
         Terminal.error.write(
-            "Open this URL in a browser, and press Return after the login:\n\n    \(url.printable(limit: 8192))\n\n"
+            "Open this URL in a browser, and press Return at its end:\n\n    \(url.printable(limit: 8192))\n\n"
         )
         guard readLine() != nil else { throw FormBrowser.Fault(description: "standard input is closed; give --user") }
         return redirectURL
-    }
-
-    /// Asks for the provider on the terminal; `nil` if standard input is no terminal or no provider is chosen.
-    private static func ask(_ mvpds: [MVPD]) -> String? {
-        guard Terminal.input.isInteractive else { return nil }
-        for (number, mvpd) in mvpds.enumerated() {
-            Terminal.error.write(
-                "  \(number + 1)  \(mvpd.displayName.printable(limit: 60)) (\(mvpd.id.printable(limit: 60)))\n"
-            )
-        }
-        Terminal.error.write("The number of your TV provider: ")
-        guard let number = readLine().flatMap({ Int($0) }), mvpds.indices.contains(number - 1) else { return nil }
-        return mvpds[number - 1].id
     }
 }

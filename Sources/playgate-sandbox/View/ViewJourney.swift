@@ -6,114 +6,166 @@ internal import Encodings
 internal import Entitlements
 internal import ViewerTools
 
-/// The steps from configuration to playback. A failed step ends the journey, except for the logout.
-struct ViewJourney {
-    let report: ViewReport
-    let delegate: ViewDelegate
+/// The inputs of a journey.
+struct ViewPlan {
     let requestor: String
     let service: ServiceProvider
-    let statement: String
-    let storage: any TokenStorage
-    let options: AccessEnablerOptions
-    let printsToken: Bool
+    /// The application's data for the service.
+    var data: [String: String] = [:]
+    /// The providers of the platform's picker.
+    var filter: ProviderFilter?
+    /// True to log in although a viewer is authenticated.
+    var forcesLogin = false
+    /// The resources to preauthorize.
+    var shown: [String] = []
+    /// The names of the metadata to print.
+    var metadata: [String] = []
+    /// The resource to play; `nil` to play nothing, or the one that the gate's catalogue has for ``media``.
+    var resource: String?
+    /// The media in the gate's catalogue.
+    var media: String?
+    var gate: PlaybackClient?
+    var printsToken = false
+    var logsOut = false
+}
+
+/// The steps from configuration to playback. A failed step ends the journey, except for the logout.
+struct ViewJourney {
+    let plan: ViewPlan
+    let report: ViewReport
+    let delegate: ViewDelegate
+    let enabler: AccessEnabler
 
     /// The outcome of a journey.
-    enum Outcome {
-        case done, refused, failed
+    enum Outcome: Int32 {
+        /// Every step succeeded.
+        case done = 0
+        /// The service, the provider or the gate refused, or failed.
+        case refused = 1
+        /// There was nobody to ask.
+        case unable = 2
     }
 
-    /// A software statement that the sandbox accepts: without a valid signature, and without data of a real application.
-    static let standInStatement = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJwbGF5Z2F0ZSB2aWV3In0.c3RhbmQtaW4"
+    /// The early end of a journey. The report has the reason.
+    private struct Stop: Error { let outcome: Outcome }
 
-    func run(
-        shown: [String],
-        resource: String?,
-        gate: (PlaybackClient, media: String?)?,
-        logsOut: Bool
-    ) async -> Outcome {
-        let enabler = AccessEnabler(
-            softwareStatement: statement,
-            options: options,
-            storage: storage,
-            delegate: delegate
-        )
-        delegate.use(enabler)
-        var outcome = await begin(enabler)
-        if outcome == .done { outcome = await play(enabler, shown, resource, gate) }
-        if logsOut { await logOut(enabler) }
-        return outcome
+    func run() async -> Outcome {
+        do throws(Stop) { try await configure() } catch { return error.outcome }
+        var outcome = Outcome.done
+        do throws(Stop) { try await view() } catch { outcome = error.outcome }
+        guard plan.logsOut, await !logOut(), outcome == .done else { return outcome }
+        return .refused
     }
 
-    /// Configures the requestor and logs in: flows B and C of the cookbook.
-    private func begin(_ enabler: AccessEnabler) async -> Outcome {
-        let configured = await enabler.setRequestor(requestor, serviceProviders: [service])
+    /// Reports a failed step and ends the journey. The outcome is `unable` if there was no response.
+    private func stop(
+        _ step: String,
+        _ text: String,
+        _ status: Status?,
+        mark: ViewReport.Mark = .failed
+    ) -> Stop {
+        report.step(step, mark, text, status)
+        return Stop(outcome: status?.knownCode == .networkError ? .unable : .refused)
+    }
+
+    /// Configures the requestor: flow B.
+    private func configure() async throws(Stop) {
+        let configured = await enabler.setRequestor(plan.requestor, serviceProviders: [plan.service])
         guard configured.status == .success else {
-            report.step("configuration", .failed, requestor, configured.failures.first)
-            return .failed
+            let status = configured.failures.first
+            let isSilent = status?.knownCode == .networkError
+            let remedy = " did not respond; start the sandbox with: playgate-sandbox serve"
+            throw stop("configuration", isSilent ? plan.service.url + remedy : plan.requestor, status)
         }
         report.step(
             "configuration",
             .done,
-            "\(requestor) at \(service.url)",
+            "\(plan.requestor) at \(plan.service.url)",
             facts: [("providers", .array(configured.mvpds.map { .string($0.id) }))]
         )
-        let known = await enabler.checkAuthentication()
-        let status = known.viewer == nil ? await enabler.getAuthentication() : known
-        if let choice = delegate.choice { report.step("provider", .done, choice) }
-        guard case .authenticated(let viewer) = status else {
-            var said: Status?
-            if case .notAuthenticated(_, let known) = status { said = known }
-            report.step("login", .failed, delegate.fault ?? status.errorCode.rawValue, said)
-            return .failed
-        }
-        report.step(
-            "login",
-            .done,
-            "with \(viewer.mvpd)\(viewer.isCached ? ", from an earlier login" : ""), until \(viewer.expires.iso8601)",
-            facts: [("mvpd", .string(viewer.mvpd)), ("cached", .bool(viewer.isCached))]
-        )
-        return .done
     }
 
-    /// Runs preauthorization, authorization and the gate: flows F and G.
-    private func play(
-        _ enabler: AccessEnabler,
-        _ shown: [String],
-        _ resource: String?,
-        _ gate: (PlaybackClient, media: String?)?
-    ) async -> Outcome {
-        guard await showLocks(enabler, shown) else { return .failed }
-        guard let resource else { return .done }
-        let token: AuthorizedToken
-        switch await enabler.checkAuthorization(resource) {
-        case .token(let granted):
-            report.step("authorization", .done, resource)
+    /// Plays the media: flow G. Unprotected media needs no viewer.
+    private func view() async throws(Stop) {
+        let resource = try await protection()
+        let isFree = resource == nil && plan.media != nil
+        if !isFree || plan.forcesLogin || !plan.shown.isEmpty || !plan.metadata.isEmpty {
+            try await logIn(isForced: plan.forcesLogin)
+        }
+        try await showLocks()
+        let token: AuthorizedToken? = if let resource { try await authorize(resource) } else { nil }
+        for name in plan.metadata { await show(metadata: name, resource) }
+        guard let gate = plan.gate, let media = plan.media ?? resource else { return }
+        try await play(media, token, gate)
+    }
+
+    /// Returns the resource that a token must be for: that of the command line, or that of the gate's catalogue.
+    private func protection() async throws(Stop) -> String? {
+        guard plan.resource == nil, let gate = plan.gate, let media = plan.media else { return plan.resource }
+        let (entry, answer) = try await ask { () async throws(FormBrowser.Fault) in try await gate.entry(media) }
+        guard let entry else { throw refusal("media", media, answer) }
+        guard entry.isProtected else {
+            report.step("media", .done, "\(media): unprotected", facts: [("protected", .bool(false))])
+            return nil
+        }
+        guard let resource = entry.resource else {
+            throw stop("media", "\(media): protected, and the gate names no resource", nil)
+        }
+        let facts: [JSON.Member] = [("protected", .bool(true)), ("resource", .string(resource))]
+        report.step("media", .done, "\(media): protected, \(resource)", facts: facts)
+        return resource
+    }
+
+    // MARK: The viewer
+
+    /// Authenticates the viewer, if needed: flows C, D and E.
+    private func logIn(isForced: Bool) async throws(Stop) {
+        let known = isForced ? nil : await enabler.checkAuthentication().viewer
+        let status: AuthenticationStatus =
+            if let known {
+                .authenticated(known)
+            } else {
+                await enabler.getAuthentication(force: isForced, data: plan.data, filter: plan.filter)
+            }
+        let fault = delegate.takeFault()
+        switch status {
+        case .notAuthenticated(let code, let status): throw stop("login", fault ?? code.rawValue, status)
+        case .authenticated(let viewer):
+            let origin = viewer.isCached ? ", from an earlier login" : ""
             report.step(
-                "media token",
+                "login",
                 .done,
-                "until \(granted.expires.iso8601)",
-                facts: printsToken ? [("token", .string(granted.serializedToken))] : []
+                "with \(viewer.mvpd)\(origin), until \(viewer.expires.iso8601)",
+                facts: [
+                    ("mvpd", .string(viewer.mvpd)), ("kind", .string(viewer.kind.rawValue)),
+                    ("cached", .bool(viewer.isCached)),
+                ]
             )
-            if printsToken { report.token(granted.serializedToken) }
-            token = granted
-        case .failed(let failure):
-            let isRefusal = failure.errorCode == .userNotAuthorized
-            let words = failure.errorDescription.isEmpty ? failure.errorCode.rawValue : failure.errorDescription
-            report.step("authorization", isRefusal ? .refused : .failed, words, failure.status)
-            return isRefusal ? .refused : .failed
         }
-        guard let (client, media) = gate else { return .done }
-        return await show(token, media ?? resource, client)
     }
 
-    /// Reports which resources the viewer may see; returns false if the service does not answer.
-    private func showLocks(_ enabler: AccessEnabler, _ resources: [String]) async -> Bool {
-        guard !resources.isEmpty else { return true }
-        let answer = await enabler.preauthorize(PreauthorizeRequest(resources: resources)).value
-        if let status = answer.status {
-            report.step("preauthorization", .failed, "no decisions", status)
-            return false
+    /// Returns the answer to a request. If the login has ended meanwhile, logs in again and repeats the request, once:
+    /// flow F.
+    private func viewed<Answer>(
+        _ request: () async -> Answer,
+        reason: (Answer) -> Status?
+    ) async throws(Stop) -> Answer {
+        let answer = await request()
+        guard let status = reason(answer), status.action == .authentication else { return answer }
+        report.step("login", .missing, "has ended; log in again", status)
+        // REST API v2 says so in its decisions too, and the client then still knows the viewer.
+        try await logIn(isForced: true)
+        return await request()
+    }
+
+    /// Reports which resources the viewer may see.
+    private func showLocks() async throws(Stop) {
+        guard !plan.shown.isEmpty else { return }
+        let request = PreauthorizeRequest(resources: plan.shown)
+        let answer = try await viewed({ await enabler.preauthorize(request).value }) { answer in
+            answer.status ?? answer.decisions.lazy.compactMap(\.error).first { $0.action == .authentication }
         }
+        if let status = answer.status { throw stop("preauthorization", "no decisions", status) }
         for decision in answer.decisions {
             report.step(
                 "preauthorization",
@@ -123,39 +175,113 @@ struct ViewJourney {
                 facts: [("resource", .string(decision.id)), ("authorized", .bool(decision.isAuthorized))]
             )
         }
-        return true
     }
 
-    private func show(_ token: AuthorizedToken, _ media: String, _ gate: PlaybackClient) async -> Outcome {
-        do throws(FormBrowser.Fault) {
-            let answer = try await gate.play(media, token: token.serializedToken)
+    /// Gets a media token: flow F.
+    private func authorize(_ resource: String) async throws(Stop) -> AuthorizedToken {
+        let answer = try await viewed({ await enabler.checkAuthorization(resource, data: plan.data) }) { answer in
+            answer.failure?.status
+        }
+        switch answer {
+        case .token(let token):
+            report.step("authorization", .done, resource)
             report.step(
-                "gate",
-                answer.isAllowed ? .done : .refused,
-                "\(media): \(answer.code)",
-                answer.isAllowed
-                    ? nil
-                    : Status(
-                        status: answer.status,
-                        code: answer.code,
-                        message: answer.message,
-                        trace: answer.trace,
-                        action: answer.action.map(StatusAction.init)
-                    )
+                "media token",
+                .done,
+                "until \(token.expires.iso8601)",
+                facts: plan.printsToken ? [("token", .string(token.serializedToken))] : []
             )
-            return answer.isAllowed ? .done : .refused
-        } catch {
-            report.step("gate", .failed, error.description)
-            return .failed
+            if plan.printsToken { report.token(token.serializedToken) }
+            return token
+        case .failed(let failure):
+            let text = failure.errorDescription.isEmpty ? failure.errorCode.rawValue : failure.errorDescription
+            let mark: ViewReport.Mark = failure.errorCode == .userNotAuthorized ? .refused : .failed
+            throw stop("authorization", text, failure.status, mark: mark)
         }
     }
 
-    /// Logs out: flow H.
-    private func logOut(_ enabler: AccessEnabler) async {
-        switch await enabler.logout() {
+    /// Reports a value of the client or of the provider.
+    private func show(metadata name: String, _ resource: String?) async {
+        let request: MetadataRequest =
+            switch name {
+            case "authentication": .authentication
+            case "authorization": .authorization(resource: resource ?? "")
+            case "device": .deviceID
+            default: .userMetadata(key: name)
+            }
+        let value = await enabler.getMetadata(request).value
+        let shown = value.map(JSON.init) ?? .null
+        report.step(
+            "metadata",
+            value == nil ? .missing : .done,
+            "\(name): \(value == nil ? "no value" : shown.line)",
+            facts: [("name", .string(name)), ("value", shown)]
+        )
+    }
+
+    /// Logs out: flows H and I; false if a part of it failed.
+    private func logOut() async -> Bool {
+        let status = await enabler.logout()
+        let fault = delegate.takeFault()
+        switch status {
+        case .onlyHere(let status):
+            report.step("logout", .failed, fault ?? "logged out here, but not at the service", status)
+        case _ where fault != nil: report.step("logout", .failed, fault ?? "")
         case .complete: report.step("logout", .done, "logged out")
         case .signOutOfPlatform: report.step("logout", .done, "sign out in the settings of the device too")
-        case .onlyHere(let status): report.step("logout", .failed, "logged out here, but not at the service", status)
+        }
+        return status.isWhole && fault == nil
+    }
+
+    // MARK: The gate
+
+    private func play(_ media: String, _ token: AuthorizedToken?, _ gate: PlaybackClient) async throws(Stop) {
+        let answer = try await ask { () async throws(FormBrowser.Fault) in
+            try await gate.play(media, token: token?.serializedToken)
+        }
+        guard answer.isAllowed else { throw refusal("gate", media, answer) }
+        report.step("gate", .done, "\(media): \(answer.code)", facts: [("reason", .string(answer.code))])
+    }
+
+    private func refusal(_ step: String, _ media: String, _ answer: PlaybackClient.Answer) -> Stop {
+        let status = Status(
+            status: answer.status,
+            code: answer.code,
+            message: answer.message,
+            trace: answer.trace,
+            action: answer.action.map(StatusAction.init)
+        )
+        return stop(step, "\(media): \(answer.code)", status, mark: .refused)
+    }
+
+    private func ask<Answer>(
+        _ question: () async throws(FormBrowser.Fault) -> Answer
+    ) async throws(Stop) -> Answer {
+        do throws(FormBrowser.Fault) { return try await question() } catch {
+            report.step("gate", .failed, error.description)
+            throw Stop(outcome: .unable)
+        }
+    }
+}
+
+extension LogoutStatus {
+    /// True if the viewer is logged out of the service too.
+    fileprivate var isWhole: Bool {
+        if case .onlyHere = self { return false }
+        return true
+    }
+}
+
+extension JSON {
+    /// Creates the JSON of a metadata value; members of maps are sorted by name.
+    fileprivate init(_ value: MetadataValue) {
+        switch value {
+        case .text(let text): self = .string(text)
+        case .number(let number): self = .number(number)
+        case .truth(let truth): self = .bool(truth)
+        case .null: self = .null
+        case .list(let values): self = .array(values.map(JSON.init))
+        case .map(let values): self = .object(values.sorted { $0.key < $1.key }.map { ($0.key, JSON($0.value)) })
         }
     }
 }

@@ -10,7 +10,7 @@ internal import Synchronization
 final class ViewReport: Sendable {
     /// The outcome of a step.
     enum Mark: String {
-        case done, unlocked, locked, refused, failed
+        case done, unlocked, locked, missing, refused, failed
     }
 
     private let isJSON: Bool
@@ -43,7 +43,7 @@ final class ViewReport: Sendable {
         let sign =
             switch mark {
             case .done, .unlocked: Style.green("✔")
-            case .locked: Style.yellow("–")
+            case .locked, .missing: Style.yellow("–")
             case .refused, .failed: Style.red("✘")
             }
         let label = name.padded(to: 17)
