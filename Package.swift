@@ -7,7 +7,8 @@ let package = Package(
     name: "playgate",
     platforms: [.macOS(.v26)],
     products: [
-        .library("MediaTokens"), .library("MediaResources"), .library("PlaybackGate"), .library("Entitlements"),
+        .library("MediaTokens"), .library("MediaResources"), .library("PlaybackGate"),
+        .library("Entitlements"),
         .library("AccessEnabler"), .library("GateStores"), .library("GateService", "ConfigurationReading"),
         .executable(name: "playgate", targets: ["playgate"]),
         .executable(name: "playgate-sandbox", targets: ["playgate-sandbox"]),
@@ -145,6 +146,7 @@ let package = Package(
         ),
         .tests("GateTestSupport", ["Platform", "GateTestSupport"]),
         .tests("Encodings", ["Platform", "Encodings"]),
+        .tests("Cryptography", ["Encodings", "Cryptography", "GateTestSupport"]),
         .tests("MediaResources", ["Platform", "Encodings", "GateTestSupport", "XML", "MediaResources"]),
         .tests(
             "MediaTokens",
