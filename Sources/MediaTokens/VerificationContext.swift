@@ -13,7 +13,7 @@ final class VerificationContext: @unchecked Sendable {  // Used only by the hold
     let sha256 = SHA256Context()
     /// The index of the candidate that made the last valid signature. It is tried first.
     var lastKey = 0
-    private var keys: [RSAVerificationContext?]
+    private var keys: [VerificationKeyContext?]
 
     /// The length of the padded Base64 text of the largest key's signature.
     static let maximumSignatureCharacters = (RSAPublicKey.maximumBits / 8 + 2) / 3 * 4
@@ -21,7 +21,7 @@ final class VerificationContext: @unchecked Sendable {  // Used only by the hold
     init(keyCount: Int) { keys = Array(repeating: nil, count: keyCount) }
 
     /// Returns the context of the key at `index` of `groups`, created on first use, or `nil` if OpenSSL fails.
-    func key(_ index: Int, of groups: [KeyGroup]) -> RSAVerificationContext? {
+    func key(_ index: Int, of groups: [KeyGroup]) -> VerificationKeyContext? {
         if let context = keys[index] { return context }
         // Assigned as a whole, so that no code runs during an access and no access is checked for exclusivity meanwhile.
         let context = try? groups[index].key.makeVerificationContext()
