@@ -7,12 +7,14 @@ let package = Package(
     name: "playgate",
     platforms: [.macOS(.v26)],
     products: [
-        .library("MediaTokens"), .library("MediaResources"), .library("PlaybackGate"), .library("Entitlements"),
+        .library("MediaTokens"), .library("MediaResources"), .library("Keys"), .library("EdgeTokens"),
+        .library("PlaybackGate"), .library("Entitlements"),
         .library("AccessEnabler"), .library("GateStores"), .library("GateService", "ConfigurationReading"),
         .executable(name: "playgate", targets: ["playgate"]),
         .executable(name: "playgate-sandbox", targets: ["playgate-sandbox"]),
     ],
     traits: [
+        .trait(name: "Patterns", description: "Patterns in edge tokens (needs libre2). Without it they are refused."),
         .trait(name: "SQLite", description: "The replay store in a SQLite file (needs libsqlite3)."),
         .trait(name: "Redis", description: "The replay store in Redis (needs libhiredis)."),
         .trait(name: "TLS", description: "TLS for listeners and for the connection to Redis (swift-nio-ssl)."),
@@ -22,7 +24,7 @@ let package = Package(
             description: "The gate service, the client of entitlement services, the sandbox and the command lines.",
             enabledTraits: ["Metrics"]
         ),
-        .default(enabledTraits: ["SQLite", "Redis", "TLS", "Service"]),
+        .default(enabledTraits: ["Patterns", "SQLite", "Redis", "TLS", "Service"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -46,6 +48,12 @@ let package = Package(
         // Without pkg-config: its file sets a flag that packages may not.
         .system("CHiredis", pkgConfig: nil, apt: "libhiredis-dev", brew: "hiredis"),
         .target(name: "CBase64"),
+        // Empty without its trait. RE2 has no C interface, and module maps of the system have no C++ here.
+        .target(
+            name: "CRE2",
+            cxxSettings: [.define("PLAYGATE_PATTERNS", .when(traits: ["Patterns"]))],
+            linkerSettings: [.linkedLibrary("re2", .when(traits: ["Patterns"]))]
+        ),
         .room("Platform"),
         .room("Encodings", ["CBase64", "Platform"]),
         .room("Cryptography", ["COpenSSL", "Platform", "Encodings"]),
@@ -54,13 +62,24 @@ let package = Package(
 
         // Floor 1: tokens and resources, without input or output but for trust files.
         .room("MediaResources", ["Platform", "Encodings", "XML"]),
+        .room("Keys", ["Platform", "Encodings", "Cryptography"]),
         .room("MediaTokens", ["Platform", "Encodings", "Cryptography", "XML", "MediaResources"]),
+        .room(
+            "EdgeTokens",
+            [
+                "Platform", "Encodings", "Cryptography", "Keys",
+                .target(name: "CRE2", condition: .when(traits: ["Patterns"])),
+            ]
+        ),
 
         // Floor 2: the vocabulary of entitlement services, and the decision.
         .room("Entitlements", ["Platform", "Encodings", "XML", "MediaResources", "MediaTokens"]),
         .room(
             "PlaybackGate",
-            ["Platform", "Encodings", "Cryptography", "MediaResources", "MediaTokens", .metrics("Metrics")]
+            [
+                "Platform", "Encodings", "Cryptography", "MediaResources", "MediaTokens", "EdgeTokens",
+                .metrics("Metrics"),
+            ]
         ),
 
         // Floor 3: HTTP, stores that outlive a process, and the client of entitlement services.
@@ -141,6 +160,8 @@ let package = Package(
         ),
         .tests("GateTestSupport", ["Platform", "GateTestSupport"]),
         .tests("Encodings", ["Platform", "Encodings"]),
+        .tests("Cryptography", ["Encodings", "Cryptography", "GateTestSupport"]),
+        .tests("Keys", ["Platform", "Encodings", "Cryptography", "GateTestSupport", "Keys"]),
         .tests("MediaResources", ["Platform", "Encodings", "GateTestSupport", "XML", "MediaResources"]),
         .tests(
             "MediaTokens",
@@ -149,6 +170,7 @@ let package = Package(
                 "MediaTokens",
             ]
         ),
+        .tests("EdgeTokens", ["Platform", "Encodings", "Cryptography", "GateTestSupport", "Keys", "EdgeTokens"]),
         .tests("Entitlements", ["Platform", "Encodings", "MediaTokens", "Entitlements"]),
         .tests(
             "PlaybackGate",
@@ -193,7 +215,8 @@ let package = Package(
                 "MediaTokens", "AccessEnabler", "playgate", "playgate-sandbox", .arguments,
             ]
         ),
-    ]
+    ],
+    cxxLanguageStandard: .cxx17
 )
 
 // PLAYGATE_PARTS names the targets to keep, with all that they depend on: under a sanitizer everything is built anew, and

@@ -18,7 +18,7 @@ public struct MediaPath: Hashable, Sendable {
     let characters: Substring
 
     /// The maximum size of a path as requested, with its query, in bytes.
-    public static let maximumSize = 8 * 1024
+    public static let maximumSize = URIPath.maximumSize
 
     /// Parses a path as it was requested.
     ///
@@ -44,8 +44,14 @@ public struct MediaPath: Hashable, Sendable {
             characters = requested[..<bytes.index(bytes.startIndex, offsetBy: end)]
             return
         }
-        let decoded = try Self.decode(bytes)
-        let resolved = try Self.resolve(decoded)
+        let decoded: [UInt8]
+        let resolved: [UInt8]
+        do throws(URIPath.Fault) {
+            decoded = try URIPath.decode(bytes.span)
+            resolved = try URIPath.resolve(decoded)
+        } catch {
+            throw MediaPathError(error)
+        }
         if form == .asIs, resolved.count != decoded.count { throw .notResolved }
         // Check the removed segments too: a server that accepts overlong encodings of dots in them resolves to another path.
         let isWhole = resolved.count == decoded.count || String(validating: decoded, as: UTF8.self) != nil
@@ -77,67 +83,6 @@ public struct MediaPath: Hashable, Sendable {
             previous = byte
         }
         return bytes.count
-    }
-
-    /// Decodes one level of percent-encoding, up to the query.
-    private static func decode(_ bytes: Substring.UTF8View) throws(MediaPathError) -> [UInt8] {
-        var decoded: [UInt8] = []
-        decoded.reserveCapacity(bytes.count)
-        var rest = bytes.makeIterator()
-        while var byte = rest.next() {
-            var isEncoded = false
-            switch byte {
-            case UInt8(ascii: "?"): return decoded
-            case UInt8(ascii: "#"): throw .fragment
-            case UInt8(ascii: "%"):
-                guard let high = rest.next()?.hexadecimalDigit, let low = rest.next()?.hexadecimalDigit else {
-                    throw .badEncoding
-                }
-                byte = high * 16 + low
-                isEncoded = true
-            default: break
-            }
-            switch byte {
-            case 0x00...0x1F, 0x7F: throw .controlCharacter
-            case UInt8(ascii: "\\"): throw .backslash
-            case UInt8(ascii: "/") where isEncoded: throw .encodedSlash
-            case UInt8(ascii: ";"): throw .parameters
-            default: decoded.append(byte)
-            }
-            // A double-encoded path names another file to a server that decodes twice.
-            if decoded.count >= 3, decoded[decoded.count - 3] == UInt8(ascii: "%"),
-                decoded[decoded.count - 2].hexadecimalDigit != nil, decoded[decoded.count - 1].hexadecimalDigit != nil
-            {
-                throw .encodedTwice
-            }
-        }
-        return decoded
-    }
-
-    /// Removes empty and dot segments. A trailing slash stays.
-    private static func resolve(_ path: [UInt8]) throws(MediaPathError) -> [UInt8] {
-        var resolved: [UInt8] = []
-        resolved.reserveCapacity(path.count)
-        var position = 0
-        while position < path.count {
-            // `position` is at a slash; the segment ends at the next one.
-            var end = position + 1
-            while end < path.count, path[end] != UInt8(ascii: "/") { end += 1 }
-            let segment = path[position + 1..<end]
-            let isLast = end == path.count
-            switch segment.elementsEqual("..".utf8) ? 2 : segment.elementsEqual(".".utf8) ? 1 : 0 {
-            case 2:
-                guard let slash = resolved.lastIndex(of: UInt8(ascii: "/")) else { throw .aboveRoot }
-                resolved.removeSubrange(slash...)
-                if isLast { resolved.append(UInt8(ascii: "/")) }
-            case 1:
-                if isLast { resolved.append(UInt8(ascii: "/")) }
-            default:
-                if !segment.isEmpty || isLast { resolved += path[position..<end] }
-            }
-            position = end
-        }
-        return resolved
     }
 
     /// Byte equality.
@@ -175,4 +120,19 @@ public enum MediaPathError: String, Error, Sendable, CaseIterable {
     case notUTF8 = "path_not_utf8"
     /// Empty or dot segments, with ``MediaPath/Form/asIs``.
     case notResolved = "path_not_resolved"
+}
+
+extension MediaPathError {
+    init(_ fault: URIPath.Fault) {
+        switch fault {
+        case .fragment: self = .fragment
+        case .badEncoding: self = .badEncoding
+        case .encodedTwice: self = .encodedTwice
+        case .encodedSlash: self = .encodedSlash
+        case .backslash: self = .backslash
+        case .controlCharacter: self = .controlCharacter
+        case .parameters: self = .parameters
+        case .aboveRoot: self = .aboveRoot
+        }
+    }
 }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// A claim that is read from the payload of a Common Access Token.
+enum CATClaim: Int, CaseIterable {
+    case issuer, subject, audience, expiration, notBefore, issuedAt, identifier, confirmation
+    case geohash, replay, rejection, version, networks, uri, methods, alpn, headers, countries, coordinates, altitude
+    case clientKey, answerData, possession, answers, renewal
+    case session, sessionEnd, revocation
+    case or, nor, and, critical
+
+    /// The number of claims.
+    static let count = 32
+
+    /// The claim with a label of the registry, or a private label of this package.
+    init?(_ label: Int64) {
+        switch label {
+        case 1...8: self.init(rawValue: Int(label) - 1)
+        case 308...323: self.init(rawValue: Int(label) - 308 + CATClaim.replay.rawValue)
+        case 282: self = .geohash
+        case ClaimLabel.session.rawValue: self = .session
+        case ClaimLabel.sessionEnd.rawValue: self = .sessionEnd
+        case ClaimLabel.revocation.rawValue: self = .revocation
+        default: return nil
+        }
+    }
+
+    /// The label in the registry; that of the composite claims is in the profile of the issuer.
+    var label: ClaimLabel? {
+        switch self {
+        case .geohash: .geohash
+        case .session: .session
+        case .sessionEnd: .sessionEnd
+        case .revocation: .revocation
+        case .or, .nor, .and, .critical: nil
+        default:
+            rawValue < CATClaim.geohash.rawValue
+                ? ClaimLabel(Int64(rawValue) + 1) : ClaimLabel(Int64(rawValue - CATClaim.replay.rawValue) + 308)
+        }
+    }
+
+    /// True if the claim may stand in a set of claims that a composite holds.
+    var isComposable: Bool {
+        switch self {
+        case .replay, .rejection, .renewal, .confirmation, .possession, .session, .sessionEnd, .revocation: false
+        default: true
+        }
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+public import Keys
+
+/// An authentic Common Access Token, whose restrictions are evaluated on every call.
+///
+/// It may be cached under the bytes of the token as shown, for as long as the key set is in use.
+public final class CATGrant: Sendable {
+    /// The key that made the token. Its validity is judged on every call.
+    public let key: TokenKey
+    let profile: CATVerifier.Profile
+
+    /// The claims as they were signed.
+    package let payload: [UInt8]
+    let claims: ClaimSet
+    let patterns: [PlacedPattern]
+
+    init(_ opened: OpenedToken, payload: [UInt8]) {
+        key = opened.key
+        profile = opened.profile
+        claims = opened.claims
+        patterns = opened.patterns
+        self.payload = payload
+    }
+
+    /// The issuer.
+    public var issuer: AcceptedIssuer { profile.issuer }
+
+    /// The time from which on the token is expired, if it expires.
+    public var expires: Timestamp? { claims.expires.map { Timestamp(millisecondsSince1970: $0) } }
+
+    /// The first time at which the token is valid, if it states one.
+    public var notBefore: Timestamp? { claims.notBefore.map { Timestamp(millisecondsSince1970: $0) } }
+
+    /// The time of issue, if the token states one.
+    public var issued: Timestamp? { claims.issuedAt.map { Timestamp(millisecondsSince1970: $0) } }
+
+    /// The identity of the token among those of its issuer, if it has one.
+    public var identifier: [UInt8]? { string(.identifier) }
+
+    /// The number of claims that were ignored because they are not registered.
+    public var ignoredClaims: Int { claims.ignored }
+
+    /// The time from which on the token is renewed; `nil` if it is not renewable.
+    public var renewalStart: Timestamp? {
+        guard case .valid(let times) = claims.renewal, let end = claims.expires else { return nil }
+        return Timestamp(millisecondsSince1970: times.start(end: end))
+    }
+
+    /// The renewal of the token; `nil` if it is not renewable.
+    public var renewal: CATRenewal? {
+        guard case .valid = claims.renewal, let place = claims[.renewal] else { return nil }
+        let payload = payload
+        return CATRenewal(payload.span.extracting(place))
+    }
+
+    /// True if the token is good for one use.
+    public var isForOneUse: Bool { claims.replay == 1 }
+
+    // MARK: Session
+
+    /// The id of the playback session, if the token has one.
+    public var sessionID: SessionID? {
+        guard let place = claims[.session] else { return nil }
+        let payload = payload
+        // A head of one byte stands before the id.
+        return SessionID(payload.span.extracting(place.lowerBound + 1..<place.upperBound))
+    }
+
+    /// The end of the playback session, if the token has one.
+    public var sessionEnd: Timestamp? { claims.sessionEnd.map { Timestamp(secondsSince1970: Int64($0)) } }
+
+    /// The number of tags by which the token can be revoked.
+    public var tagCount: Int { claims[.revocation].map { ($0.count - 10) / 16 } ?? 0 }
+
+    /// Returns a tag by which the token can be revoked: of the media token, the session GUID, the MVPD and the proxy MVPD.
+    ///
+    /// - Parameter index: A number below ``tagCount``.
+    public func tag(_ index: Int) -> SubjectTag? {
+        guard 0..<tagCount ~= index, let place = claims[.revocation] else { return nil }
+        let payload = payload
+        // A head of two bytes and the time stand before the tags.
+        let start = place.lowerBound + 10 + 16 * index
+        return SubjectTag(payload.span.extracting(start..<start + 16))
+    }
+
+    /// The issue time of the media token, which revocations are compared with; `nil` if the token cannot be revoked.
+    public var mediaTokenIssued: Timestamp? {
+        guard let place = claims[.revocation] else { return nil }
+        var time: UInt64 = 0
+        for index in place.lowerBound + 2..<place.lowerBound + 10 { time = time << 8 | UInt64(payload[index]) }
+        return Timestamp(millisecondsSince1970: Int64(bitPattern: time))
+    }
+
+    /// The playback session, if the token has one.
+    public var session: PlaybackSession? {
+        guard let id = sessionID, let end = sessionEnd else { return nil }
+        let tags = (0..<tagCount).compactMap { tag($0) }
+        let revocation = mediaTokenIssued.flatMap { PlaybackSession.Revocability(issued: $0, tags: tags) }
+        return PlaybackSession(id: id, end: end, revocation: revocation)
+    }
+
+    private func string(_ claim: CATClaim) -> [UInt8]? {
+        guard let place = claims[claim] else { return nil }
+        let payload = payload
+        var walker = ItemWalker(payload.span, at: place)
+        return [UInt8](copying: payload.span.extracting(walker.string()))
+    }
+}
+
+extension [UInt8] {
+    /// Copies a span.
+    init(copying span: Span<UInt8>) {
+        self = []
+        append(copying: span)
+    }
+}

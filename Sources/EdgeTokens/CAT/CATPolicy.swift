@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// The names of this recipient, and the means of its caller to judge what a token alone does not say.
+public struct CATPolicy: Sendable {
+    /// The own names that `aud` may hold, compared byte for byte. Without one, a token with `aud` is refused.
+    public var audience: [String] = []
+    /// True if the caller's store can use a token once, for `catreplay` 1 and for tracked proofs of possession.
+    public var hasReplayStore = false
+    /// True if the caller watches the reuse of tokens, for `catreplay` 2.
+    public var hasReuseDetector = false
+    /// True if the caller keeps the list of rejected ids for `catpor`.
+    public var hasRejectionList = false
+    /// The algorithms of proofs of possession.
+    public var proofAlgorithms: Set<ProofAlgorithm> = [.es256]
+
+    /// An algorithm of proofs of possession.
+    public enum ProofAlgorithm: String, Hashable, Sendable, CaseIterable {
+        /// ECDSA with P-256 and SHA-256.
+        case es256 = "ES256"
+        /// RSASSA-PSS with SHA-256.
+        case ps256 = "PS256"
+        /// Ed25519.
+        case eddsa = "EdDSA"
+    }
+
+    /// Creates a policy without own names and stores.
+    public init() {}
+}

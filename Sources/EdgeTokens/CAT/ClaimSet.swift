@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+
+/// The claims of a payload, as places in its bytes: read once, with types and limits checked, and evaluated on every call.
+struct ClaimSet {
+    /// The time from which on the token is expired, in milliseconds.
+    private(set) var expires: Int64?
+    /// The first time at which the token is valid, in milliseconds.
+    private(set) var notBefore: Int64?
+    /// The time of issue, in milliseconds.
+    private(set) var issuedAt: Int64?
+    /// The number of uses by `catreplay`: 0 any, 1 one, 2 any that are watched.
+    private(set) var replay: UInt64 = 0
+    /// The version of the format.
+    private(set) var version: UInt64 = 1
+    /// The end of the playback session, in seconds.
+    private(set) var sessionEnd: UInt64?
+    /// The renewal of the token.
+    private(set) var renewal = Renewal.none
+    /// The first claim that is not evaluated here.
+    private(set) var unsupported: ClaimLabel?
+    /// The number of claims that are not registered and were ignored.
+    private(set) var ignored = 0
+
+    private var places: [32 of Place] = .init(repeating: Place())
+
+    /// The state of `catr`.
+    enum Renewal {
+        case none
+        case malformed
+        case valid(RenewalTimes)
+    }
+
+    /// A range of bytes; empty if the claim is absent. No payload has more than 4,096.
+    private struct Place {
+        var start: UInt16 = 0
+        var end: UInt16 = 0
+    }
+
+    /// A claim that is refused when it is read.
+    struct Fault: Error {
+        let fault: ClaimFault
+        let claim: ClaimLabel?
+    }
+
+    /// The options of reading.
+    struct Options {
+        var labels = CATLabels.registered
+        /// True if the private claims have the meaning of this package.
+        var hasPrivateClaims = true
+        /// True within a composite.
+        var isNested = false
+        /// The place of the reader's first byte in the payload.
+        var base = 0
+    }
+
+    /// Returns the place of a claim's value in the payload, or `nil` if the claim is absent.
+    subscript(claim: CATClaim) -> Range<Int>? {
+        let place = places[claim.rawValue]
+        return place.end == 0 ? nil : Int(place.start)..<Int(place.end)
+    }
+
+    /// True if a claim holds sets of claims.
+    var hasComposites: Bool {
+        places[CATClaim.or.rawValue].end | places[CATClaim.nor.rawValue].end | places[CATClaim.and.rawValue].end
+            | places[CATClaim.critical.rawValue].end != 0
+    }
+
+    /// Reads the map of claims at the reader's position.
+    init(from reader: inout ClaimReader, _ options: Options) throws(Fault) {
+        let count: Int
+        do throws(ClaimFault) { count = try reader.map(0...256) } catch { throw Fault(fault: error, claim: nil) }
+        let depth = reader.depth
+        for _ in 0..<count {
+            var label: ClaimLabel?
+            do throws(ClaimFault) {
+                let key = try reader.next()
+                guard let number = key.integer else {
+                    guard case .text = key else { throw .malformed }
+                    try reader.skip()
+                    ignored += 1
+                    continue
+                }
+                label = ClaimLabel(number)
+                try readEntry(number, from: &reader, options, depth: depth)
+            } catch {
+                throw Fault(fault: error, claim: label)
+            }
+        }
+    }
+
+    private mutating func readEntry(
+        _ label: Int64,
+        from reader: inout ClaimReader,
+        _ options: Options,
+        depth: Int
+    ) throws(ClaimFault) {
+        guard let claim = options.labels.claim(label),
+            options.hasPrivateClaims || claim.rawValue < CATClaim.session.rawValue
+                || claim.rawValue > CATClaim.revocation.rawValue
+        else {
+            try reader.skip()
+            if CATLabels.unsettled ~= label { unsupported = unsupported ?? ClaimLabel(label) } else { ignored += 1 }
+            return
+        }
+        let start = reader.position
+        do throws(ClaimFault) {
+            guard !options.isNested || claim.isComposable else {
+                try reader.skip()
+                throw .unsupported
+            }
+            try readValue(claim, from: &reader, options)
+        } catch {
+            // Wrong types and limits come before claims that are not evaluated.
+            guard error == .unsupported else { throw error }
+            unsupported = unsupported ?? ClaimLabel(label)
+            try reader.skip(toDepth: depth)
+        }
+        guard let start = UInt16(exactly: options.base + start),
+            let end = UInt16(exactly: options.base + reader.position)
+        else { throw .tooLarge }
+        places[claim.rawValue] = Place(start: start, end: end)
+    }
+
+    private mutating func readValue(
+        _ claim: CATClaim,
+        from reader: inout ClaimReader,
+        _ options: Options
+    ) throws(ClaimFault) {
+        switch claim {
+        case .expiration: expires = try reader.time()
+        case .notBefore: notBefore = try reader.time(roundsUp: true)
+        case .issuedAt: issuedAt = try reader.time()
+        case .replay: replay = try reader.unsigned(0...2)
+        case .version: version = try reader.unsigned(0...UInt64.max)
+        case .sessionEnd: sessionEnd = try reader.unsigned(0...1 << 53)
+        case .renewal: try readRenewal(from: &reader)
+        case .or, .nor, .and: try Self.checkSets(from: &reader, options)
+        case .critical: for _ in 0..<(try reader.array(1...64)) { try reader.checkLabel() }
+        default: try reader.check(claim)
+        }
+    }
+
+    /// Reads `catr`. A malformed one is kept as such: the issuer's profile says if the token is refused or not renewed.
+    private mutating func readRenewal(from reader: inout ClaimReader) throws(ClaimFault) {
+        let head = try reader.next()
+        guard case .map(let count) = head else {
+            try reader.skip(contentsOf: head)
+            if head != .null { renewal = .malformed }
+            return
+        }
+        let depth = reader.depth - (count > 0 ? 1 : 0)
+        do throws(ClaimFault) {
+            renewal = .valid(try reader.checkRenewal(entries: count))
+        } catch {
+            guard error != .tooLarge else { throw error }
+            renewal = .malformed
+            try reader.skip(toDepth: depth)
+        }
+    }
+
+    /// Checks the sets of claims in a composite: at most 64 in all, 8 deep.
+    private static func checkSets(from reader: inout ClaimReader, _ options: Options) throws(ClaimFault) {
+        try reader.enterComposite()
+        var options = options
+        options.isNested = true
+        for _ in 0..<(try reader.array(1...64)) {
+            try reader.countSet()
+            do throws(Fault) {
+                let set = try ClaimSet(from: &reader, options)
+                if set.unsupported != nil { reader.hasUnsupportedSet = true }
+            } catch {
+                throw error.fault
+            }
+        }
+        reader.leaveComposite()
+        if reader.hasUnsupportedSet { throw .unsupported }
+    }
+}

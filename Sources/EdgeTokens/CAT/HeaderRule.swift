@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+
+/// The rules for header fields in `cath`.
+enum HeaderRule {
+    /// Returns true for the name of a field that an edge may change or add, and that a token must not restrict.
+    static func isUnreliable(_ name: Span<UInt8>) -> Bool {
+        var lower: [64 of UInt8] = .init(repeating: 0)
+        guard name.count <= 64 else { return true }
+        for place in name.indices { lower[place] = name[place].lowercasedASCII }
+        let name = lower.span.extracting(first: name.count)
+        for prefix in prefixes where name.contains(prefix.utf8.span, at: 0) { return true }
+        for other in names where name.hasSameBytes(as: other.utf8.span) { return true }
+        return false
+    }
+
+    private static let prefixes = ["x-forwarded-", "x-original-", "x-playgate-", "proxy-"]
+    private static let names = [
+        "cookie", "host", "forwarded", "via", "cta-common-access-token", "common-access-token", "authorization", "dpop",
+        "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "x-real-ip",
+        "x-envoy-external-address",
+    ]
+
+    /// Returns the value of a field that occurs in lines: joined, and without blanks around it.
+    static func value(_ lines: [Substring]) -> Substring {
+        let value = lines.count == 1 ? lines[0] : lines.joined(separator: ", ")[...]
+        let bytes = value.utf8
+        guard let first = bytes.first, let last = bytes.last, first.isBlank || last.isBlank else { return value }
+        return Substring(bytes.drop { $0.isBlank }.trimmingSuffixOfBlanks)
+    }
+}
+
+extension UInt8 {
+    fileprivate var isBlank: Bool { self == 0x20 || self == 0x9 }
+}
+
+extension Substring.UTF8View {
+    fileprivate var trimmingSuffixOfBlanks: Substring.UTF8View {
+        var rest = self
+        while let last = rest.last, last.isBlank { rest.removeLast() }
+        return rest
+    }
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+
+/// The URI of a client's request at the edge, in normal form, without the tokens that it carried.
+///
+/// The scheme and host are in lower case, the default port is dropped, unreserved characters are decoded, other percent
+/// encodings are in upper case, and dot segments are resolved. As in the catalogue, `//` counts as `/`, and a path that an
+/// origin may interpret differently is no URI here. Source: RFC 9110 §4.2.3, RFC 3986 §6.2.2 and §6.2.3.
+public struct RequestURI: Hashable, Sendable {
+    /// The scheme; `nil` if the edge does not say.
+    public let scheme: Scheme?
+    /// The host in lower case, such as `cdn.example` or `[2001:db8::1]`; `nil` if the edge does not say.
+    public let host: Substring?
+    /// The port; `nil` if neither the edge nor the scheme says.
+    public let port: UInt16?
+    /// The path, percent-encoded, with its leading `/`.
+    public let path: Substring
+    /// The query without `?`, empty if there is none; `nil` if it is not in a form that all servers read alike.
+    public let query: Substring?
+
+    /// The scheme of a URI.
+    public enum Scheme: String, Hashable, Sendable, CaseIterable {
+        /// HTTP without TLS.
+        case http
+        /// HTTP over TLS.
+        case https
+
+        /// The port if none is given.
+        public var defaultPort: UInt16 { self == .http ? 80 : 443 }
+    }
+
+    /// The accepted spellings of a path.
+    public enum Form: Hashable, Sendable {
+        /// Empty and dot segments are resolved.
+        case resolved
+        /// A path with empty or dot segments is no URI: the edge does not resolve them.
+        case asIs
+    }
+
+    /// The largest target, in bytes.
+    public static let maximumSize = URIPath.maximumSize
+
+    /// Creates the URI of a request; `nil` if its target or authority cannot be brought to normal form without doubt.
+    ///
+    /// - Parameters:
+    ///   - target: The path and query as requested, with the tokens cut out; at most ``maximumSize`` bytes.
+    ///   - scheme: The scheme of the client's connection, if it is known.
+    ///   - authority: The host of the request, with or without a port, if it is known.
+    ///   - form: The accepted spellings of the path.
+    public init?(
+        _ target: Substring,
+        scheme: Scheme? = nil,
+        authority: Substring? = nil,
+        form: Form = .resolved
+    ) {
+        var explicitPort: UInt16?
+        var host: Substring?
+        if let authority {
+            guard let parsed = URIAuthority(authority) else { return nil }
+            if let port = parsed.port {
+                guard let port = UInt16(exactly: port), port > 0 else { return nil }
+                explicitPort = port
+            }
+            host = parsed.host
+        }
+        guard let parts = NormalTarget(target, form) else { return nil }
+        self.scheme = scheme
+        self.host = host
+        // Without an authority a port that is not the default one may have been left out.
+        port = explicitPort ?? (host == nil ? nil : scheme?.defaultPort)
+        path = parts.path
+        query = parts.query
+    }
+
+    /// True if the port is the scheme's default one, which the normal form does not write.
+    public var hasDefaultPort: Bool { port != nil && port == scheme?.defaultPort }
+
+    /// The URI without its query, as in a proof of possession (RFC 9449 §4.2); `nil` if scheme or host is unknown.
+    public var withoutQuery: String? {
+        guard let scheme, let host else { return nil }
+        let port = port.map { hasDefaultPort ? "" : ":\($0)" } ?? ""
+        return "\(scheme.rawValue)://\(host)\(port)\(path)"
+    }
+}
+
+/// The path and the query of a target in normal form.
+struct NormalTarget {
+    let path: Substring
+    let query: Substring?
+
+    /// Brings a target to normal form. A target that has it already is not copied.
+    init?(_ target: Substring, _ form: RequestURI.Form) {
+        let bytes = target.utf8.span
+        guard bytes.count <= RequestURI.maximumSize, bytes.count > 0, bytes[0] == UInt8(ascii: "/") else { return nil }
+        let (pathEnd, end) = Self.plainLengths(bytes)
+        if let pathEnd {
+            let mark = target.utf8.index(target.startIndex, offsetBy: pathEnd)
+            path = target[..<mark]
+            if end == bytes.count {
+                query = pathEnd == end ? target[mark...] : target[target.utf8.index(after: mark)...]
+            } else {
+                query = Self.normalQuery(bytes.extracting((pathEnd + 1)...))
+            }
+            return
+        }
+        guard let normal = Self.normalPath(bytes, form) else { return nil }
+        path = normal
+        let mark = bytes.firstIndex(of: UInt8(ascii: "?"), from: 0)
+        query = mark.map { Self.normalQuery(bytes.extracting(($0 + 1)...)) } ?? ""
+    }
+
+    /// Returns the lengths of the path and of the whole target; `nil` for the path, or less than the count for the target, if
+    /// they are not certainly in normal form.
+    private static func plainLengths(_ bytes: Span<UInt8>) -> (path: Int?, target: Int) {
+        var place = 0
+        var previous: UInt8 = 0
+        while place < bytes.count {
+            let byte = bytes[place]
+            if byte == UInt8(ascii: "?") { break }
+            guard byte.isPlainInPath else { return (nil, place) }
+            // No dot and no slash may follow a slash.
+            if previous == UInt8(ascii: "/"), byte == UInt8(ascii: "/") || byte == UInt8(ascii: ".") {
+                return (nil, place)
+            }
+            previous = byte
+            place += 1
+        }
+        let path = place
+        while place < bytes.count, bytes[place].isPlainInQuery { place += 1 }
+        return (path, place)
+    }
+
+    /// Returns the normal form of the path at the start of a target; `nil` if it has none.
+    private static func normalPath(_ bytes: Span<UInt8>, _ form: RequestURI.Form) -> Substring? {
+        do throws(URIPath.Fault) {
+            let decoded = try URIPath.decode(bytes)
+            guard String(validating: decoded, as: UTF8.self) != nil else { return nil }
+            let end = bytes.firstIndex(of: UInt8(ascii: "?"), from: 0) ?? bytes.count
+            guard let encoded = normalText(bytes.extracting(..<end), isPlain: \.isPlainInPath) else { return nil }
+            let resolved = try URIPath.resolve(encoded)
+            guard form == .resolved || resolved.count == encoded.count else { return nil }
+            return String(decoding: resolved, as: UTF8.self)[...]
+        } catch {
+            return nil
+        }
+    }
+
+    private static func normalQuery(_ bytes: Span<UInt8>) -> Substring? {
+        normalText(bytes, isPlain: \.isPlainInQuery).map { String(decoding: $0, as: UTF8.self)[...] }
+    }
+
+    /// Decodes unreserved characters, writes other encodings in upper case, and encodes what a URI may not contain.
+    ///
+    /// Returns `nil` for controls, and for percent signs that encode nothing.
+    private static func normalText(_ bytes: Span<UInt8>, isPlain: (UInt8) -> Bool) -> [UInt8]? {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count)
+        var place = 0
+        while place < bytes.count {
+            var byte = bytes[place]
+            place += 1
+            var isWritten = isPlain(byte)
+            if byte == UInt8(ascii: "%") {
+                guard place + 1 < bytes.count, let high = bytes[place].hexadecimalDigit,
+                    let low = bytes[place + 1].hexadecimalDigit
+                else { return nil }
+                place += 2
+                byte = high << 4 | low
+                isWritten = byte.isUnreserved
+            } else if byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "#") {
+                return nil
+            }
+            if isWritten { text.append(byte) } else { text.appendPercentEncoded(byte) }
+        }
+        return text
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func appendPercentEncoded(_ byte: UInt8) {
+        func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x37 + value }
+        append(UInt8(ascii: "%"))
+        append(digit(byte >> 4))
+        append(digit(byte & 15))
+    }
+}
+
+extension UInt8 {
+    /// True for `/` and the characters of a segment (RFC 3986 §3.3) but `;`.
+    fileprivate var isPlainInPath: Bool { Self.contains(self, Self.path) }
+    /// True for the characters of a query (RFC 3986 §3.4).
+    fileprivate var isPlainInQuery: Bool { Self.contains(self, Self.query) }
+
+    private static func contains(_ byte: UInt8, _ set: (UInt64, UInt64)) -> Bool {
+        byte < 64 ? set.0 >> UInt64(byte) & 1 == 1 : byte < 128 && set.1 >> UInt64(byte & 63) & 1 == 1
+    }
+
+    private static let path = set("/!$&'()*+,=:@")
+    private static let query = set("/?!$&'()*+,;=:@")
+
+    /// The unreserved characters and `others`, a bit for each.
+    private static func set(_ others: String) -> (UInt64, UInt64) {
+        var set: (UInt64, UInt64) = (0, 0)
+        for byte in UInt8(0)..<128 where byte.isUnreserved || others.utf8.contains(byte) {
+            if byte < 64 { set.0 |= 1 << UInt64(byte) } else { set.1 |= 1 << UInt64(byte & 63) }
+        }
+        return set
+    }
+}
