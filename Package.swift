@@ -174,7 +174,11 @@ let package = Package(
                 "MediaTokens",
             ]
         ),
-        .tests("EdgeTokens", ["Platform", "Encodings", "Cryptography", "GateTestSupport", "Keys", "EdgeTokens"]),
+        .tests(
+            "EdgeTokens",
+            ["Platform", "Encodings", "Cryptography", "GateTestSupport", "Keys", "EdgeTokens"],
+            exclude: ["Oracles"]
+        ),
         .tests("Entitlements", ["Platform", "Encodings", "MediaTokens", "Entitlements"]),
         .tests(
             "PlaybackGate",
