@@ -165,7 +165,11 @@ let package = Package(
         .tests("GateTestSupport", ["Platform", "GateTestSupport"]),
         .tests("Encodings", ["Platform", "Encodings"]),
         .tests("Cryptography", ["Encodings", "Cryptography", "GateTestSupport"]),
-        .tests("Keys", ["Platform", "Encodings", "Cryptography", "GateTestSupport", "Keys"]),
+        .tests(
+            "Keys",
+            ["Platform", "Encodings", "Cryptography", "GateTestSupport", "Keys"],
+            exclude: ["Oracles"]
+        ),
         .tests("MediaResources", ["Platform", "Encodings", "GateTestSupport", "XML", "MediaResources"]),
         .tests(
             "MediaTokens",
