@@ -163,6 +163,32 @@ import Testing
         #expect(obligations.rejection?.until == Timestamp(secondsSince1970: 1_925_003_600))
     }
 
+    @Test(
+        arguments: [
+            (
+                "a1190142a10482190133a1684c6f636174696f6e781b68747470733a2f2f6c6f67696e2e6578616d706c652f72656e6577",
+                307, true
+            ),
+            ("a1190142a104811901 91", 401, false), ("a1190142a104 8118c8", nil, false),
+            ("a1190142a1190138811901 91", nil, false),
+            ("a1190142a10482190133a1684c6f636174696f6e63610d62", nil, false),
+            ("a1190142a10482190133a1684c6f636174696f6e8261 61a0", 307, false),
+        ] as [(String, Int?, Bool)]
+    )
+    func `an answer to an expired token is that of the token`(claim: String, status: Int?, hasLocation: Bool) throws {
+        let verifier = try CATSample.verifier()
+        let token = try CATSample.token(adding: claim)
+        guard case .authentic(let grant) = verifier.authenticate(token.utf8.span, at: CATSample.time(0)) else {
+            Issue.record("refused")
+            return
+        }
+        let refusal = verifier.judge(grant, shownAs: token.utf8.span, try CATSample.facts(), at: CATSample.time(300))
+            .refusal
+        let answer = grant.answer(to: try #require(refusal))
+        #expect(answer?.status == status)
+        #expect(answer?.location == (hasLocation ? "https://login.example/renew" : nil))
+    }
+
     @Test func `an explanation names each claim and its outcome`() throws {
         let verifier = try CATSample.verifier()
         let token = try CATSample.token(adding: "a119270f01")
