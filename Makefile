@@ -6,7 +6,7 @@
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup:  ## Install what is missing: headers of OpenSSL, libxml2, SQLite, hiredis; curl
+setup:  ## Install what is missing: headers of OpenSSL, libxml2, RE2, SQLite, hiredis; curl
 	@scripts/setup
 
 build: setup  ## Build the command lines for use (.build/release)

@@ -11,7 +11,7 @@ let package = Package(
     platforms: [.macOS(.v26)],
     // Without stores, which are not parsers, and without TLS: both need further libraries.
     dependencies: [
-        .package(name: "playgate", path: "..", traits: [.trait(name: hasService ? "Service" : "Metrics")])
+        .package(name: "playgate", path: "..", traits: ["Patterns", .trait(name: hasService ? "Service" : "Metrics")])
     ],
     targets: [
         // Reference implementations: OpenSSL for Base64, libxml2's tree for XML, the C library for addresses and dates.
@@ -28,6 +28,8 @@ let package = Package(
                 .product(name: "MediaResources", package: "playgate"),
                 .product(name: "PlaybackGate", package: "playgate"),
                 .product(name: "Entitlements", package: "playgate"),
+                .product(name: "EdgeTokens", package: "playgate"),
+                .product(name: "Keys", package: "playgate"),
             ],
             exclude: ["Service"],
             swiftSettings: [.unsafeFlags(["-parse-as-library"])]

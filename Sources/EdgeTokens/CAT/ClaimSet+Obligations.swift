@@ -82,6 +82,8 @@ extension ClaimSet {
             return false
         }
         guard facts.method == "GET" || facts.method == "HEAD" else { return false }
+        let (end, overflow) = context.now.addingReportingOverflow(times.life)
+        guard overflow || end > expires else { return false }
         if let sessionEnd { return Int64(sessionEnd) * 1000 > expires }
         return context.profile.maximumSession != nil
     }

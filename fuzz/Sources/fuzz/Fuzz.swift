@@ -15,6 +15,7 @@ struct Target: Sendable {
 private let targets: [Target] = {
     var targets: [Target] = [
         .planted, .base64, .token, .claims, .envelope, .body, .fragment, .feed, .json, .path, .pattern, .time,
+        .cat, .uri, .ere,
     ]
     #if SERVICE
         targets += [.configuration, .http, .target, .shown, .network]

@@ -31,6 +31,8 @@ extension CATIssuer {
         guard let session, session * 1000 > expires.millisecondsSince1970 else { throw .notRenewable }
         let (sum, overflow) = now.millisecondsSince1970.addingReportingOverflow(times.life)
         let end = min(overflow ? session : sum / 1000, session)
+        // A life that ends before the present one renews nothing.
+        guard end * 1000 > expires.millisecondsSince1970 else { throw .notRenewable }
         var fresh = identifier ?? []
         if fresh.isEmpty { fresh = try Self.randomIdentifier() }
         let changes = Renewed(expires: end, issued: now.seconds, identifier: fresh, sessionEnd: session)
