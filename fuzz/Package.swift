@@ -24,6 +24,7 @@ let package = Package(
             name: "fuzz",
             dependencies: [
                 "CSecondOpinion",
+                .product(name: "Keys", package: "playgate"),
                 .product(name: "MediaTokens", package: "playgate"),
                 .product(name: "MediaResources", package: "playgate"),
                 .product(name: "PlaybackGate", package: "playgate"),
