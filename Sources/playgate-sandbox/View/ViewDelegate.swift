@@ -9,7 +9,7 @@ internal import Synchronization
 internal import ViewerTools
 
 /// The application of `playgate-sandbox view`: it chooses the provider, and acts as the browser if it has a login.
-final class ViewDelegate: EntitlementDelegate {
+final class ViewDelegate: AccessEnablerDelegate {
     private let provider: String?
     private let login: (user: String, password: String)?
     private let redirectURL: String
