@@ -32,24 +32,7 @@ extension AccessEnabler {
         await saveRecords()
         var failure: Status?
         for (mvpd, viewer) in known.sorted(by: { $0.key < $1.key }) {
-            guard let requestor, let service = requestor.services[mvpd], service.url == viewer.service else {
-                failure = Status(
-                    .requestorNotConfigured,
-                    by: .client,
-                    message: "the service of \(mvpd) is not configured"
-                )
-                continue
-            }
-            do throws(ServiceFailure) {
-                let interface = interface(service, requestor: id)
-                let url = try await interface.logout(mvpd, redirectURL: options.redirectURL)
-                guard let url, options.login == .browser else { continue }
-                // A login that has started in the meantime uses the browser.
-                let isFree = number == viewerNumber && login == nil
-                if !isFree { failure = Self.unfinished } else if !(await visit(url, requestor.mvpd(mvpd))) {
-                    failure = Self.unfinished
-                }
-            } catch { failure = error.status }
+            failure = await logOut(mvpd, of: viewer.service, requestor, id, number) ?? failure
         }
         let platforms = [Profile.Kind.appleSSO, .platformSSO].map(\.rawValue)
         let isSignedOn = await platform?.currentProvider() != nil
@@ -58,6 +41,28 @@ extension AccessEnabler {
             callbacks.status(.vsa203, "sign out in the device settings too; otherwise the viewer is logged in again")
         }
         return tell(failure.map { .onlyHere($0) } ?? (isOfPlatform ? .signOutOfPlatform : .complete))
+    }
+
+    /// Logs the viewer out at one provider.
+    ///
+    /// - Returns: The reason why the state there is unknown; `nil` if the viewer is logged out.
+    private func logOut(
+        _ mvpd: String,
+        of url: String,
+        _ requestor: ConfiguredRequestor?,
+        _ id: String,
+        _ number: UInt64
+    ) async -> Status? {
+        guard let requestor, let service = requestor.services[mvpd], service.url == url else {
+            return Status(.requestorNotConfigured, by: .client, message: "the service of \(mvpd) is not configured")
+        }
+        do throws(ServiceFailure) {
+            let target = try await interface(service, requestor: id).logout(mvpd, redirectURL: options.redirectURL)
+            guard let target, options.login == .browser else { return nil }
+            // A login that has started in the meantime uses the browser.
+            guard number == viewerNumber, login == nil else { return Self.unfinished }
+            return await visit(target, requestor.mvpd(mvpd)) ? nil : Self.unfinished
+        } catch { return error.status }
     }
 
     private static let unfinished = ServiceFailure.ofThisClient(

@@ -14,20 +14,11 @@ extension AccessEnabler {
     /// - Returns: The decisions in the order of the request, or the reason why there are none: a response if the service
     ///   reports it, a failure if the client does.
     public func preauthorize(_ request: PreauthorizeRequest) async -> AccessEnablerResult<PreauthorizeResponse> {
-        let requestor: ConfiguredRequestor
-        switch configuration {
-        case .ready(let configured): requestor = configured
-        case .none: return Self.failure(.requestorNotConfigured, "no requestor was set")
-        case .underway: return Self.failure(.requestorNotConfigured, "setRequestor is not complete")
-        case .failed(let status):
-            // A status with the HTTP status 0 is the client's own.
-            let answer = PreauthorizeResponse(decisions: [], status: status)
-            return status.status == 0 ? .failure(answer) : .response(answer)
-        }
+        guard case .ready(let requestor) = configuration else { return unconfigured }
         guard let viewer = knownViewer(requestor), let service = requestor.services[viewer.mvpd] else {
             let chosen = records.requestors[requestor.id]?.provider
-            return chosen.flatMap { records.requestors[requestor.id]?.viewers[$0] } == nil
-                ? Self.failure(.authenticationSessionMissing) : Self.failure(.authenticationSessionExpired)
+            let isKnown = chosen.flatMap { records.requestors[requestor.id]?.viewers[$0] } != nil
+            return Self.failure(isKnown ? .authenticationSessionExpired : .authenticationSessionMissing)
         }
         let usesCache = !request.disabledFeatures.contains(.localCache)
         let known = usesCache ? preauthorizations.decisions(for: request.resources, at: clock()) : [:]
@@ -137,6 +128,20 @@ extension AccessEnabler {
         }
         let answer = PreauthorizeResponse(decisions: [], status: failure.status)
         return failure.status.status == 0 ? .failure(answer) : .response(answer)
+    }
+
+    /// The answer without a configuration: nobody asked for one, it is not complete, or it failed.
+    private var unconfigured: AccessEnablerResult<PreauthorizeResponse> {
+        guard case .failed(let status) = configuration else {
+            let isUnderway = if case .underway = configuration { true } else { false }
+            return Self.failure(
+                .requestorNotConfigured,
+                isUnderway ? "setRequestor is not complete" : "no requestor was set"
+            )
+        }
+        // A status with the HTTP status 0 is the client's own.
+        let answer = PreauthorizeResponse(decisions: [], status: status)
+        return status.status == 0 ? .failure(answer) : .response(answer)
     }
 
     private static let left = "the viewer logged out during the request"

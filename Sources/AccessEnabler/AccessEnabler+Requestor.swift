@@ -57,8 +57,10 @@ extension AccessEnabler {
     private static let overtaken = RequestorStatus(
         status: .error,
         mvpds: [],
-        failures: [Status(.requestorNotConfigured, by: .client, message: "a later call set it, or no service was given")]
-            .compactMap(\.self)
+        failures: [
+            Status(.requestorNotConfigured, by: .client, message: "a later call set it, or no service was given")
+        ]
+        .compactMap(\.self)
     )
 
     private func complete(_ requestor: ConfiguredRequestor?, _ failures: [Status]) -> RequestorStatus {

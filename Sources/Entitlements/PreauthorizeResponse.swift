@@ -44,7 +44,9 @@ extension PreauthorizeResponse: Codable {
     /// Decodes the body of a service, or the flat one of a client's failure, which is a status with the HTTP status 0.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Key.self)
-        if !members.contains(.resources), let failure = try? Status(from: decoder), failure.status == 0, !failure.code.isEmpty {
+        if !members.contains(.resources), let failure = try? Status(from: decoder), failure.status == 0,
+            !failure.code.isEmpty
+        {
             self.init(decisions: [], status: failure)
         } else {
             self.init(

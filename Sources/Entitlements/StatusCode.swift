@@ -284,9 +284,11 @@ extension StatusCode {
     var meaning: String? {
         switch self {
         case .requestorNotConfigured: "No requestor is configured yet, which every call but setRequestor requires."
-        case .authenticationSessionExpired: "The authentication has expired; the viewer must log in with a provider again."
+        case .authenticationSessionExpired:
+            "The authentication has expired; the viewer must log in with a provider again."
         case .authenticationSessionMissing: "No viewer is authenticated; the viewer must log in with a provider."
-        case .accessTokenUnavailable: "There is no access token; check the software statement and the redirect URL's scheme."
+        case .accessTokenUnavailable:
+            "There is no access token; check the software statement and the redirect URL's scheme."
         case .serverResponseFormatUnknown: "The response has an unknown format; send the log to the service's support."
         case .networkError: "The network failed; if several retries fail too, send the log to the service's support."
         default: nil

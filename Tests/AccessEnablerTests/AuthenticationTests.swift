@@ -173,7 +173,10 @@ import ViewerTools
         }
     }
 
-    @Test("inventory 15: temporary access needs no call of getAuthentication before its selection", arguments: interfaces)
+    @Test(
+        "inventory 15: temporary access needs no call of getAuthentication before its selection",
+        arguments: interfaces
+    )
     func tempPassAlone(interface: ServiceProvider.Interface) async throws {
         try await SandboxFixture.with { sandbox in
             let application = Application()
@@ -189,7 +192,10 @@ import ViewerTools
         }
     }
 
-    @Test("inventory 11: data are sent once, over v2 to temporary access alone, and are not stored", arguments: interfaces)
+    @Test(
+        "inventory 11: data are sent once, over v2 to temporary access alone, and are not stored",
+        arguments: interfaces
+    )
     func data(interface: ServiceProvider.Interface) async throws {
         let secret = ["email": "viewer@example.com"]
         let header = "AP-TempPass-Identity"

@@ -91,7 +91,10 @@ import Testing
         }
     }
 
-    @Test("inventory 46b: the whole array of a token and of a denial, with the flag of the authorization", arguments: interfaces)
+    @Test(
+        "inventory 46b: the whole array of a token and of a denial, with the flag of the authorization",
+        arguments: interfaces
+    )
     func tracking(interface: ServiceProvider.Interface) async throws {
         try await SandboxFixture.with { sandbox in
             let (enabler, application) = try await sandbox.viewer("bob", interface: interface)
@@ -106,7 +109,8 @@ import Testing
             #expect(!denial.errorDescription.isEmpty)
             #expect(
                 application.events("sendTrackingData 1").map { $0.replacing("sendTrackingData 1 ", with: "") } == [
-                    "true|SandboxMVPD|\(guid)|false|||\(end)", "true|SandboxMVPD|\(guid)|\(second)|||\(end)", denied, denied,
+                    "true|SandboxMVPD|\(guid)|false|||\(end)", "true|SandboxMVPD|\(guid)|\(second)|||\(end)", denied,
+                    denied,
                 ]
             )
         }
@@ -118,7 +122,12 @@ import Testing
         try await SandboxFixture.with { sandbox in
             for mvpd in ["SandboxMVPD", "TempPass"] {
                 let exchanges = Exchanges()
-                let (enabler, _) = try await sandbox.viewer("alice", at: mvpd, interface: interface, exchanges: exchanges)
+                let (enabler, _) = try await sandbox.viewer(
+                    "alice",
+                    at: mvpd,
+                    interface: interface,
+                    exchanges: exchanges
+                )
                 exchanges.forget()
                 #expect(await enabler.checkAuthorization("TNT", data: data).token != nil)
                 #expect(await enabler.getAuthorization("TBS", data: data).token != nil)

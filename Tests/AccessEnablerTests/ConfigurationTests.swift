@@ -263,7 +263,10 @@ import Testing
             await enabler.finishCallbacks()
             #expect(application.urls.count == 2)
             for url in application.urls {
-                #expect(url.contains("?device_info=e30%3D&visitorID=v%201&applicationProfile=tv&campaign=a%26b"), "\(url)")
+                #expect(
+                    url.contains("?device_info=e30%3D&visitorID=v%201&applicationProfile=tv&campaign=a%26b"),
+                    "\(url)"
+                )
             }
             exchanges.forget()
             await enabler.setOptions(
@@ -286,7 +289,7 @@ import Testing
     func inAppBrowser() async throws {
         for (handles, requires) in [(false, false), (false, true), (true, false), (true, true)] {
             let provider = #"{"id":"SandboxMVPD","displayName":"TV"\#(requires ? #","requiresSVC":true"# : "")}"#
-            let body = #"{"requestor":{"id":"REF30","domains":[{"name":"a.example"}],"mvpds":[\#(provider)]}}"#
+            let body = #"{"requestor":{"id":"REF30","domains":[{"name":"adobe.com","mvpdInitiated":false}],"mvpds":[\#(provider)]}}"#
             let exchanges = Exchanges([("configuration", 200, [:], body)])
             try await SandboxFixture.with { sandbox in
                 let options = AccessEnablerOptions(handleSVC: handles)

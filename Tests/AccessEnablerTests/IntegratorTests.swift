@@ -24,7 +24,8 @@ typealias Published = Integrator.Application
     private static let callbacks = [
         "setRequestorComplete success",
         "status N000 info", "setAuthenticationStatus error USER_NOT_AUTHENTICATED_ERROR",
-        "displayProviderDialog SandboxMVPD Sandbox TV", "navigateToUrl", "setAuthenticationStatus success USER_AUTHENTICATED",
+        "displayProviderDialog SandboxMVPD Sandbox TV", "navigateToUrl",
+        "setAuthenticationStatus success USER_AUTHENTICATED",
         "selectedProvider SandboxMVPD false false",
         "preauthorizedResources TNT,CNN", "preauthorizedResources TNT,CNN",
         "setToken TNT", "setToken TNT", "setToken TBS", "setToken TBS",
@@ -41,10 +42,9 @@ typealias Published = Integrator.Application
         try await SandboxFixture.with { @MainActor sandbox in
             let application = Published(softwareStatement: SandboxFixture.statement, browser: Self.browse)
             await application.journey(at: sandbox.url, provider: "SandboxMVPD")
-            #expect(application.events.filter { !$0.hasPrefix("sendTrackingData") } == Self.callbacks)
-            let tracked = application.events.filter { $0.hasPrefix("sendTrackingData") }
+            #expect(application.untracked == Self.callbacks)
             #expect(
-                tracked == [
+                application.tracked == [
                     "sendTrackingData authentication false", "sendTrackingData selection SandboxMVPD",
                     "sendTrackingData authentication true",
                 ] + Array(repeating: "sendTrackingData authorization true", count: 4)
@@ -105,7 +105,7 @@ typealias Published = Integrator.Application
                 application.logIn(form, provider: "SandboxMVPD")
             }
             #expect(
-                application.events.filter { !$0.hasPrefix("sendTrackingData") } == [
+                application.untracked == [
                     "presentTvProviderDialog", "dismissTvProviderDialog", "status N003 info",
                     "displayProviderDialog SandboxMVPD Sandbox TV", "navigateToUrl",
                     "setAuthenticationStatus success USER_AUTHENTICATED",
@@ -165,4 +165,9 @@ typealias Published = Integrator.Application
             #expect(await enabler.getAuthentication().errorCode == .genericAuthentication)
         }
     }
+}
+
+extension Integrator.Application {
+    fileprivate var tracked: [String] { events.filter { $0.hasPrefix("sendTrackingData") } }
+    fileprivate var untracked: [String] { events.filter { !$0.hasPrefix("sendTrackingData") } }
 }

@@ -16,7 +16,10 @@ import Testing
         ("3 setOptions:", "Configuration.options Integrator.journey"),
         ("3a handleSVC=false", "Configuration.inAppBrowser"), ("3b handleSVC=true", "Configuration.inAppBrowser"),
         ("4 setRequestor:", "Configuration.defaultService Configuration.noConfiguration Authentication.elsewhere"),
-        ("5 serviceProviders:", "Configuration.severalServices Configuration.boundService Configuration.stalledService"),
+        (
+            "5 serviceProviders:",
+            "Configuration.severalServices Configuration.boundService Configuration.stalledService"
+        ),
         ("6 7 13 19 deprecated", "Integrator.deprecated Integrator.login"),
         ("8 setRequestorComplete:", "Configuration.queue Configuration.noConfiguration Preauthorization.notConfigured"),
         ("9 checkAuthentication", "Authentication.check"),
@@ -24,7 +27,10 @@ import Testing
         ("11 withData:", "Authentication.again Authentication.data Integrator.login"),
         ("12 filter", "PlatformSignOn.filter PlatformSignOn.noProvider Integrator.login"),
         ("14 displayProviderDialog:", "Authentication.login Authentication.leavesPicker Authentication.noDelegate"),
-        ("15 setSelectedProvider:", "Authentication.changesMind Authentication.tempPassAlone Authentication.noSuchProvider"),
+        (
+            "15 setSelectedProvider:",
+            "Authentication.changesMind Authentication.tempPassAlone Authentication.noSuchProvider"
+        ),
         ("16 navigateToUrl:", "Authentication.login Authentication.externalURL Wire.browser"),
         ("17 navigateToUrl:useSVC:", "Configuration.inAppBrowser"),
         ("18 handleExternalURL:", "Authentication.externalURL Authentication.wrongPassword"),

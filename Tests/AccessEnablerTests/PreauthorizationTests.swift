@@ -152,17 +152,23 @@ import Testing
     }
 
     /// A configuration that is not there, and the reason: the client's own or the service's.
-    private static let unconfigured: [(name: String, control: String?, requestor: String?, code: String, isResponse: Bool)]
-        = [
+    private static let unconfigured:
+        [(name: String, control: String?, requestor: String?, code: String, isResponse: Bool)] = [
             ("not asked for", nil, nil, "requestor_not_configured", false),
             ("refused", nil, "NOBODY", "invalid_parameter_service_provider", true),
             ("unreachable", #"{"faults":[{"on":"configuration","close":true}]}"#, "REF30", "network_error", false),
-            ("garbage", #"{"faults":[{"on":"configuration","body":"["}]}"#, "REF30", "server_response_format_unknown", false),
+            (
+                "garbage", #"{"faults":[{"on":"configuration","body":"["}]}"#, "REF30",
+                "server_response_format_unknown", false
+            ),
             ("throttled", #"{"faults":[{"on":"configuration","status":429}]}"#, "REF30", "too_many_requests", true),
             ("no access", #"{"faults":[{"on":"token","status":400}]}"#, "REF30", "access_token_unavailable", false),
         ]
 
-    @Test("inventory 8, 41: a configuration that failed is not one that nobody asked for", arguments: unconfigured.indices)
+    @Test(
+        "inventory 8, 41: a configuration that failed is not one that nobody asked for",
+        arguments: unconfigured.indices
+    )
     func notConfigured(index: Int) async throws {
         let (name, control, requestor, code, isResponse) = Self.unconfigured[index]
         try await SandboxFixture.with { sandbox in
@@ -178,11 +184,16 @@ import Testing
     func throttled(interface: ServiceProvider.Interface) async throws {
         let own = #"{"status":429,"code":"slow_down","message":"m","action":"retry-after"}"#
         for (headers, body, code, wait) in [
-            (["retry-after": "7"], own, "slow_down", 7), (["content-type": "text/html"], "<html>", "too_many_requests", 1),
+            (["retry-after": "7"], own, "slow_down", 7),
+            (["content-type": "text/html"], "<html>", "too_many_requests", 1),
         ] as [(HTTPHeaders, String, String, Int64)] {
             let exchanges = Exchanges([("authorize", 429, headers, body)])
             try await SandboxFixture.with { sandbox in
-                let (enabler, application) = try await sandbox.viewer("alice", interface: interface, exchanges: exchanges)
+                let (enabler, application) = try await sandbox.viewer(
+                    "alice",
+                    interface: interface,
+                    exchanges: exchanges
+                )
                 let answer = await enabler.preauthorize(PreauthorizeRequest(resources: ["TNT"]))
                 for status in [answer.value.status, await enabler.checkAuthorization("TNT").failure?.status] {
                     #expect(status?.code == code && status?.status == 429 && status?.action == .retryAfter)

@@ -163,7 +163,8 @@ extension MetadataRequest {
             .userMetadata(key: keys[METADATA_USER_META_KEY] ?? ""),
         ]
         let opcode = keys[METADATA_OPCODE_KEY]
-        guard let request = all.first(where: { "\($0.opcode)" == opcode || $0.arguments[METADATA_OPCODE_KEY] == opcode })
+        guard
+            let request = all.first(where: { "\($0.opcode)" == opcode || $0.arguments[METADATA_OPCODE_KEY] == opcode })
         else { return nil }
         self = request
     }

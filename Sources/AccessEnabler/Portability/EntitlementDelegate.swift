@@ -94,7 +94,8 @@ private struct DocumentedDelegate: AccessEnablerDelegate {
     ) {
         var arguments: [AnyHashable: Any] = arguments
         if key >= 0 { arguments[METADATA_OPCODE_KEY] = Int32(key) }
-        target.setMetadataStatus(metadata?.object, encrypted: encrypted, forKey: Int32(key), andArguments: arguments)
+        let value = metadata.flatMap { $0 == .null ? nil : $0.object }
+        target.setMetadataStatus(value, encrypted: encrypted, forKey: Int32(key), andArguments: arguments)
     }
     @MainActor func preauthorizedResources(_ resources: [String]) { target.preauthorizedResources(resources) }
     @MainActor func sendTrackingData(_ data: [String], forEventType event: TrackingEventType) {
@@ -111,15 +112,15 @@ private struct DocumentedDelegate: AccessEnablerDelegate {
 }
 
 extension MetadataValue {
-    /// The value without its type, as it comes from JSON.
-    fileprivate var object: Any? {
+    /// The value without its type, as it comes from JSON; an absent optional for `null`.
+    fileprivate var object: Any {
         switch self {
         case .text(let text): text
         case .number(let number): number
         case .truth(let truth): truth
-        case .null: nil
-        case .list(let list): list.map { $0.object as Any }
-        case .map(let map): map.mapValues { $0.object as Any }
+        case .null: Any?.none as Any
+        case .list(let list): list.map(\.object)
+        case .map(let map): map.mapValues(\.object)
         }
     }
 }

@@ -17,7 +17,8 @@ struct RequestOptions: Sendable {
         let place = url.firstIndex { $0 == "?" || $0 == "#" } ?? url.endIndex
         let rest = url[place...]
         let separator = rest.hasPrefix("?") ? rest.count > 1 ? "&" : "" : ""
-        return url[..<place] + "?" + browserParameters.formEncoded + separator + (rest.hasPrefix("?") ? rest.dropFirst() : rest)
+        return url[..<place] + "?" + browserParameters.formEncoded + separator
+            + (rest.hasPrefix("?") ? rest.dropFirst() : rest)
     }
 }
 

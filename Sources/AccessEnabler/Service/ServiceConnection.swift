@@ -117,7 +117,8 @@ extension ServiceAnswer {
 
     /// The failure that this response describes, if it is not a success.
     var failure: ServiceFailure {
-        let known = (try? EntitlementBody.read(ErrorBody.self, json: body))?.status ?? (isXML ? try? Status(xml: body) : nil)
+        let known =
+            (try? EntitlementBody.read(ErrorBody.self, json: body))?.status ?? (isXML ? try? Status(xml: body) : nil)
         var failure: ServiceFailure =
             if status == 429 {
                 .throttled(known)

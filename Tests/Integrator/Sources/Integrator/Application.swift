@@ -53,7 +53,8 @@ public class Application: EntitlementDelegate, EntitlementStatus {
         note("setToken", resource)
     }
 
-    public func tokenRequestFailed(_ resource: String!, errorCode code: String!, errorDescription description: String!) {
+    public func tokenRequestFailed(_ resource: String!, errorCode code: String!, errorDescription description: String!)
+    {
         note("tokenRequestFailed", resource, name(of: code), description)
     }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-// swift-format-ignore-file: the layout is that of the documents.
+// The layout is that of the documents.
+// swift-format-ignore-file
 
 import AccessEnabler
 
