@@ -79,11 +79,10 @@ public actor AccessEnabler {
             storage: storage,
             delegate: delegate,
             platform: platform,
-            retry: retry,
-            timeout: timeout,
-            http: HTTPTransport(),
-            clock: { .now() },
-            sleep: { try await Task.sleep(for: $0) }
+            settings: ConnectionSettings(http: HTTPTransport(), retry: retry, timeout: timeout) {
+                try await Task.sleep(for: $0)
+            },
+            clock: { .now() }
         )
     }
 
@@ -93,11 +92,8 @@ public actor AccessEnabler {
         storage: any TokenStorage,
         delegate: (any AccessEnablerDelegate)?,
         platform: (any PlatformSignOn)?,
-        retry: RetryPolicy,
-        timeout: Duration,
-        http: HTTPTransport,
-        clock: @escaping @Sendable () -> Timestamp,
-        sleep: @escaping @Sendable (Duration) async throws -> Void
+        settings: ConnectionSettings,
+        clock: @escaping @Sendable () -> Timestamp
     ) {
         statement = softwareStatement
         self.options = options
@@ -105,7 +101,7 @@ public actor AccessEnabler {
         self.platform = platform
         self.clock = clock
         callbacks = CallbackQueue(delegate)
-        settings = ConnectionSettings(http: http, retry: retry, timeout: timeout, sleep: sleep)
+        self.settings = settings
     }
 
     /// Sets the options for all following requests: the documented `setOptions:`.

@@ -285,20 +285,12 @@ import ViewerTools
     func codeExpires() async throws {
         try await SandboxFixture.with { sandbox in
             let application = Application(.provider("SandboxMVPD"))
-            let enabler = AccessEnabler(
-                softwareStatement: SandboxFixture.statement,
+            let enabler = await sandbox.client(
+                application,
                 options: AccessEnablerOptions(login: .secondScreen(askingEvery: .seconds(600))),
-                storage: MemoryTokenStorage(),
-                delegate: application,
-                platform: nil,
-                retry: .none,
-                timeout: .seconds(20),
-                http: HTTPTransport(),
-                clock: { sandbox.clock.now },
-                sleep: { sandbox.clock.advance(seconds: $0.components.seconds) }
+                delays: Delays { sandbox.clock.advance(seconds: $0.components.seconds) },
+                retry: .none
             )
-            application.use(enabler)
-            await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider()])
             #expect(await enabler.getAuthentication().errorCode == .genericAuthentication)
             await enabler.finishCallbacks()
             #expect(application.events("status") == ["status REGCODE success", "status REG500 error"])

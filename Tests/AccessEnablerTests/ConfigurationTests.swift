@@ -289,7 +289,8 @@ import Testing
     func inAppBrowser() async throws {
         for (handles, requires) in [(false, false), (false, true), (true, false), (true, true)] {
             let provider = #"{"id":"SandboxMVPD","displayName":"TV"\#(requires ? #","requiresSVC":true"# : "")}"#
-            let body = #"{"requestor":{"id":"REF30","domains":[{"name":"adobe.com","mvpdInitiated":false}],"mvpds":[\#(provider)]}}"#
+            let body =
+                #"{"requestor":{"id":"REF30","domains":[{"name":"adobe.com","mvpdInitiated":false}],"mvpds":[\#(provider)]}}"#
             let exchanges = Exchanges([("configuration", 200, [:], body)])
             try await SandboxFixture.with { sandbox in
                 let options = AccessEnablerOptions(handleSVC: handles)

@@ -55,11 +55,10 @@ struct SandboxFixture: Sendable {
             storage: storage,
             delegate: application,
             platform: platform,
-            retry: retry,
-            timeout: timeout,
-            http: HTTPTransport(intercept: intercept),
-            clock: { clock.now },
-            sleep: { delays.note($0) }
+            settings: ConnectionSettings(http: HTTPTransport(intercept: intercept), retry: retry, timeout: timeout) {
+                delays.note($0)
+            },
+            clock: { clock.now }
         )
         application?.use(enabler)
         if let requestor { await enabler.setRequestor(requestor, serviceProviders: [provider(interface)]) }
@@ -156,10 +155,17 @@ extension ServiceRequest {
 /// The delays that a client would have waited.
 final class Delays: Sendable {
     private let noted = Mutex<[Duration]>([])
+    private let pass: @Sendable (Duration) -> Void
+
+    /// Creates a record, and passes the time if a clock must advance.
+    init(_ pass: @escaping @Sendable (Duration) -> Void = { _ in }) { self.pass = pass }
 
     var all: [Duration] { noted.withLock { $0 } }
 
-    func note(_ delay: Duration) { noted.withLock { $0.append(delay) } }
+    func note(_ delay: Duration) {
+        noted.withLock { $0.append(delay) }
+        pass(delay)
+    }
 }
 
 /// Holds requests with a name in their path until it is opened, and reports when a request waits.

@@ -18,49 +18,36 @@ extension AccessEnabler {
         begin { $0.options.set(values) }
     }
 
-    /// Sets the requestor: the documented `setRequestor:`.
-    public nonisolated func setRequestor(_ requestorID: String!) {
-        begin { await $0.setRequestor(requestorID ?? "", serviceProviders: [.production]) }
-    }
-
-    /// Sets the requestor at these services, each a URL or a ``ServiceProvider``: the documented
-    /// `setRequestor:serviceProviders:`.
-    public nonisolated func setRequestor(_ requestorID: String!, serviceProviders urls: [Any]!) {
-        let services = (urls ?? []).map { url in
+    /// Sets the requestor, at these services if there are any, each a URL or a ``ServiceProvider``: the documented
+    /// `setRequestor:` and `setRequestor:serviceProviders:`.
+    public nonisolated func setRequestor(_ requestorID: String!, serviceProviders urls: [Any]! = nil) {
+        let services = urls?.map { url in
             let text = "\(url)"
             return url as? ServiceProvider ?? ServiceProvider(url: text.hasSuffix("/") ? String(text.dropLast()) : text)
         }
-        begin { await $0.setRequestor(requestorID ?? "", serviceProviders: services) }
+        begin { await $0.setRequestor(requestorID ?? "", serviceProviders: services ?? [.production]) }
     }
 
     /// Reports if the viewer is authenticated: the documented `checkAuthentication`.
     public nonisolated func checkAuthentication() { begin { await $0.checkAuthentication() } }
 
-    /// Authenticates the viewer: the documented `getAuthentication`.
-    public nonisolated func getAuthentication() { begin { await $0.getAuthentication() } }
-
-    /// Authenticates the viewer with the application's data: the documented `getAuthentication:withData:`.
-    public nonisolated func getAuthentication(_ forceAuthn: Bool, withData data: [AnyHashable: Any]!) {
-        let data = Self.texts(data)
-        begin { await $0.getAuthentication(force: forceAuthn, data: data) }
-    }
-
-    /// Authenticates the viewer, with a filter by ``TV_PROVIDERS`` and ``FEATURED_TV_PROVIDERS`` for the platform's picker: the
-    /// documented `getAuthentication:`.
-    public nonisolated func getAuthentication(_ filter: [AnyHashable: Any]!) {
-        getAuthentication(false, withData: nil, andFilter: filter)
-    }
-
-    /// Authenticates the viewer: the documented `getAuthentication:withData:andFilter:`.
+    /// Authenticates the viewer: the documented `getAuthentication`, `getAuthentication:withData:` and
+    /// `getAuthentication:withData:andFilter:`. The filter has ``TV_PROVIDERS`` and ``FEATURED_TV_PROVIDERS`` for the
+    /// platform's picker.
     public nonisolated func getAuthentication(
-        _ forceAuthn: Bool,
-        withData data: [AnyHashable: Any]!,
-        andFilter filter: [AnyHashable: Any]!
+        _ forceAuthn: Bool = false,
+        withData data: [AnyHashable: Any]! = nil,
+        andFilter filter: [AnyHashable: Any]! = nil
     ) {
         let data = Self.texts(data)
         let lists = [TV_PROVIDERS, FEATURED_TV_PROVIDERS].map { Self.texts(filter?[$0] as? [Any]) }
         let chosen = filter == nil ? nil : ProviderFilter(providers: lists[0], featured: lists[1])
         begin { await $0.getAuthentication(force: forceAuthn, data: data, filter: chosen) }
+    }
+
+    /// Authenticates the viewer, with a filter for the platform's picker: the documented `getAuthentication:`.
+    public nonisolated func getAuthentication(_ filter: [AnyHashable: Any]!) {
+        getAuthentication(false, andFilter: filter)
     }
 
     /// Selects the provider, or none (`nil`): the documented `setSelectedProvider:`.
@@ -75,13 +62,9 @@ extension AccessEnabler {
     /// Logs the viewer out: the documented `logout`.
     public nonisolated func logout() { begin { await $0.logout() } }
 
-    /// Delivers those of the resources that the viewer may see: the documented `checkPreauthorizedResources:`.
-    public nonisolated func checkPreauthorizedResources(_ resources: [Any]!) {
-        checkPreauthorizedResources(resources, cache: true)
-    }
-
-    /// Delivers those of the resources that the viewer may see: the documented `checkPreauthorizedResources:cache:`.
-    public nonisolated func checkPreauthorizedResources(_ resources: [Any]!, cache: Bool) {
+    /// Delivers those of the resources that the viewer may see: the documented `checkPreauthorizedResources:` and
+    /// `checkPreauthorizedResources:cache:`.
+    public nonisolated func checkPreauthorizedResources(_ resources: [Any]!, cache: Bool = true) {
         let resources = Self.texts(resources)
         begin { await $0.checkPreauthorizedResources(resources, cache: cache) }
     }
@@ -105,20 +88,16 @@ extension AccessEnabler {
         _ callback: AccessEnablerCallback<PreauthorizeResponse>
     ) { preauthorize(request, didCompleteWith: callback) }
 
-    /// Gets a media token for an authenticated viewer: the documented `checkAuthorization:`.
-    public nonisolated func checkAuthorization(_ resource: String!) { checkAuthorization(resource, withData: nil) }
-
-    /// Gets a media token for an authenticated viewer: the documented `checkAuthorization:withData:`.
-    public nonisolated func checkAuthorization(_ resource: String!, withData data: [AnyHashable: Any]!) {
+    /// Gets a media token for an authenticated viewer: the documented `checkAuthorization:` and
+    /// `checkAuthorization:withData:`.
+    public nonisolated func checkAuthorization(_ resource: String!, withData data: [AnyHashable: Any]! = nil) {
         let data = Self.texts(data)
         begin { await $0.checkAuthorization(resource ?? "", data: data) }
     }
 
-    /// Gets a media token, and authenticates the viewer first if needed: the documented `getAuthorization:`.
-    public nonisolated func getAuthorization(_ resource: String!) { getAuthorization(resource, withData: nil) }
-
-    /// Gets a media token, and authenticates the viewer first if needed: the documented `getAuthorization:withData:`.
-    public nonisolated func getAuthorization(_ resource: String!, withData data: [AnyHashable: Any]!) {
+    /// Gets a media token, and authenticates the viewer first if needed: the documented `getAuthorization:` and
+    /// `getAuthorization:withData:`.
+    public nonisolated func getAuthorization(_ resource: String!, withData data: [AnyHashable: Any]! = nil) {
         let data = Self.texts(data)
         begin { await $0.getAuthorization(resource ?? "", data: data) }
     }
@@ -173,48 +152,29 @@ extension MetadataRequest {
 // MARK: Deprecated in the documents
 
 extension AccessEnabler {
-    /// Sets the requestor. The software statement replaced the signature, which is ignored.
-    @available(*, deprecated, message: "use setRequestor(_:)")
-    public nonisolated func setRequestor(_ requestorID: String!, signedRequestorID: String!) {
-        setRequestor(requestorID)
-    }
-
-    /// Sets the requestor at these services. The software statement replaced the signature, which is ignored.
-    @available(*, deprecated, message: "use setRequestor(_:serviceProviders:)")
-    public nonisolated func setRequestor(_ requestorID: String!, signedRequestorID: String!, serviceProviders: [Any]!) {
-        setRequestor(requestorID, serviceProviders: serviceProviders)
-    }
-
-    /// Sets the requestor. The software statement replaced signature and keys, which are ignored.
-    @available(*, deprecated, message: "use setRequestor(_:)")
-    public nonisolated func setRequestor(
-        _ requestorID: String!,
-        signedRequestorID: String!,
-        secret: String!,
-        publicKey: String!
-    ) { setRequestor(requestorID) }
-
-    /// Sets the requestor at these services. The software statement replaced signature and keys, which are ignored.
+    /// Sets the requestor. The software statement replaced the signature and its keys, which are ignored.
     @available(*, deprecated, message: "use setRequestor(_:serviceProviders:)")
     public nonisolated func setRequestor(
         _ requestorID: String!,
         signedRequestorID: String!,
-        serviceProviders: [Any]!,
-        secret: String!,
-        publicKey: String!
+        serviceProviders: [Any]! = nil,
+        secret: String! = nil,
+        publicKey: String! = nil
     ) { setRequestor(requestorID, serviceProviders: serviceProviders) }
 
     /// Authenticates the viewer, with the ids of the providers for the platform's picker.
     @available(*, deprecated, message: "use a dictionary with TV_PROVIDERS")
-    public nonisolated func getAuthentication(_ filter: [Any]!) { getAuthentication([TV_PROVIDERS: filter ?? []]) }
+    public nonisolated func getAuthentication(_ filter: [Any]!) {
+        getAuthentication(false, andFilter: [TV_PROVIDERS: filter ?? []])
+    }
 
     /// Authenticates the viewer, with the ids of the providers for the platform's picker.
     @available(*, deprecated, message: "use a dictionary with TV_PROVIDERS")
     public nonisolated func getAuthentication(
-        _ forceAuthn: Bool,
+        _ force: Bool,
         withData data: [AnyHashable: Any]!,
         andFilter filter: [Any]!
-    ) { getAuthentication(forceAuthn, withData: data, andFilter: [TV_PROVIDERS: filter ?? []]) }
+    ) { getAuthentication(force, withData: data, andFilter: [TV_PROVIDERS: filter ?? []]) }
 
     /// Continues a login after the browser has reached the redirect URL.
     @available(*, deprecated, message: "use handleExternalURL(_:)")
