@@ -9,7 +9,7 @@ public import Entitlements
 /// Callbacks run one after another, in the order of their events, and the client does not wait for them. The client's
 /// functions return the same values, so only the two callbacks are required for which a login waits:
 /// ``displayProviderDialog(_:)`` and ``navigateToURL(_:useSVC:)``. A callback may call the client, but must not wait for an
-/// effect of a later callback: ``displayProviderDialog(_:)`` may await ``AccessEnabler/setSelectedProvider(_:)-(String?)``,
+/// effect of a later callback: ``displayProviderDialog(_:)`` may await `AccessEnabler.setSelectedProvider(_:)`,
 /// but not ``AccessEnabler/getAuthentication(force:data:filter:)``. If a callback never returns, the later callbacks stay
 /// queued without limit. The client retains its delegate for its whole lifetime, so a delegate must refer to its client
 /// weakly.
