@@ -201,11 +201,14 @@ let package = Package(
             ],
             exclude: ["BadConfigurations"]
         ),
+        // An integrator's code, which is a package of its own too.
+        .target(name: "Integrator", dependencies: ["AccessEnabler"], path: "Tests/Integrator/Sources/Integrator"),
         .tests(
             "AccessEnabler",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "Entitlements", "GateTestSupport",
-                "MediaResources", "MediaTokens", "AccessEnabler", "Sandbox", "ViewerTools", .nio("NIOHTTP1"),
+                "Integrator", "MediaResources", "MediaTokens", "AccessEnabler", "Sandbox", "ViewerTools",
+                .nio("NIOHTTP1"),
             ]
         ),
         .tests(

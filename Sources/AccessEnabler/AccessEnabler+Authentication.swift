@@ -34,7 +34,7 @@ extension AccessEnabler {
     /// Reports if the viewer is authenticated, from the client's own records: the documented `checkAuthentication`. It sends
     /// no request for the viewer.
     ///
-    /// - Returns: The status of ``EntitlementDelegate/setAuthenticationStatus(_:errorCode:)``, in typed form.
+    /// - Returns: The status of ``AccessEnablerDelegate/setAuthenticationStatus(_:errorCode:)``, in typed form.
     @discardableResult
     public func checkAuthentication() async -> AuthenticationStatus {
         guard let requestor = await configured() else { return tell(notConfigured) }
@@ -54,9 +54,10 @@ extension AccessEnabler {
     ///
     /// - Parameters:
     ///   - force: True to authenticate even if the viewer is authenticated; the service is sent a logout first.
-    ///   - data: The application's data for the service, which promotional temporary access requires.
+    ///   - data: The application's data for this login, which promotional temporary access requires. REST API v2 sends it for
+    ///     temporary access only. It is not stored, and not sent with later requests.
     ///   - filter: The providers that the platform's own picker shows.
-    /// - Returns: The status of ``EntitlementDelegate/setAuthenticationStatus(_:errorCode:)``, in typed form.
+    /// - Returns: The status of ``AccessEnablerDelegate/setAuthenticationStatus(_:errorCode:)``, in typed form.
     @discardableResult
     public func getAuthentication(
         force: Bool = false,
@@ -67,10 +68,12 @@ extension AccessEnabler {
         if !force, let viewer = knownViewer(requestor) { return tell(.authenticated(viewer)) }
         if login == nil {
             abandonLogout()
+            let able = ProviderFilter.apply(filter, to: requestor.mvpds)
+            let usesPlatform = platform != nil && !able.all.isEmpty
+            guard usesPlatform || callbacks.delegate != nil else { return tell(Self.noDelegate) }
             let number = nextNumber()
             login = LoginFlow(number: number, data: data, isForced: force)
-            let able = ProviderFilter.apply(filter, to: requestor.mvpds)
-            if let platform, !able.all.isEmpty {
+            if let platform, usesPlatform {
                 login?.task = Task { await self.signOn(platform, able.all, featured: able.featured, requestor, number) }
             } else {
                 showPicker(requestor)
@@ -84,8 +87,8 @@ extension AccessEnabler {
     /// - Parameter id: The provider's id; `nil` if the viewer left the picker, which ends the login.
     public func setSelectedProvider(_ id: String?) async {
         guard let id else {
-            // `nil` also means that the viewer closed the browser during a logout.
-            if login == nil, let logoutFlow { return endLogout(logoutFlow.number) }
+            // `nil` also means that the browser failed or was closed during a logout.
+            if login == nil, logoutFlow != nil { return abandonLogout() }
             return endLogin(.notAuthenticated(.providerNotSelected, nil))
         }
         guard let requestor = await configured() else { return endLogin(notConfigured) }
@@ -106,7 +109,7 @@ extension AccessEnabler {
     public func handleExternalURL(_ url: String) async -> Bool {
         guard url.isAtOrBelow(options.redirectURL) else { return false }
         if let logoutFlow {
-            endLogout(logoutFlow.number)
+            endLogout(logoutFlow.number, hasReturned: true)
             return true
         }
         guard case .navigating(let mvpd, let code, let requestor, let service) = login?.stage else { return false }
@@ -116,7 +119,14 @@ extension AccessEnabler {
 
     // MARK: The steps of a login
 
+    /// The status of a login that nobody can show to the viewer.
+    private static let noDelegate = AuthenticationStatus.notAuthenticated(
+        .genericAuthentication,
+        ServiceFailure.ofThisClient("delegate_missing", "set a delegate: it shows the picker, the browser or the code")
+    )
+
     func showPicker(_ requestor: ConfiguredRequestor) {
+        guard callbacks.delegate != nil else { return endLogin(Self.noDelegate) }
         let mvpds = requestor.mvpds
         callbacks.call { await $0.displayProviderDialog(mvpds) }
     }
@@ -135,29 +145,34 @@ extension AccessEnabler {
             redirectURL: options.redirectURL,
             data: login?.data ?? [:]
         )
-        let outcome: Result<LoginStep, ServiceFailure>
-        do throws(ServiceFailure) {
-            let interface = interface(service, requestor: requestor.id, identity: request.data.base64JSON)
-            // REST API v2 does not start a login for a viewer whom it knows, so a forced login logs out first.
-            if login?.isForced ?? false { _ = try? await interface.logout(mvpd.id, redirectURL: options.redirectURL) }
-            outcome = .success(try await interface.beginLogin(request))
-        } catch { outcome = .failure(error) }
+        let interface = interface(service, requestor: requestor.id, data: data(for: mvpd))
+        // REST API v2 does not start a login for a viewer whom it knows, so a forced login logs out first.
+        if login?.isForced ?? false { _ = try? await interface.logout(mvpd.id, redirectURL: options.redirectURL) }
+        let outcome = await result { () throws(ServiceFailure) in try await interface.beginLogin(request) }
         guard isAsking(attempt) else { return }
         switch outcome {
         case .failure(let failure): fail(failure)
         case .success(.done): await finishLogin(mvpd, code: nil, requestor, service)
         case .success(.navigate(let url, let code, let expires)):
+            guard callbacks.delegate != nil else { return endLogin(Self.noDelegate) }
             login?.stage = .navigating(mvpd, code: code, requestor, service)
             switch options.login {
-            case .browser:
-                let useSVC = options.handleSVC
-                callbacks.call { await $0.navigateToURL(url, useSVC: useSVC) }
+            case .browser: openBrowser(url, mvpd)
             case .secondScreen(let interval):
                 callbacks.status(.registrationCode, code)
                 await poll(code: code, every: max(interval, .seconds(1)), until: expires)
             }
         }
     }
+
+    /// Asks the application to open a browser: the system's, if the provider needs it and the application handles it.
+    func openBrowser(_ url: String, _ mvpd: MVPD?) {
+        let useSVC = options.handleSVC && mvpd?.requiresSVC ?? false
+        callbacks.call { await $0.navigateToURL(url, useSVC: useSVC) }
+    }
+
+    /// The application's data of the current login, for temporary access only.
+    private func data(for mvpd: MVPD) -> [String: String] { mvpd.isTempPass ? login?.data ?? [:] : [:] }
 
     func isAsking(_ attempt: UInt64) -> Bool {
         if case .asking(attempt) = login?.stage { return true }
@@ -173,13 +188,10 @@ extension AccessEnabler {
     ) async {
         let attempt = nextNumber()
         login?.stage = .asking(attempt)
-        let outcome: Result<KnownViewer?, ServiceFailure>
-        do throws(ServiceFailure) {
-            // In v1, a code belongs to the device that showed it to a viewer. A browser login is on this device.
-            let code = service.interface == .v1 && options.login == .browser ? nil : code
-            let interface = interface(service, requestor: requestor.id, identity: login?.data.base64JSON)
-            outcome = .success(try await interface.viewer(mvpd.id, code: code))
-        } catch { outcome = .failure(error) }
+        // In v1, a code belongs to the device that showed it to a viewer. A browser login is on this device.
+        let code = service.interface == .v1 && options.login == .browser ? nil : code
+        let interface = interface(service, requestor: requestor.id, data: data(for: mvpd))
+        let outcome = await result { () throws(ServiceFailure) in try await interface.viewer(mvpd.id, code: code) }
         guard isAsking(attempt) else { return }
         switch outcome {
         case .failure(let failure): fail(failure)
@@ -219,16 +231,8 @@ extension AccessEnabler {
             return nil
         }
         // The next poll is the retry.
-        let interface = interface(
-            service,
-            requestor: requestor.id,
-            identity: login?.data.base64JSON,
-            retries: false
-        )
-        let outcome: Result<KnownViewer?, ServiceFailure>
-        do throws(ServiceFailure) { outcome = .success(try await interface.viewer(mvpd.id, code: code)) } catch {
-            outcome = .failure(error)
-        }
+        let interface = interface(service, requestor: requestor.id, data: data(for: mvpd), retries: false)
+        let outcome = await result { () throws(ServiceFailure) in try await interface.viewer(mvpd.id, code: code) }
         guard case .navigating(_, code, _, _) = login?.stage else { return nil }
         switch outcome {
         case .success(let viewer?) where clock() < viewer.expires:
@@ -277,15 +281,13 @@ extension AccessEnabler {
         _ service: ServiceProvider,
         isNew: Bool
     ) {
-        let identity = login.map(\.data.base64JSON) ?? identity(requestor, viewer.mvpd)
         if isNew { forgetViewer(requestor.id, viewer.mvpd) }
         records.requestors[requestor.id, default: .init()].provider = viewer.mvpd
         records.requestors[requestor.id]?.viewers[viewer.mvpd] = TokenRecords.Viewer(
             userID: viewer.userID,
             expires: viewer.expires.millisecondsSince1970,
             kind: viewer.kind.rawValue,
-            service: service.url,
-            identity: identity
+            service: service.url
         )
     }
 
@@ -345,11 +347,6 @@ extension AccessEnabler {
     var notConfigured: AuthenticationStatus {
         if case .failed(let status) = configuration { return .notAuthenticated(.genericAuthentication, status) }
         return .notAuthenticated(.genericAuthentication, Status(.requestorNotConfigured, by: .client))
-    }
-
-    /// The application's data from the login with a provider, in Base64.
-    func identity(_ requestor: ConfiguredRequestor, _ mvpd: String) -> String? {
-        records.requestors[requestor.id]?.viewers[mvpd]?.identity
     }
 
     /// Returns the viewer who is authenticated with the selected provider, from the client's own records.

@@ -10,9 +10,9 @@ extension AccessEnabler {
     ///
     /// - Parameters:
     ///   - resource: The identifier or Media RSS fragment that was agreed with the provider.
-    ///   - data: The application's data for the service.
-    /// - Returns: The result that ``EntitlementDelegate/setToken(_:forResource:)`` or
-    ///   ``EntitlementDelegate/tokenRequestFailed(_:errorCode:errorDescription:)`` also receives.
+    ///   - data: The application's data for this request; REST API v2 sends it for temporary access only.
+    /// - Returns: The result that ``AccessEnablerDelegate/setToken(_:forResource:)`` or
+    ///   ``AccessEnablerDelegate/tokenRequestFailed(_:errorCode:errorDescription:)`` also receives.
     @discardableResult
     public func checkAuthorization(_ resource: String, data: [String: String] = [:]) async -> AuthorizationStatus {
         guard let requestor = await configured() else { return notConfigured(resource) }
@@ -45,11 +45,8 @@ extension AccessEnabler {
         _ requestor: ConfiguredRequestor
     ) async -> AuthorizationStatus {
         guard let service = requestor.services[viewer.mvpd] else { return notConfigured(resource) }
-        let interface = interface(
-            service,
-            requestor: requestor.id,
-            identity: data.base64JSON ?? identity(requestor, viewer.mvpd)
-        )
+        let isTempPass = requestor.mvpd(viewer.mvpd)?.isTempPass ?? false
+        let interface = interface(service, requestor: requestor.id, data: isTempPass ? data : [:])
         let question = AuthorizeQuestion(
             mvpd: viewer.mvpd,
             resource: resource,
@@ -75,7 +72,7 @@ extension AccessEnabler {
             return tell(token, raw, viewer, isCached: isKnown)
         } catch {
             guard number == viewerNumber else { return gone(resource) }
-            return tell(await failure(error, resource, viewer, requestor), viewer)
+            return tell(await failure(error, resource, viewer, requestor), viewer, isCached: isKnown)
         }
     }
 
@@ -167,13 +164,15 @@ extension AccessEnabler {
         isCached: Bool
     ) -> AuthorizationStatus {
         callbacks.call { await $0.setToken(raw, forResource: token.resource) }
-        var tracked = viewer.tracked
-        tracked.isCached = isCached
-        callbacks.tracking(.authorization(isSuccess: true, tracked, error: "", details: "", options.device))
+        track(viewer, isCached: isCached, failure: nil)
         return .token(token)
     }
 
-    private func tell(_ failure: AuthorizationFailure, _ viewer: AuthenticatedViewer? = nil) -> AuthorizationStatus {
+    private func tell(
+        _ failure: AuthorizationFailure,
+        _ viewer: AuthenticatedViewer? = nil,
+        isCached: Bool = false
+    ) -> AuthorizationStatus {
         callbacks.call { delegate in
             await delegate.tokenRequestFailed(
                 failure.resource,
@@ -181,16 +180,23 @@ extension AccessEnabler {
                 errorDescription: failure.errorDescription
             )
         }
+        track(viewer, isCached: isCached, failure: failure)
+        return .failed(failure)
+    }
+
+    /// Reports to analytics. The flag says if the authorization was recorded here, whatever is recorded of the login.
+    private func track(_ viewer: AuthenticatedViewer?, isCached: Bool, failure: AuthorizationFailure?) {
+        var tracked = viewer?.tracked ?? .init(mvpd: "", hashedGUID: "", isCached: false)
+        tracked.isCached = isCached
         callbacks.tracking(
             .authorization(
-                isSuccess: false,
-                viewer?.tracked ?? .init(mvpd: "", hashedGUID: "", isCached: false),
-                error: failure.errorCode.rawValue,
-                details: failure.errorDescription,
+                isSuccess: failure == nil,
+                tracked,
+                error: failure?.errorCode.rawValue ?? "",
+                details: failure?.errorDescription ?? "",
                 options.device
             )
         )
-        return .failed(failure)
     }
 }
 

@@ -6,17 +6,18 @@ internal import Entitlements
 /// A logout that waits for a browser.
 struct LogoutFlow {
     let number: UInt64
-    let continuation: CheckedContinuation<Void, Never>
+    let continuation: CheckedContinuation<Bool, Never>
 }
 
 extension AccessEnabler {
     /// Logs the viewer out, first in the client and then at the service and the provider: the documented `logout`.
     ///
     /// If the logout at the provider needs a browser, the delegate is asked to open it
-    /// (``EntitlementDelegate/navigateToURL(_:useSVC:)``), and this function returns when ``handleExternalURL(_:)`` is
-    /// called or its task is cancelled. The client has no viewer from the start of the call, even if a later step fails.
+    /// (``AccessEnablerDelegate/navigateToURL(_:useSVC:)``), and this function returns when `handleExternalURL` is called. If
+    /// the browser does not return instead, because no provider is selected (`nil`), another login or logout starts or the
+    /// task is cancelled, the status says so. The client has no viewer from the start of the call, even if a later step fails.
     ///
-    /// - Returns: The status that ``EntitlementDelegate/logoutComplete(_:)`` also receives.
+    /// - Returns: The status that ``AccessEnablerDelegate/logoutComplete(_:)`` also receives.
     @discardableResult
     public func logout() async -> LogoutStatus {
         let requestor = await configured()
@@ -31,20 +32,7 @@ extension AccessEnabler {
         await saveRecords()
         var failure: Status?
         for (mvpd, viewer) in known.sorted(by: { $0.key < $1.key }) {
-            guard let requestor, let service = requestor.services[mvpd], service.url == viewer.service else {
-                failure = Status(
-                    .requestorNotConfigured,
-                    by: .client,
-                    message: "the service of \(mvpd) is not configured"
-                )
-                continue
-            }
-            do throws(ServiceFailure) {
-                let interface = interface(service, requestor: id, identity: viewer.identity)
-                let url = try await interface.logout(mvpd, redirectURL: options.redirectURL)
-                // A login that has started in the meantime uses the browser.
-                if let url, options.login == .browser, number == viewerNumber, login == nil { await visit(url) }
-            } catch { failure = error.status }
+            failure = await logOut(mvpd, of: viewer.service, requestor, id, number) ?? failure
         }
         let platforms = [Profile.Kind.appleSSO, .platformSSO].map(\.rawValue)
         let isSignedOn = await platform?.currentProvider() != nil
@@ -55,33 +43,63 @@ extension AccessEnabler {
         return tell(failure.map { .onlyHere($0) } ?? (isOfPlatform ? .signOutOfPlatform : .complete))
     }
 
-    /// Asks the application to open a browser, and waits until the browser returns.
-    private func visit(_ url: String) async {
-        guard !Task.isCancelled else { return }
+    /// Logs the viewer out at one provider.
+    ///
+    /// - Returns: The reason why the state there is unknown; `nil` if the viewer is logged out.
+    private func logOut(
+        _ mvpd: String,
+        of url: String,
+        _ requestor: ConfiguredRequestor?,
+        _ id: String,
+        _ number: UInt64
+    ) async -> Status? {
+        guard let requestor, let service = requestor.services[mvpd], service.url == url else {
+            return Status(.requestorNotConfigured, by: .client, message: "the service of \(mvpd) is not configured")
+        }
+        do throws(ServiceFailure) {
+            let target = try await interface(service, requestor: id).logout(mvpd, redirectURL: options.redirectURL)
+            guard let target, options.login == .browser else { return nil }
+            // A login that has started in the meantime uses the browser.
+            guard number == viewerNumber, login == nil else { return Self.unfinished }
+            return await visit(target, requestor.mvpd(mvpd)) ? nil : Self.unfinished
+        } catch { return error.status }
+    }
+
+    private static let unfinished = ServiceFailure.ofThisClient(
+        "logout_unfinished",
+        "the browser did not return from the provider's logout"
+    )
+
+    /// Asks the application to open a browser, and waits for its end.
+    ///
+    /// - Returns: True if the browser returned to the redirect URL.
+    private func visit(_ url: String, _ mvpd: MVPD?) async -> Bool {
+        guard !Task.isCancelled, callbacks.delegate != nil else { return false }
         let number = nextNumber()
-        await withTaskCancellationHandler {
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 abandonLogout()
                 logoutFlow = LogoutFlow(number: number, continuation: continuation)
-                guard !Task.isCancelled else { return endLogout(number) }
-                let useSVC = options.handleSVC
-                callbacks.call { await $0.navigateToURL(url, useSVC: useSVC) }
+                guard !Task.isCancelled else { return endLogout(number, hasReturned: false) }
+                openBrowser(url, mvpd)
             }
         } onCancel: {
-            Task { await self.endLogout(number) }
+            Task { await self.endLogout(number, hasReturned: false) }
         }
     }
 
-    func endLogout(_ number: UInt64) {
+    func endLogout(_ number: UInt64, hasReturned: Bool) {
         guard let flow = logoutFlow, flow.number == number else { return }
         logoutFlow = nil
-        flow.continuation.resume()
+        flow.continuation.resume(returning: hasReturned)
     }
 
-    /// Ends a logout that waits for a browser, because another operation starts.
-    func abandonLogout() { if let logoutFlow { endLogout(logoutFlow.number) } }
+    /// Ends a logout that waits for a browser, because the browser fails or another operation starts.
+    func abandonLogout() { if let logoutFlow { endLogout(logoutFlow.number, hasReturned: false) } }
 
+    /// Reports the end to the delegate: documented with the status 0, which means success here.
     private func tell(_ status: LogoutStatus) -> LogoutStatus {
+        callbacks.call { await $0.setAuthenticationStatus(.error, errorCode: .userNotAuthenticated) }
         callbacks.call { await $0.logoutComplete(status) }
         return status
     }

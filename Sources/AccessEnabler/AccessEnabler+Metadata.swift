@@ -11,7 +11,9 @@ extension AccessEnabler {
     /// The client's own values (the two expiry times and the device id) are texts and never encrypted; times have the form
     /// `2031/01/02 10:04:05 GMT +0000`. Metadata of the provider is requested from the service.
     ///
-    /// - Returns: The answer that ``EntitlementDelegate/setMetadataStatus(_:encrypted:forKey:andArguments:)`` also receives.
+    /// The device id is available if ``AccessEnablerOptions/isDeviceIDAvailable`` is set.
+    ///
+    /// - Returns: The answer that ``AccessEnablerDelegate/setMetadataStatus(_:encrypted:forKey:andArguments:)`` also receives.
     ///   It has no value if there is none, if no viewer is authenticated, or if the request fails.
     @discardableResult
     public func getMetadata(_ request: MetadataRequest) async -> MetadataAnswer {
@@ -19,7 +21,7 @@ extension AccessEnabler {
         let viewer = requestor.flatMap { knownViewer($0) }
         var answer = MetadataAnswer(request: request, value: nil, isEncrypted: false)
         switch request {
-        case .deviceID: answer = own(request, records.device)
+        case .deviceID: answer = own(request, options.isDeviceIDAvailable ? records.device : nil)
         case .authentication: answer = own(request, viewer?.expires.longLivedForm)
         case .authorization(let resource):
             if let requestor, let viewer {
@@ -28,8 +30,7 @@ extension AccessEnabler {
             }
         case .userMetadata(let key):
             if let requestor, let viewer, let service = requestor.services[viewer.mvpd] {
-                let identity = identity(requestor, viewer.mvpd)
-                let interface = interface(service, requestor: requestor.id, identity: identity)
+                let interface = interface(service, requestor: requestor.id)
                 if let metadata = try? await interface.userMetadata(viewer.mvpd) {
                     answer = read(metadata, key, request)
                 }

@@ -8,20 +8,17 @@ extension AccessEnabler {
     /// Returns the resources that the viewer may see, for lock icons: the documented `preauthorize:didCompleteWith:`.
     ///
     /// **Never a reason to play**; only a media token is. It does not wait for a configuration: without one it fails with
-    /// `StatusCode.requestorNotConfigured`.
+    /// `StatusCode.requestorNotConfigured`, or with the status of the configuration that failed.
     ///
     /// - Parameter request: The resources, at most as many as the service accepts in one request (usually 5).
     /// - Returns: The decisions in the order of the request, or the reason why there are none: a response if the service
     ///   reports it, a failure if the client does.
     public func preauthorize(_ request: PreauthorizeRequest) async -> AccessEnablerResult<PreauthorizeResponse> {
-        guard case .ready(let requestor) = configuration else {
-            return Self.failure(.requestorNotConfigured, "no requestor is set; await setRequestor first")
-        }
+        guard case .ready(let requestor) = configuration else { return unconfigured }
         guard let viewer = knownViewer(requestor), let service = requestor.services[viewer.mvpd] else {
             let chosen = records.requestors[requestor.id]?.provider
-            return chosen.flatMap { records.requestors[requestor.id]?.viewers[$0] } == nil
-                ? Self.failure(.authenticationSessionMissing, "no viewer is authenticated")
-                : Self.failure(.authenticationSessionExpired, "the authentication has expired")
+            let isKnown = chosen.flatMap { records.requestors[requestor.id]?.viewers[$0] } != nil
+            return Self.failure(isKnown ? .authenticationSessionExpired : .authenticationSessionMissing)
         }
         let usesCache = !request.disabledFeatures.contains(.localCache)
         let known = usesCache ? preauthorizations.decisions(for: request.resources, at: clock()) : [:]
@@ -54,27 +51,14 @@ extension AccessEnabler {
         )
     }
 
-    /// Performs ``preauthorize(_:)`` and passes the result to a callback.
-    public nonisolated func preauthorize(
-        _ request: PreauthorizeRequest,
-        didCompleteWith callback: AccessEnablerCallback<PreauthorizeResponse>
-    ) {
-        Task {
-            switch await self.preauthorize(request) {
-            case .response(let value): callback.onResponse(value)
-            case .failure(let value): callback.onFailure(value)
-            }
-        }
-    }
-
     /// Returns those of the resources that the viewer may see: the documented `checkPreauthorizedResources:` and
     /// `checkPreauthorizedResources:cache:`.
     ///
     /// - Parameters:
     ///   - resources: The resources, at most as many as the service accepts in one request.
     ///   - cache: True if cached decisions may be returned.
-    /// - Returns: The list that ``EntitlementDelegate/preauthorizedResources(_:)`` also receives. It is empty if there is no
-    ///   answer; ``EntitlementDelegate/status(_:)`` then reports the reason: `P100`, `N000`, `R401` or `500`.
+    /// - Returns: The list that ``AccessEnablerDelegate/preauthorizedResources(_:)`` also receives. It is empty if there is no
+    ///   answer; ``AccessEnablerDelegate/status(_:)`` then reports the reason: `P100`, `N000`, `R401` or `500`.
     @discardableResult
     public func checkPreauthorizedResources(_ resources: [String], cache: Bool = true) async -> [String] {
         _ = await configured()
@@ -101,12 +85,7 @@ extension AccessEnabler {
         _ service: ServiceProvider,
         _ requestor: ConfiguredRequestor
     ) async throws(ServiceFailure) -> [PreauthorizeResponse.Decision] {
-        let interface = interface(
-            service,
-            requestor: requestor.id,
-            identity: identity(requestor, question.mvpd),
-            retries: false
-        )
+        let interface = interface(service, requestor: requestor.id, retries: false)
         var decided: [PreauthorizeResponse.Decision] = []
         var open = question.resources
         var attempts = Attempts(settings)
@@ -148,12 +127,29 @@ extension AccessEnabler {
             await saveRecords()
         }
         let answer = PreauthorizeResponse(decisions: [], status: failure.status)
-        return failure.kind == .refused ? .response(answer) : .failure(answer)
+        return failure.status.status == 0 ? .failure(answer) : .response(answer)
+    }
+
+    /// The answer without a configuration: nobody asked for one, it is not complete, or it failed.
+    private var unconfigured: AccessEnablerResult<PreauthorizeResponse> {
+        guard case .failed(let status) = configuration else {
+            let isUnderway = if case .underway = configuration { true } else { false }
+            return Self.failure(
+                .requestorNotConfigured,
+                isUnderway ? "setRequestor is not complete" : "no requestor was set"
+            )
+        }
+        // A status with the HTTP status 0 is the client's own.
+        let answer = PreauthorizeResponse(decisions: [], status: status)
+        return status.status == 0 ? .failure(answer) : .response(answer)
     }
 
     private static let left = "the viewer logged out during the request"
 
-    private static func failure(_ code: StatusCode, _ message: String) -> AccessEnablerResult<PreauthorizeResponse> {
+    private static func failure(
+        _ code: StatusCode,
+        _ message: String? = nil
+    ) -> AccessEnablerResult<PreauthorizeResponse> {
         .failure(PreauthorizeResponse(decisions: [], status: Status(code, by: .client, message: message)))
     }
 }

@@ -14,8 +14,8 @@ extension AccessEnabler {
     /// - Parameters:
     ///   - id: The requestor's id: the audience of every token.
     ///   - serviceProviders: The services, at least one.
-    /// - Returns: The result. The callbacks are ``EntitlementDelegate/setRequestorComplete(_:)``, and
-    ///   ``EntitlementDelegate/status(_:)`` for each service that failed.
+    /// - Returns: The result. The callbacks are ``AccessEnablerDelegate/setRequestorComplete(_:)``, and
+    ///   ``AccessEnablerDelegate/status(_:)`` for each service that failed.
     @discardableResult
     public func setRequestor(
         _ id: String,
@@ -58,13 +58,9 @@ extension AccessEnabler {
         status: .error,
         mvpds: [],
         failures: [
-            Status(
-                status: 0,
-                code: StatusCode.requestorNotConfigured.rawValue,
-                message: "a later call set the requestor, or no service was given",
-                action: .retry
-            )
+            Status(.requestorNotConfigured, by: .client, message: "a later call set it, or no service was given")
         ]
+        .compactMap(\.self)
     )
 
     private func complete(_ requestor: ConfiguredRequestor?, _ failures: [Status]) -> RequestorStatus {
@@ -112,13 +108,13 @@ extension AccessEnabler {
         _ interface: any EntitlementInterface,
         requestor id: String
     ) async -> Result<ServiceConfiguration, ServiceFailure> {
-        do throws(ServiceFailure) {
+        await result { () throws(ServiceFailure) in
             let configuration = try await interface.configuration()
             guard configuration.id.utf8.elementsEqual(id.utf8) else {
                 throw .unreadable("the configuration is for another requestor", httpStatus: 200)
             }
-            return .success(configuration)
-        } catch { return .failure(error) }
+            return configuration
+        }
     }
 
     /// Merges the providers of all services. The answers are in the order of arrival.
@@ -159,8 +155,7 @@ extension AccessEnabler {
         let services = chosen.flatMap { requestor.services[$0] }.map { [$0] } ?? Array(Set(requestor.services.values))
         for service in services {
             do throws(ServiceFailure) {
-                let words = chosen.flatMap { identity(requestor, $0) }
-                let interface = interface(service, requestor: requestor.id, identity: words)
+                let interface = interface(service, requestor: requestor.id)
                 let found = try await interface.viewer(chosen, code: nil)
                 guard viewerNumber == number, login == nil, logoutFlow == nil else { return }
                 if let found, requestor.services[found.mvpd] == service, clock() < found.expires {

@@ -9,8 +9,8 @@ internal import Platform
 /// that the viewer may play.
 ///
 /// Create one for each application; it can be used concurrently. Every request has one result, which its function returns
-/// and the documented callback of ``EntitlementDelegate`` receives. Requests wait until
-/// ``setRequestor(_:serviceProviders:)`` is complete, except ``preauthorize(_:)``.
+/// and the callback of ``AccessEnablerDelegate`` receives. Requests wait until
+/// `setRequestor` is complete, except ``preauthorize(_:)``.
 ///
 /// ```swift
 /// let enabler = AccessEnabler(softwareStatement: statement, delegate: application)
@@ -25,6 +25,8 @@ public actor AccessEnabler {
     let storage: any TokenStorage
     let platform: (any PlatformSignOn)?
     let callbacks: CallbackQueue
+    /// The documented calls, which start in their order.
+    nonisolated let calls = SerialQueue()
     let settings: ConnectionSettings
     let clock: @Sendable () -> Timestamp
 
@@ -56,7 +58,7 @@ public actor AccessEnabler {
     ///
     /// - Parameters:
     ///   - softwareStatement: The statement that identifies the application to services. A secret of the programmer.
-    ///   - options: The initial options; see ``setOptions(_:)``.
+    ///   - options: The initial options.
     ///   - storage: The storage for authentications and authorizations.
     ///   - delegate: The receiver of callbacks.
     ///   - platform: The platform's single sign-on, if there is one.
@@ -66,7 +68,7 @@ public actor AccessEnabler {
         softwareStatement: String,
         options: AccessEnablerOptions = AccessEnablerOptions(),
         storage: any TokenStorage = MemoryTokenStorage(),
-        delegate: (any EntitlementDelegate)? = nil,
+        delegate: (any AccessEnablerDelegate)? = nil,
         platform: (any PlatformSignOn)? = nil,
         retry: RetryPolicy = RetryPolicy(),
         timeout: Duration = .seconds(10)
@@ -77,11 +79,10 @@ public actor AccessEnabler {
             storage: storage,
             delegate: delegate,
             platform: platform,
-            retry: retry,
-            timeout: timeout,
-            http: HTTPTransport(),
-            clock: { .now() },
-            sleep: { try await Task.sleep(for: $0) }
+            settings: ConnectionSettings(http: HTTPTransport(), retry: retry, timeout: timeout) {
+                try await Task.sleep(for: $0)
+            },
+            clock: { .now() }
         )
     }
 
@@ -89,13 +90,10 @@ public actor AccessEnabler {
         softwareStatement: String,
         options: AccessEnablerOptions,
         storage: any TokenStorage,
-        delegate: (any EntitlementDelegate)?,
+        delegate: (any AccessEnablerDelegate)?,
         platform: (any PlatformSignOn)?,
-        retry: RetryPolicy,
-        timeout: Duration,
-        http: HTTPTransport,
-        clock: @escaping @Sendable () -> Timestamp,
-        sleep: @escaping @Sendable (Duration) async throws -> Void
+        settings: ConnectionSettings,
+        clock: @escaping @Sendable () -> Timestamp
     ) {
         statement = softwareStatement
         self.options = options
@@ -103,7 +101,7 @@ public actor AccessEnabler {
         self.platform = platform
         self.clock = clock
         callbacks = CallbackQueue(delegate)
-        settings = ConnectionSettings(http: http, retry: retry, timeout: timeout, sleep: sleep)
+        self.settings = settings
     }
 
     /// Sets the options for all following requests: the documented `setOptions:`.
@@ -122,7 +120,10 @@ public actor AccessEnabler {
 
     /// Waits until all pending callbacks have run, for use before an application ends. Do not call it in a callback: it
     /// would wait for itself.
-    public func finishCallbacks() async { await callbacks.drain() }
+    public func finishCallbacks() async {
+        await calls.drain()
+        await callbacks.drain()
+    }
 
     // MARK: Shared state
 
@@ -203,32 +204,25 @@ public actor AccessEnabler {
     /// Creates the interface to a service.
     ///
     /// - Parameters:
-    ///   - identity: The application's data from the login, in Base64. Promotional temporary access identifies a viewer by
-    ///     it in every request.
+    ///   - data: The application's data of this request, if the provider is temporary access, which identifies a viewer by it.
     ///   - retries: False if the caller repeats requests itself.
     func interface(
         _ provider: ServiceProvider,
         requestor: String,
-        identity: String? = nil,
+        data: [String: String] = [:],
         retries: Bool = true
     ) -> any EntitlementInterface {
         let device = records.device ?? ""
-        var headers = [("X-Device-Info", options.deviceInformation.base64JSON ?? "")].filter { !$0.1.isEmpty }
-        headers.append(("AP-Device-Identifier", "fingerprint \(Base64.encode([UInt8](device.utf8)))"))
-        if let identity { headers.append(("AP-TempPass-Identity", identity)) }
-        // A value that would end its header field line is not sent.
-        if let address = options.deviceAddress?.addressValue { headers.append(("X-Forwarded-For", address)) }
-        if let visitor = options.visitorID?.fieldValue { headers.append(("AP-Visitor-Identifier", visitor)) }
-        if let profile = options.applicationProfile?.fieldValue {
-            headers.append(("AP-Application-Profile", profile))
-        }
+        var headers = [("AP-Device-Identifier", "fingerprint \(Base64.encode([UInt8](device.utf8)))")]
+        if let identity = data.base64JSON { headers.append(("AP-TempPass-Identity", identity)) }
         var settings = settings
         if !retries { settings.retry = .none }
         let connection = ServiceConnection(
             url: provider.url,
             settings: settings,
             tokens: accessTokens(provider.url),
-            headers: headers
+            headers: headers,
+            options: options.forRequests
         )
         let legacy = RESTv1(connection: connection, requestor: requestor, device: device, clock: clock)
         switch provider.interface {
@@ -295,25 +289,6 @@ struct ConfiguredRequestor {
     let domains: [ServiceProvider: String]
 
     func mvpd(_ id: String) -> MVPD? { mvpds.first { $0.id.utf8.elementsEqual(id.utf8) } }
-}
-
-extension String {
-    /// The text as the value of a header field; `nil` if it cannot be one (RFC 9110 §5.5).
-    fileprivate var fieldValue: String? {
-        !isEmpty && utf8.allSatisfy { 0x20...0x7E ~= $0 } && utf8.count <= 1024 ? self : nil
-    }
-
-    /// The text as an IP address; `nil` if it cannot be one.
-    fileprivate var addressValue: String? {
-        !isEmpty && utf8.count <= 45 && utf8.allSatisfy { $0.isAddressCharacter } ? self : nil
-    }
-}
-
-extension UInt8 {
-    /// True if the byte may occur in an IPv4 or IPv6 address.
-    fileprivate var isAddressCharacter: Bool {
-        hexadecimalDigit != nil || self == UInt8(ascii: ".") || self == UInt8(ascii: ":")
-    }
 }
 
 extension AccessEnabler: CustomReflectable {

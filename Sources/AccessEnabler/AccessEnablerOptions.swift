@@ -10,10 +10,15 @@ public struct AccessEnablerOptions: Sendable {
     public var applicationProfile: String?
     /// `visitorID`: the visitor's id in the programmer's analytics.
     public var visitorID: String?
-    /// `handleSVC`: true if the application opens the system's browser itself when a provider needs it.
+    /// `handleSVC`: true if the application opens the system's in-app browser itself for the providers that need one
+    /// (`MVPD.requiresSVC`).
     public var handleSVC: Bool
     /// `device_info`: the description of the device, in the service's names. It replaces the client's default description.
     public var deviceInformation: [String: String]
+    /// `device_info` as the application encoded it, a JSON object in Base64. It replaces ``deviceInformation``.
+    public var encodedDeviceInformation: String?
+    /// Other options, keyed by name: parameters of every request and of every URL of the service for a browser.
+    public var others: [String: String]
     /// The address of the device, if a server makes the requests: the service limits rates and locates devices by it.
     public var deviceAddress: String?
     /// The device in tracking events.
@@ -26,6 +31,9 @@ public struct AccessEnablerOptions: Sendable {
     public var metadataKey: MetadataKey?
     /// The time for which a preauthorization decision may be returned from the cache, at most one day.
     public var preauthorizationLife: Duration
+
+    /// True if the programmer may read the id of the device (`METADATA_DEVICE_ID`), which is off by default.
+    public var isDeviceIDAvailable: Bool
 
     /// The login method.
     public enum Login: Hashable, Sendable {
@@ -46,22 +54,41 @@ public struct AccessEnablerOptions: Sendable {
         deviceInformation: [String: String] = [
             "model": "server", "osName": "Linux", "primaryHardwareType": "Computer",
         ],
+        encodedDeviceInformation: String? = nil,
+        others: [String: String] = [:],
         deviceAddress: String? = nil,
         device: TrackingEvent.Device = .init(kind: .computer, client: "html5", operatingSystem: "Linux"),
         redirectURL: String = AccessEnablerOptions.documentedRedirectURL,
         login: Login = .browser,
         metadataKey: MetadataKey? = nil,
-        preauthorizationLife: Duration = .seconds(300)
+        preauthorizationLife: Duration = .seconds(300),
+        isDeviceIDAvailable: Bool = false
     ) {
         self.applicationProfile = applicationProfile
         self.visitorID = visitorID
         self.handleSVC = handleSVC
         self.deviceInformation = deviceInformation
+        self.encodedDeviceInformation = encodedDeviceInformation
+        self.others = others
         self.deviceAddress = deviceAddress
         self.device = device
         self.redirectURL = redirectURL
         self.login = login
         self.metadataKey = metadataKey
         self.preauthorizationLife = preauthorizationLife
+        self.isDeviceIDAvailable = isDeviceIDAvailable
+    }
+
+    /// Sets options by their documented names. Unknown names are kept in ``others``.
+    public mutating func set(_ values: [String: String]) {
+        for (name, value) in values {
+            switch name {
+            case "applicationProfile": applicationProfile = value
+            case "visitorID": visitorID = value
+            case "handleSVC": handleSVC = ["true", "1"].contains(value)
+            case "device_info": encodedDeviceInformation = value
+            default: others[name] = value
+            }
+        }
     }
 }

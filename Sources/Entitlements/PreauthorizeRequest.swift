@@ -22,29 +22,29 @@ public struct PreauthorizeRequest: Hashable, Sendable {
         self.disabledFeatures = disabledFeatures
     }
 
-    /// A builder of requests, with the names of the documented API.
-    public struct Builder: Sendable {
+    /// A builder of requests, with the names of the documented API. Its setters change it and return it.
+    public final class Builder {
         private var resources: [String] = []
         private var disabledFeatures: Set<Feature> = []
 
         /// Creates a builder without resources and with every feature enabled.
         public init() {}
 
-        /// Returns a builder with the given resources.
+        /// Sets the resources, and returns this builder.
+        @discardableResult
         public func setResources(_ resources: [String]) -> Builder {
-            var next = self
-            next.resources = resources
-            return next
+            self.resources = resources
+            return self
         }
 
-        /// Returns a builder with the given features disabled and all others enabled.
+        /// Disables the given features and enables all others, and returns this builder.
+        @discardableResult
         public func disableFeatures(_ features: Set<Feature>) -> Builder {
-            var next = self
-            next.disabledFeatures = features
-            return next
+            disabledFeatures = features
+            return self
         }
 
-        /// Creates a new request on every call.
+        /// Creates a new request on every call. The builder stays as it is.
         public func build() -> PreauthorizeRequest {
             PreauthorizeRequest(resources: resources, disabling: disabledFeatures)
         }

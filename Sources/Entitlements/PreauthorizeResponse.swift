@@ -4,13 +4,19 @@
 /// The preauthorization of resources, for lock icons. **Never a reason to play**; only a media token is.
 public struct PreauthorizeResponse: Hashable, Sendable {
     /// The preauthorization of one resource.
-    public struct Decision: Hashable, Sendable {
+    public struct Decision: Hashable, Sendable, Codable {
         /// The resource as it was requested: an identifier or a Media RSS fragment.
         public var id: String
         /// True if the viewer may see the resource.
         public var isAuthorized: Bool
         /// The reason for a denial, if the service is configured to report it.
         public var error: Status?
+
+        private enum CodingKeys: String, CodingKey {
+            case id
+            case isAuthorized = "authorized"
+            case error
+        }
 
         /// Creates a decision.
         public init(id: String, isAuthorized: Bool, error: Status? = nil) {
@@ -35,33 +41,26 @@ public struct PreauthorizeResponse: Hashable, Sendable {
 extension PreauthorizeResponse: Codable {
     private enum Key: String, CodingKey { case resources, status }
 
+    /// Decodes the body of a service, or the flat one of a client's failure, which is a status with the HTTP status 0.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Key.self)
-        decisions = try members.decode([Decision].self, forKey: .resources)
-        status = try members.decodeIfPresent(Status.self, forKey: .status)
+        if !members.contains(.resources), let failure = try? Status(from: decoder), failure.status == 0,
+            !failure.code.isEmpty
+        {
+            self.init(decisions: [], status: failure)
+        } else {
+            self.init(
+                decisions: try members.decode([Decision].self, forKey: .resources),
+                status: try members.decodeIfPresent(Status.self, forKey: .status)
+            )
+        }
     }
 
+    /// Encodes the body of a service, or the flat one of a client's failure.
     public func encode(to encoder: any Encoder) throws {
+        if let status, status.status == 0, decisions.isEmpty { return try status.encode(to: encoder) }
         var members = encoder.container(keyedBy: Key.self)
         try members.encode(decisions, forKey: .resources)
         try members.encodeIfPresent(status, forKey: .status)
-    }
-}
-
-extension PreauthorizeResponse.Decision: Codable {
-    private enum Key: String, CodingKey { case id, authorized, error }
-
-    public init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: Key.self)
-        id = try members.decode(String.self, forKey: .id)
-        isAuthorized = try members.decode(Bool.self, forKey: .authorized)
-        error = try members.decodeIfPresent(Status.self, forKey: .error)
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: Key.self)
-        try members.encode(id, forKey: .id)
-        try members.encode(isAuthorized, forKey: .authorized)
-        try members.encodeIfPresent(error, forKey: .error)
     }
 }

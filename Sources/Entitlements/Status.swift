@@ -20,6 +20,8 @@ public struct Status: Hashable, Sendable {
     public var trace: String?
     /// The recommended action.
     public var action: StatusAction?
+    /// The time after which the service allows a retry (`Retry-After`, RFC 9110 §10.2.3). It is not a part of the body.
+    public var retryAfter: Duration?
 
     /// Creates a status.
     public init(
@@ -29,7 +31,8 @@ public struct Status: Hashable, Sendable {
         details: String? = nil,
         helpURL: String? = nil,
         trace: String? = nil,
-        action: StatusAction? = nil
+        action: StatusAction? = nil,
+        retryAfter: Duration? = nil
     ) {
         self.status = status
         self.code = code
@@ -38,9 +41,11 @@ public struct Status: Hashable, Sendable {
         self.helpURL = helpURL
         self.trace = trace
         self.action = action
+        self.retryAfter = retryAfter
     }
 
-    /// Creates the status of a documented code, with the action and the first HTTP status that belong to it.
+    /// Creates the status of a documented code, with the action and the first HTTP status that belong to it. The message of a
+    /// client's code begins with the documented meaning; `message` follows in parentheses.
     ///
     /// - Returns: `nil` if `origin` does not use the code.
     public init?(
@@ -53,10 +58,11 @@ public struct Status: Hashable, Sendable {
         guard let documentation = code.documentation(origin), let status = documentation.statuses.first else {
             return nil
         }
+        let text = origin == .client ? code.meaning.map { $0 + (message.map { " (\($0))" } ?? "") } : message
         self.init(
             status: status,
             code: code.rawValue,
-            message: message,
+            message: text,
             details: details,
             trace: trace,
             action: documentation.action

@@ -203,79 +203,84 @@ extension StatusCode {
 
     /// Returns the documentation of this code; `nil` if `origin` does not use it.
     public func documentation(_ origin: Origin) -> Documentation? {
-        switch origin {
-        case .v2: v2
-        case .v1: v1
-        case .client: client
-        }
+        let row = Self.documented.first { $0.origin == origin && $0.codes.contains(self) }
+        return row.map { Documentation(action: $0.action, statuses: $0.statuses) }
     }
 
-    private var v2: Documentation? {
-        switch self {
-        case .invalidParameterServiceProvider, .invalidParameterMVPD, .invalidParameterCode, .invalidParameterResources,
-            .invalidParameterRedirectURL, .invalidParameterPartner, .invalidParameterSAMLResponse,
-            .invalidHeaderDeviceInfo, .invalidHeaderDeviceIdentifier, .invalidHeaderIdentityForTemporaryAccess,
-            .invalidHeaderPermissionAccessNotPresent, .invalidHeaderPermissionAccessNotDetermined,
-            .invalidHeaderPermissionAccessNotGranted, .invalidHeaderProviderIDNotDetermined,
-            .invalidHeaderProviderIDMismatch, .invalidHeaderProviderInfoExpired, .invalidIntegration,
-            .invalidAuthenticationSession:
-            Documentation(action: .noAction, statuses: [400])
-        case .preauthorizationDeniedByMVPD, .authorizationDeniedByMVPD, .authorizationDeniedByParentalControls,
-            .authorizationDeniedByDegradationRule:
-            Documentation(action: .noAction, statuses: [403])
-        case .internalServerError: Documentation(action: .noAction, statuses: [500])
-        case .tooManyResources: Documentation(action: .configuration, statuses: [403])
-        case .invalidConfigurationUserMetadataCertificate, .invalidConfigurationTemporaryAccess,
-            .invalidConfigurationPlatform, .invalidConfigurationPlatformID, .invalidConfigurationPlatformTrait,
-            .invalidConfigurationPlatformCategoryTrait, .invalidConfigurationPlatformServices,
-            .invalidConfigurationMVPDPlatform, .invalidConfigurationMVPDPlatformBoardingStatus,
-            .invalidConfigurationMVPDPlatformProfileExchange:
-            Documentation(action: .configuration, statuses: [500])
-        case .invalidAccessTokenServiceProvider, .invalidAccessTokenClientApplication:
-            Documentation(action: .applicationRegistration, statuses: [401])
-        case .authenticatedProfileMissing, .authenticatedProfileExpired, .authenticatedProfileInvalidated,
-            .temporaryAccessDurationLimitExceeded, .temporaryAccessResourcesLimitExceeded,
-            .authorizationDeniedByHBAPolicies, .authorizationDeniedBySessionInvalidated, .identityNotRecognizedByMVPD:
-            Documentation(action: .authentication, statuses: [403])
-        case .networkReceivedError, .networkConnectionTimeout, .maximumExecutionTimeExceeded:
-            Documentation(action: .retry, statuses: [403])
-        default: nil
-        }
-    }
+    private static let documented: [(origin: Origin, action: StatusAction, statuses: [Int], codes: Set<StatusCode>)] = [
+        (
+            .v2, .noAction, [400],
+            [
+                .invalidParameterServiceProvider, .invalidParameterMVPD, .invalidParameterCode,
+                .invalidParameterResources, .invalidParameterRedirectURL, .invalidParameterPartner,
+                .invalidParameterSAMLResponse, .invalidHeaderDeviceInfo, .invalidHeaderDeviceIdentifier,
+                .invalidHeaderIdentityForTemporaryAccess, .invalidHeaderPermissionAccessNotPresent,
+                .invalidHeaderPermissionAccessNotDetermined, .invalidHeaderPermissionAccessNotGranted,
+                .invalidHeaderProviderIDNotDetermined, .invalidHeaderProviderIDMismatch,
+                .invalidHeaderProviderInfoExpired, .invalidIntegration, .invalidAuthenticationSession,
+            ]
+        ), (.v2, .noAction, [403], denials.union([.authorizationDeniedByDegradationRule])),
+        (.v2, .noAction, [500], [.internalServerError]), (.v2, .configuration, [403], [.tooManyResources]),
+        (
+            .v2, .configuration, [500],
+            [
+                .invalidConfigurationUserMetadataCertificate, .invalidConfigurationTemporaryAccess,
+                .invalidConfigurationPlatform, .invalidConfigurationPlatformID, .invalidConfigurationPlatformTrait,
+                .invalidConfigurationPlatformCategoryTrait, .invalidConfigurationPlatformServices,
+                .invalidConfigurationMVPDPlatform, .invalidConfigurationMVPDPlatformBoardingStatus,
+                .invalidConfigurationMVPDPlatformProfileExchange,
+            ]
+        ),
+        (
+            .v2, .applicationRegistration, [401],
+            [.invalidAccessTokenServiceProvider, .invalidAccessTokenClientApplication]
+        ),
+        (
+            .v2, .authentication, [403],
+            endings.union([
+                .authenticatedProfileMissing, .authenticatedProfileExpired, .authenticatedProfileInvalidated,
+                .temporaryAccessDurationLimitExceeded, .temporaryAccessResourcesLimitExceeded,
+            ])
+        ), (.v2, .retry, [403], faults),
+        (.v1, .noAction, [400], [.invalidRequestor, .invalidDeviceInfo, .invalidDeviceID, .badRequest]),
+        (.v1, .noAction, [400, 412], [.missingResource, .malformedAuthorizationRequest]),
+        (.v1, .noAction, [403], denials), (.v1, .noAction, [400, 405, 500], [.internalError]),
+        (.v1, .configuration, [400, 412], [.unknownIntegration]), (.v1, .configuration, [403], [.tooManyResources]),
+        (.v1, .authentication, [400], [.authenticationSessionIssuerMismatch]),
+        (.v1, .authentication, [403], endings.union([.authenticationSessionInvalidated])),
+        (.v1, .authentication, [403, 412], [.authenticationSessionMissing, .authenticationSessionExpired]),
+        (
+            .v1, .authentication, [412],
+            [.preauthorizationAuthenticationSessionMissing, .preauthorizationAuthenticationSessionExpired]
+        ), (.v1, .authorization, [403, 404], [.authorizationNotFound]),
+        (.v1, .authorization, [410], [.authorizationExpired]), (.v1, .retry, [403], faults),
+        (.client, .retry, [0], [.requestorNotConfigured]),
+        (.client, .authentication, [0], [.authenticationSessionExpired, .authenticationSessionMissing]),
+        (.client, .noAction, [0], [.accessTokenUnavailable, .serverResponseFormatUnknown, .networkError]),
+    ]
 
-    private var v1: Documentation? {
-        switch self {
-        case .invalidRequestor, .invalidDeviceInfo, .invalidDeviceID, .badRequest:
-            Documentation(action: .noAction, statuses: [400])
-        case .missingResource, .malformedAuthorizationRequest: Documentation(action: .noAction, statuses: [400, 412])
-        case .preauthorizationDeniedByMVPD, .authorizationDeniedByMVPD, .authorizationDeniedByParentalControls:
-            Documentation(action: .noAction, statuses: [403])
-        case .internalError: Documentation(action: .noAction, statuses: [400, 405, 500])
-        case .unknownIntegration: Documentation(action: .configuration, statuses: [400, 412])
-        case .tooManyResources: Documentation(action: .configuration, statuses: [403])
-        case .authenticationSessionIssuerMismatch: Documentation(action: .authentication, statuses: [400])
-        case .authorizationDeniedByHBAPolicies, .authorizationDeniedBySessionInvalidated, .identityNotRecognizedByMVPD,
-            .authenticationSessionInvalidated:
-            Documentation(action: .authentication, statuses: [403])
-        case .authenticationSessionMissing, .authenticationSessionExpired:
-            Documentation(action: .authentication, statuses: [403, 412])
-        case .preauthorizationAuthenticationSessionMissing, .preauthorizationAuthenticationSessionExpired:
-            Documentation(action: .authentication, statuses: [412])
-        case .authorizationNotFound: Documentation(action: .authorization, statuses: [403, 404])
-        case .authorizationExpired: Documentation(action: .authorization, statuses: [410])
-        case .networkReceivedError, .networkConnectionTimeout, .maximumExecutionTimeExceeded:
-            Documentation(action: .retry, statuses: [403])
-        default: nil
-        }
-    }
+    // Codes of REST API v1 and v2 alike.
+    private static let denials: Set<StatusCode> = [
+        .preauthorizationDeniedByMVPD, .authorizationDeniedByMVPD, .authorizationDeniedByParentalControls,
+    ]
+    private static let endings: Set<StatusCode> = [
+        .authorizationDeniedByHBAPolicies, .authorizationDeniedBySessionInvalidated, .identityNotRecognizedByMVPD,
+    ]
+    private static let faults: Set<StatusCode> = [
+        .networkReceivedError, .networkConnectionTimeout, .maximumExecutionTimeExceeded,
+    ]
 
-    private var client: Documentation? {
+    /// The documented meaning of a client's code; `nil` for a code that clients do not report.
+    var meaning: String? {
         switch self {
-        case .requestorNotConfigured: Documentation(action: .retry, statuses: [0])
-        case .authenticationSessionExpired, .authenticationSessionMissing:
-            Documentation(action: .authentication, statuses: [0])
-        case .accessTokenUnavailable, .serverResponseFormatUnknown, .networkError:
-            Documentation(action: .noAction, statuses: [0])
+        case .requestorNotConfigured: "No requestor is configured yet, which every call but setRequestor requires."
+        case .authenticationSessionExpired:
+            "The authentication has expired; the viewer must log in with a provider again."
+        case .authenticationSessionMissing: "No viewer is authenticated; the viewer must log in with a provider."
+        case .accessTokenUnavailable:
+            "There is no access token; check the software statement and the redirect URL's scheme."
+        case .serverResponseFormatUnknown: "The response has an unknown format; send the log to the service's support."
+        case .networkError: "The network failed; if several retries fail too, send the log to the service's support."
         default: nil
         }
     }

@@ -7,7 +7,7 @@ import Synchronization
 import ViewerTools
 
 /// An application that records its callbacks in order, and reacts as a test configures it.
-final class Application: EntitlementDelegate {
+final class Application: AccessEnablerDelegate {
     /// The reaction to a request for a provider.
     let choice: Choice
     /// The user who logs in when a browser is to be opened; `nil` leaves the browser closed.

@@ -173,6 +173,89 @@ import ViewerTools
         }
     }
 
+    @Test(
+        "inventory 15: temporary access needs no call of getAuthentication before its selection",
+        arguments: interfaces
+    )
+    func tempPassAlone(interface: ServiceProvider.Interface) async throws {
+        try await SandboxFixture.with { sandbox in
+            let application = Application()
+            let enabler = await sandbox.client(application, interface: interface)
+            await enabler.setSelectedProvider("TempPass")
+            #expect(await enabler.checkAuthentication().viewer?.mvpd == "TempPass")
+            await enabler.finishCallbacks()
+            #expect(application.events("displayProviderDialog").isEmpty)
+            #expect(application.events("setAuthenticationStatus").first == "setAuthenticationStatus 1 ")
+            // The promotional kind has no data this way.
+            await enabler.setSelectedProvider("PromotionalTempPass")
+            #expect(await enabler.checkAuthentication().viewer?.mvpd == "TempPass")
+        }
+    }
+
+    @Test(
+        "inventory 11: data are sent once, over v2 to temporary access alone, and are not stored",
+        arguments: interfaces
+    )
+    func data(interface: ServiceProvider.Interface) async throws {
+        let secret = ["email": "viewer@example.com"]
+        let header = "AP-TempPass-Identity"
+        try await SandboxFixture.with { sandbox in
+            for mvpd in ["SandboxMVPD", "PromotionalTempPass"] {
+                let (exchanges, storage) = (Exchanges(), MemoryTokenStorage())
+                let application = Application(.provider(mvpd), user: "alice")
+                let enabler = await sandbox.client(
+                    application,
+                    interface: interface,
+                    storage: storage,
+                    intercept: exchanges.pass
+                )
+                let viewer = await enabler.getAuthentication(data: secret).viewer
+                #expect(viewer?.mvpd == mvpd)
+                let sent = exchanges.all().filter { $0.header(header) == secret.base64JSON }
+                #expect(sent.isEmpty == (mvpd == "SandboxMVPD"))
+                if interface == .v1 {
+                    let parameters = exchanges.all().compactMap { $0.parameter("generic_data") }
+                    let isInURL = application.urls.contains { $0.contains("generic_data=") }
+                    #expect(parameters == (mvpd == "SandboxMVPD" ? [] : [secret.json]))
+                    #expect(isInURL == (mvpd == "SandboxMVPD"))
+                }
+                let kept = String(decoding: try EntitlementBody.json(await storage.load()), as: UTF8.self)
+                #expect(!kept.contains(try #require(secret.base64JSON)) && !kept.contains("viewer@example.com"))
+                exchanges.forget()
+                _ = await enabler.getMetadata(.userMetadata(key: "zip"))
+                _ = await enabler.checkPreauthorizedResources(["TNT"])
+                _ = await enabler.checkAuthorization("TNT")
+                await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider(interface)])
+                #expect(exchanges.all().count > 3)
+                #expect(exchanges.all().allSatisfy { $0.header(header) == nil && $0.parameter("generic_data") == nil })
+            }
+        }
+    }
+
+    @Test("inventory 14: a call that nobody can show to the viewer fails, and does not wait", arguments: interfaces)
+    func noDelegate(interface: ServiceProvider.Interface) async throws {
+        try await SandboxFixture.with { sandbox in
+            let enabler = await sandbox.client(nil, interface: interface)
+            guard case .notAuthenticated(.genericAuthentication, let status?) = await enabler.getAuthentication() else {
+                Issue.record("the login did not fail")
+                return
+            }
+            #expect(status.code == "delegate_missing" && status.status == 0)
+            #expect(await enabler.getAuthorization("TNT").failure?.status == status)
+            await enabler.setSelectedProvider("SandboxMVPD")
+            #expect(await enabler.login == nil)
+            // Temporary access shows nothing.
+            await enabler.setSelectedProvider("TempPass")
+            #expect(await enabler.checkAuthorization("TNT").token != nil)
+            let unseen = await sandbox.client(nil, interface: interface, storage: await sandbox.storage(of: "alice"))
+            guard case .onlyHere(let fault) = await unseen.logout() else {
+                Issue.record("nobody opened a browser")
+                return
+            }
+            #expect(fault.code == "logout_unfinished")
+        }
+    }
+
     @Test("inventory 15, flow E: on a second screen, by a code, which is asked after", arguments: interfaces)
     func secondScreen(interface: ServiceProvider.Interface) async throws {
         try await SandboxFixture.with { sandbox in
@@ -202,20 +285,12 @@ import ViewerTools
     func codeExpires() async throws {
         try await SandboxFixture.with { sandbox in
             let application = Application(.provider("SandboxMVPD"))
-            let enabler = AccessEnabler(
-                softwareStatement: SandboxFixture.statement,
+            let enabler = await sandbox.client(
+                application,
                 options: AccessEnablerOptions(login: .secondScreen(askingEvery: .seconds(600))),
-                storage: MemoryTokenStorage(),
-                delegate: application,
-                platform: nil,
-                retry: .none,
-                timeout: .seconds(20),
-                http: HTTPTransport(),
-                clock: { sandbox.clock.now },
-                sleep: { sandbox.clock.advance(seconds: $0.components.seconds) }
+                delays: Delays { sandbox.clock.advance(seconds: $0.components.seconds) },
+                retry: .none
             )
-            application.use(enabler)
-            await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider()])
             #expect(await enabler.getAuthentication().errorCode == .genericAuthentication)
             await enabler.finishCallbacks()
             #expect(application.events("status") == ["status REGCODE success", "status REG500 error"])

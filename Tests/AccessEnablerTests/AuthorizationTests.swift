@@ -91,6 +91,57 @@ import Testing
         }
     }
 
+    @Test(
+        "inventory 46b: the whole array of a token and of a denial, with the flag of the authorization",
+        arguments: interfaces
+    )
+    func tracking(interface: ServiceProvider.Interface) async throws {
+        try await SandboxFixture.with { sandbox in
+            let (enabler, application) = try await sandbox.viewer("bob", interface: interface)
+            let guid = try #require(await enabler.checkAuthentication().viewer?.tracked.hashedGUID)
+            #expect(guid.count == 32)
+            for resource in ["TNT", "TNT", "CNN"] { _ = await enabler.checkAuthorization(resource) }
+            let denial = try #require(await enabler.checkAuthorization("CNN").failure)
+            await enabler.finishCallbacks()
+            let end = "computer|html5|Linux"
+            let denied = "false|SandboxMVPD|\(guid)|false|User not Authorized Error|\(denial.errorDescription)|\(end)"
+            let second = interface == .v1 ? "true" : "false"
+            #expect(!denial.errorDescription.isEmpty)
+            #expect(
+                application.events("sendTrackingData 1").map { $0.replacing("sendTrackingData 1 ", with: "") } == [
+                    "true|SandboxMVPD|\(guid)|false|||\(end)", "true|SandboxMVPD|\(guid)|\(second)|||\(end)", denied,
+                    denied,
+                ]
+            )
+        }
+    }
+
+    @Test("inventory 42, 43: data of both calls go with that call", arguments: interfaces)
+    func data(interface: ServiceProvider.Interface) async throws {
+        let data = ["reason": "playback"]
+        try await SandboxFixture.with { sandbox in
+            for mvpd in ["SandboxMVPD", "TempPass"] {
+                let exchanges = Exchanges()
+                let (enabler, _) = try await sandbox.viewer(
+                    "alice",
+                    at: mvpd,
+                    interface: interface,
+                    exchanges: exchanges
+                )
+                exchanges.forget()
+                #expect(await enabler.checkAuthorization("TNT", data: data).token != nil)
+                #expect(await enabler.getAuthorization("TBS", data: data).token != nil)
+                let requests = exchanges.all()
+                #expect(requests.count == (interface == .v1 ? 4 : 2))
+                let isForTempPass = mvpd == "TempPass"
+                for request in requests {
+                    #expect(request.parameter("generic_data") == (interface == .v1 ? data.json : nil))
+                    #expect(request.header("AP-TempPass-Identity") == (isForTempPass ? data.base64JSON : nil))
+                }
+            }
+        }
+    }
+
     /// A viewer, a resource, the code, and the advanced status that reports it.
     private static let denials: [(user: String, resource: String, code: StatusCode, v1: StatusCode, status: String)] = [
         ("bob", "CNN", .authorizationDeniedByMVPD, .authorizationDeniedByMVPD, "Z100"),

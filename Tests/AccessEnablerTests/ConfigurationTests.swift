@@ -5,6 +5,7 @@ import Entitlements
 import GateTestSupport
 import MediaResources
 import MediaTokens
+import NIOHTTP1
 import Synchronization
 import Testing
 
@@ -120,18 +121,40 @@ import Testing
         }
     }
 
+    @Test("inventory 4: without services, that of production is asked; staging has its own")
+    func defaultService() async throws {
+        let exchanges = Exchanges([("", 503, [:], "")])
+        try await SandboxFixture.with { sandbox in
+            let enabler = await sandbox.client(requestor: nil, intercept: exchanges.pass)
+            _ = await enabler.setRequestor("REF30")
+            _ = await enabler.setRequestor("REF30", serviceProviders: [.staging])
+            // The documented call, which returns at once.
+            func documented(_ enabler: AccessEnabler) { enabler.setRequestor("REF30") }
+            documented(enabler)
+            await enabler.finishCallbacks()
+            while exchanges.all().count < 3 { await Task.yield() }
+            #expect(
+                exchanges.all().map(\.service) == [
+                    "https://sp.auth.adobe.com", "https://sp.auth-staging.adobe.com", "https://sp.auth.adobe.com",
+                ]
+            )
+        }
+    }
+
     @Test("inventory 8: calls before the configuration wait for it, and are answered in order")
     func queue() async throws {
         try await SandboxFixture.with { sandbox in
-            let application = Application()
+            let application = Application(.nobody)
             let enabler = await sandbox.client(application, requestor: nil)
+            async let login = enabler.getAuthentication()
+            async let token = enabler.getAuthorization("TBS")
             async let authentication = enabler.checkAuthentication()
             async let authorization = enabler.checkAuthorization("TNT")
             async let resources = enabler.checkPreauthorizedResources(["TNT"])
             async let metadata = enabler.getMetadata(.authentication)
             async let provider = enabler.getSelectedProvider()
             async let logout = enabler.logout()
-            while await enabler.waiting < 6 { await Task.yield() }
+            while await enabler.waiting < 8 { await Task.yield() }
             #expect(application.events.isEmpty)
             await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider()])
             #expect(await authentication.errorCode == .userNotAuthenticated)
@@ -140,8 +163,12 @@ import Testing
             #expect(await metadata.value == nil)
             #expect(await provider == nil)
             #expect(await logout == .complete)
+            // A logout among the calls may have ended the login first.
+            #expect([.providerNotSelected, .genericAuthentication].contains(await login.errorCode))
+            #expect(await token.failure?.resource == "TBS")
             await enabler.finishCallbacks()
             #expect(application.events.first == "setRequestorComplete 1")
+            #expect(application.events("tokenRequestFailed").count == 2)
             for name in ["preauthorizedResources", "setMetadataStatus", "selectedProvider", "logoutComplete"] {
                 #expect(application.events(name).count == 1)
             }
@@ -208,44 +235,73 @@ import Testing
         }
     }
 
-    @Test("inventory 3, 17: options go along with every call, and none can end a line of a header")
-    func options() async throws {
+    @Test(
+        "inventory 3: options go along with every call, also for access, and none can end a line of a header",
+        arguments: ServiceProvider.Interface.allCases
+    )
+    func options(interface: ServiceProvider.Interface) async throws {
         try await SandboxFixture.with { sandbox in
-            let seen = Mutex<[[String: String]]>([])
-            let options = AccessEnablerOptions(
-                applicationProfile: "tv",
-                visitorID: "v\r\nX-Evil: 1",
-                handleSVC: true,
-                deviceInformation: ["model": "tests"],
-                deviceAddress: "203.0.113.7"
+            let exchanges = Exchanges()
+            var options = AccessEnablerOptions(deviceAddress: "203.0.113.7")
+            options.set(["applicationProfile": "tv", "visitorID": "v 1", "device_info": "e30=", "campaign": "a&b"])
+            let (enabler, application) = try await sandbox.viewer(
+                "alice",
+                interface: interface,
+                options: options,
+                exchanges: exchanges
             )
-            let application = Application(.provider("SandboxMVPD"), user: "alice")
-            let enabler = await sandbox.client(application, options: options) { request in
-                if request.path.first == "api" {
-                    let headers = Dictionary(request.headers, uniquingKeysWith: { $1 })
-                    seen.withLock { $0.append(headers) }
-                }
-                return nil
-            }
-            #expect(await enabler.getAuthentication().viewer?.mvpd == "SandboxMVPD")
-            var other = options
-            other.deviceAddress = "203.0.113.8, 10.0.0.1"
-            other.visitorID = "visitor-1"
-            await enabler.setOptions(other)
             #expect(await enabler.checkAuthorization("TNT").token != nil)
-            let headers = seen.withLock { $0 }
-            #expect(headers.count >= 4)
-            for (place, header) in headers.enumerated() {
-                let isLast = place == headers.count - 1
-                #expect(header["AP-Application-Profile"] == "tv")
-                #expect(header["AP-Visitor-Identifier"] == (isLast ? "visitor-1" : nil))
-                #expect(header["X-Forwarded-For"] == (isLast ? nil : "203.0.113.7"))
-                #expect(header["X-Device-Info"] == "eyJtb2RlbCI6InRlc3RzIn0=")
-                #expect(header["AP-Device-Identifier"]?.hasPrefix("fingerprint ") == true)
-                #expect(header["Authorization"]?.hasPrefix("Bearer ") == true)
+            for path in ["/o/client/register", "/o/client/token", "/api/v"] { #expect(!exchanges.all(path).isEmpty) }
+            for request in exchanges.all() {
+                #expect(request.header("AP-Application-Profile") == "tv")
+                #expect(request.header("AP-Visitor-Identifier") == "v 1")
+                #expect(request.header("X-Forwarded-For") == "203.0.113.7")
+                #expect(request.header("X-Device-Info") == "e30=")
+                #expect(request.target.contains("?campaign=a%26b"))
             }
+            _ = await enabler.logout()
             await enabler.finishCallbacks()
-            #expect(application.events("navigateToURL") == ["navigateToURL SVC"])
+            #expect(application.urls.count == 2)
+            for url in application.urls {
+                #expect(
+                    url.contains("?device_info=e30%3D&visitorID=v%201&applicationProfile=tv&campaign=a%26b"),
+                    "\(url)"
+                )
+            }
+            exchanges.forget()
+            await enabler.setOptions(
+                AccessEnablerOptions(
+                    visitorID: "v\r\nX-Evil: 1",
+                    deviceInformation: ["model": "tests"],
+                    deviceAddress: "203.0.113.8, 10.0.0.1"
+                )
+            )
+            await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider(interface)])
+            let last = try #require(exchanges.all().last)
+            #expect(last.header("X-Device-Info") == "eyJtb2RlbCI6InRlc3RzIn0=")
+            #expect([last.header("AP-Visitor-Identifier"), last.header("X-Forwarded-For")] == [nil, nil])
+            #expect(last.header("AP-Device-Identifier")?.hasPrefix("fingerprint ") == true)
+            #expect(last.header("Authorization")?.hasPrefix("Bearer ") == true)
+        }
+    }
+
+    @Test("inventory 3, 3b, 17: the in-app browser is for providers that need it, if the application handles it")
+    func inAppBrowser() async throws {
+        for (handles, requires) in [(false, false), (false, true), (true, false), (true, true)] {
+            let provider = #"{"id":"SandboxMVPD","displayName":"TV"\#(requires ? #","requiresSVC":true"# : "")}"#
+            let body =
+                #"{"requestor":{"id":"REF30","domains":[{"name":"adobe.com","mvpdInitiated":false}],"mvpds":[\#(provider)]}}"#
+            let exchanges = Exchanges([("configuration", 200, [:], body)])
+            try await SandboxFixture.with { sandbox in
+                let options = AccessEnablerOptions(handleSVC: handles)
+                let application = Application(.provider("SandboxMVPD"), user: "alice")
+                let enabler = await sandbox.client(application, options: options, intercept: exchanges.pass)
+                _ = try #require(await enabler.getAuthentication().viewer)
+                _ = await enabler.logout()
+                await enabler.finishCallbacks()
+                let called = handles && requires ? "navigateToURL SVC" : "navigateToURL"
+                #expect(application.events("navigateToURL") == [called, called])
+            }
         }
     }
 }

@@ -15,7 +15,8 @@ import Testing
     @Test("inventory 44, 45: the client's own values are texts, and not encrypted", arguments: interfaces)
     func own(interface: ServiceProvider.Interface) async throws {
         try await SandboxFixture.with { sandbox in
-            let (enabler, application) = try await sandbox.viewer("alice", interface: interface)
+            let options = AccessEnablerOptions(isDeviceIDAvailable: true)
+            let (enabler, application) = try await sandbox.viewer("alice", interface: interface, options: options)
             let authentication = await enabler.getMetadata(.authentication)
             #expect(authentication.value == .text("2031/02/01 10:04:05 GMT +0000"))
             #expect(await enabler.getMetadata(.authorization(resource: "TNT")).value == nil)
@@ -61,6 +62,13 @@ import Testing
                     "setMetadataStatus false 3 METADATA_OPCODE_KEY=METADATA_USER_META METADATA_USER_META_KEY=\(key)"
                 ]
             )
+        }
+    }
+
+    @Test("inventory 44: the id of the device is off by default")
+    func deviceID() async throws {
+        try await SandboxFixture.with { sandbox in
+            #expect(await sandbox.client().getMetadata(.deviceID).value == nil)
         }
     }
 

@@ -9,7 +9,7 @@ import Testing
 @testable import AccessEnabler
 
 /// A platform with a scripted outcome.
-private final class ScriptedPlatform: PlatformSignOn {
+final class ScriptedPlatform: PlatformSignOn {
     private let outcome: PlatformSignOnOutcome
     private let assertion: @Sendable (MVPD, String) async -> String?
     private let seen = Mutex<(all: [String], featured: [String])>(([], []))

@@ -3,6 +3,7 @@
 
 import Entitlements
 import GateTestSupport
+import NIOHTTP1
 import Synchronization
 import Testing
 
@@ -145,10 +146,75 @@ import Testing
             #expect(status.action == action)
             // The fifth of the documented shapes.
             let json = String(decoding: try EntitlementBody.json(answer), as: UTF8.self)
-            #expect(
-                json.hasPrefix(#"{"resources":[],"status":{"action":"\#(action.rawValue)","code":"\#(code.rawValue)","#)
-            )
-            #expect(json.hasSuffix(#","status":0}}"#))
+            #expect(json.hasPrefix(#"{"action":"\#(action.rawValue)","code":"\#(code.rawValue)","message":"#))
+            #expect(json.hasSuffix(#","status":0}"#))
+        }
+    }
+
+    /// A configuration that is not there, and the reason: the client's own or the service's.
+    private static let unconfigured:
+        [(name: String, control: String?, requestor: String?, code: String, isResponse: Bool)] = [
+            ("not asked for", nil, nil, "requestor_not_configured", false),
+            ("refused", nil, "NOBODY", "invalid_parameter_service_provider", true),
+            ("unreachable", #"{"faults":[{"on":"configuration","close":true}]}"#, "REF30", "network_error", false),
+            (
+                "garbage", #"{"faults":[{"on":"configuration","body":"["}]}"#, "REF30",
+                "server_response_format_unknown", false
+            ),
+            ("throttled", #"{"faults":[{"on":"configuration","status":429}]}"#, "REF30", "too_many_requests", true),
+            ("no access", #"{"faults":[{"on":"token","status":400}]}"#, "REF30", "access_token_unavailable", false),
+        ]
+
+    @Test(
+        "inventory 8, 41: a configuration that failed is not one that nobody asked for",
+        arguments: unconfigured.indices
+    )
+    func notConfigured(index: Int) async throws {
+        let (name, control, requestor, code, isResponse) = Self.unconfigured[index]
+        try await SandboxFixture.with { sandbox in
+            if let control { try await sandbox.control(control) }
+            let enabler = await sandbox.client(requestor: requestor)
+            let answer = await enabler.preauthorize(PreauthorizeRequest(resources: ["TNT"]))
+            #expect(answer.value.status?.code == code, "\(name)")
+            #expect(answer == (isResponse ? .response(answer.value) : .failure(answer.value)), "\(name)")
+        }
+    }
+
+    @Test("inventory 35: too many requests keep their code and action, and the time to wait", arguments: interfaces)
+    func throttled(interface: ServiceProvider.Interface) async throws {
+        let own = #"{"status":429,"code":"slow_down","message":"m","action":"retry-after"}"#
+        for (headers, body, code, wait) in [
+            (["retry-after": "7"], own, "slow_down", 7),
+            (["content-type": "text/html"], "<html>", "too_many_requests", 1),
+        ] as [(HTTPHeaders, String, String, Int64)] {
+            let exchanges = Exchanges([("authorize", 429, headers, body)])
+            try await SandboxFixture.with { sandbox in
+                let (enabler, application) = try await sandbox.viewer(
+                    "alice",
+                    interface: interface,
+                    exchanges: exchanges
+                )
+                let answer = await enabler.preauthorize(PreauthorizeRequest(resources: ["TNT"]))
+                for status in [answer.value.status, await enabler.checkAuthorization("TNT").failure?.status] {
+                    #expect(status?.code == code && status?.status == 429 && status?.action == .retryAfter)
+                    #expect(status?.retryAfter == .seconds(wait))
+                }
+                await enabler.finishCallbacks()
+                #expect(application.events("status") == ["status P100 error", "status Z100 error"])
+                #expect(exchanges.all("authorize").count == 2)
+            }
+        }
+    }
+
+    @Test("inventory 32: a cache of the service is left out by a parameter", arguments: interfaces)
+    func remoteCache(interface: ServiceProvider.Interface) async throws {
+        try await SandboxFixture.with { sandbox in
+            let exchanges = Exchanges()
+            let (enabler, _) = try await sandbox.viewer("alice", interface: interface, exchanges: exchanges)
+            for features in [[], [.localCache], [.remoteCache]] as [Set<PreauthorizeRequest.Feature>] {
+                _ = await enabler.preauthorize(PreauthorizeRequest(resources: ["\(features)"], disabling: features))
+            }
+            #expect(exchanges.all("preauthorize").map { $0.parameter("remoteCache") } == [nil, nil, "false"])
         }
     }
 

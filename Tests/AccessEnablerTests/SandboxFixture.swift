@@ -37,7 +37,7 @@ struct SandboxFixture: Sendable {
 
     /// Creates a client of this service.
     func client(
-        _ application: Application = Application(),
+        _ application: Application? = Application(),
         interface: ServiceProvider.Interface = .v2,
         requestor: String? = "REF30",
         storage: any TokenStorage = MemoryTokenStorage(),
@@ -55,13 +55,12 @@ struct SandboxFixture: Sendable {
             storage: storage,
             delegate: application,
             platform: platform,
-            retry: retry,
-            timeout: timeout,
-            http: HTTPTransport(intercept: intercept),
-            clock: { clock.now },
-            sleep: { delays.note($0) }
+            settings: ConnectionSettings(http: HTTPTransport(intercept: intercept), retry: retry, timeout: timeout) {
+                delays.note($0)
+            },
+            clock: { clock.now }
         )
-        application.use(enabler)
+        application?.use(enabler)
         if let requestor { await enabler.setRequestor(requestor, serviceProviders: [provider(interface)]) }
         return enabler
     }
@@ -83,10 +82,19 @@ struct SandboxFixture: Sendable {
         at mvpd: String = "SandboxMVPD",
         interface: ServiceProvider.Interface = .v2,
         options: AccessEnablerOptions = AccessEnablerOptions(),
-        delays: Delays = Delays()
+        storage: any TokenStorage = MemoryTokenStorage(),
+        delays: Delays = Delays(),
+        exchanges: Exchanges = Exchanges()
     ) async throws -> (enabler: AccessEnabler, application: Application) {
         let application = Application(.provider(mvpd), user: user)
-        let enabler = await client(application, interface: interface, options: options, delays: delays)
+        let enabler = await client(
+            application,
+            interface: interface,
+            storage: storage,
+            options: options,
+            delays: delays,
+            intercept: exchanges.pass
+        )
         let status = await enabler.getAuthentication()
         _ = try #require(status.viewer, "\(status)")
         await enabler.finishCallbacks()
@@ -112,13 +120,52 @@ struct SandboxFixture: Sendable {
     }
 }
 
+/// The requests of a client, and answers in place of the service's.
+final class Exchanges: Sendable {
+    typealias Answer = (path: String, status: Int, headers: HTTPHeaders, body: String)
+
+    private let requests = Mutex<[ServiceRequest]>([])
+    private let answers: [Answer]
+
+    /// Creates a record. The first answer with a path that occurs in a request's is used; others go to the service.
+    init(_ answers: [Answer] = []) { self.answers = answers }
+
+    func pass(_ request: ServiceRequest) -> ServiceAnswer? {
+        requests.withLock { $0.append(request) }
+        guard let answer = answers.first(where: { request.target.contains($0.path) }) else { return nil }
+        return ServiceAnswer(status: answer.status, headers: answer.headers, body: [UInt8](answer.body.utf8))
+    }
+
+    /// Returns the requests whose path has this text.
+    func all(_ path: String = "") -> [ServiceRequest] {
+        requests.withLock { $0.filter { $0.target.contains(path) } }
+    }
+
+    func forget() { requests.withLock { $0 = [] } }
+}
+
+extension ServiceRequest {
+    /// Returns a header field of the request.
+    func header(_ name: String) -> String? { headers.last { $0.0 == name }?.1 }
+
+    /// Returns a parameter of the query or the form.
+    func parameter(_ name: String) -> String? { (query + (form ?? [])).last { $0.0 == name }?.1 }
+}
+
 /// The delays that a client would have waited.
 final class Delays: Sendable {
     private let noted = Mutex<[Duration]>([])
+    private let pass: @Sendable (Duration) -> Void
+
+    /// Creates a record, and passes the time if a clock must advance.
+    init(_ pass: @escaping @Sendable (Duration) -> Void = { _ in }) { self.pass = pass }
 
     var all: [Duration] { noted.withLock { $0 } }
 
-    func note(_ delay: Duration) { noted.withLock { $0.append(delay) } }
+    func note(_ delay: Duration) {
+        noted.withLock { $0.append(delay) }
+        pass(delay)
+    }
 }
 
 /// Holds requests with a name in their path until it is opened, and reports when a request waits.

@@ -27,7 +27,7 @@ import ViewerTools
             clock: { Timestamp(millisecondsSince1970: 0) },
             keep: { _ in }
         )
-        return ServiceConnection(url: url, settings: settings, tokens: tokens, headers: [])
+        return ServiceConnection(url: url, settings: settings, tokens: tokens, headers: [], options: RequestOptions())
     }
 
     /// A service, the target that it requests a browser to open, and the URL that is opened.

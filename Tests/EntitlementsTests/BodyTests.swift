@@ -21,7 +21,7 @@ private let time = Timestamp(millisecondsSince1970: 1_925_000_000_000)
 private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
 
 @Suite struct `Preauthorization` {
-    /// The five documented shapes, with their values.
+    /// The four documented shapes of a service, with their values.
     static let shapes: [(name: String, json: String, response: PreauthorizeResponse)] = [
         (
             "all allowed",
@@ -84,40 +84,48 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
                 )
             )
         ),
-        (
-            "a failure of the client",
-            #"""
-            {"resources":[],"status":{"status":0,"code":"requestor_not_configured","message":"Requestor was not yet set",
-            "details":"","helpUrl":"https://help.example/errors","trace":"","action":"retry"}}
-            """#,
-            PreauthorizeResponse(
-                decisions: [],
-                status: Status(
-                    status: 0,
-                    code: "requestor_not_configured",
-                    message: "Requestor was not yet set",
-                    details: "",
-                    helpURL: "https://help.example/errors",
-                    trace: "",
-                    action: .retry
-                )
-            )
-        ),
     ]
 
+    /// The failures of a client, which are flat: the fifth shape.
+    private static let failures: [(code: StatusCode, action: String)] = [
+        (.requestorNotConfigured, "retry"), (.authenticationSessionExpired, "authentication"),
+        (.authenticationSessionMissing, "authentication"), (.accessTokenUnavailable, "none"),
+        (.serverResponseFormatUnknown, "none"), (.networkError, "none"),
+    ]
+
+    @Test(arguments: failures.indices)
+    func `has the documented failures of clients`(index: Int) throws {
+        let (code, action) = Self.failures[index]
+        let status = try #require(Status(code, by: .client))
+        let message = try #require(status.message)
+        let json = #"{"status":0,"code":"\#(code.rawValue)","message":"\#(message)","action":"\#(action)"}"#
+        let response = PreauthorizeResponse(decisions: [], status: status)
+        #expect(try canonical(response) == canonical(json))
+        #expect(try EntitlementBody.read(PreauthorizeResponse.self, json: [UInt8](json.utf8)) == response)
+        #expect(Status(code, by: .client, message: "the cause")?.message == message + " (the cause)")
+        // A status of a service is never flat.
+        let refused = json.replacing(#""status":0"#, with: #""status":400"#)
+        #expect(throws: EntitlementBodyError.self) {
+            try EntitlementBody.read(PreauthorizeResponse.self, json: [UInt8](refused.utf8))
+        }
+    }
+
     @Test(arguments: shapes.indices)
-    func `has the five documented shapes`(index: Int) throws {
+    func `has the documented shapes of a service`(index: Int) throws {
         let shape = Self.shapes[index]
         let read = try EntitlementBody.read(PreauthorizeResponse.self, json: [UInt8](shape.json.utf8))
         #expect(read == shape.response, "\(shape.name)")
         #expect(try canonical(read) == canonical(shape.json), "\(shape.name)")
     }
 
-    @Test func `builds a new request each time`() {
-        let builder = PreauthorizeRequest.Builder().setResources(["TNT", "TBS"]).disableFeatures([.remoteCache])
-        let other = builder.setResources(["TNT"]).disableFeatures([])
-        #expect(builder.build() == PreauthorizeRequest(resources: ["TNT", "TBS"], disabling: [.remoteCache]))
-        #expect(other.build() == PreauthorizeRequest(resources: ["TNT"]))
+    @Test func `builds a new request each time, from one builder`() {
+        let builder = PreauthorizeRequest.Builder()
+        builder.setResources(["TNT", "TBS"])
+        let first = builder.build()
+        #expect(builder.disableFeatures([.remoteCache]) === builder && builder.setResources(["TNT"]) === builder)
+        #expect(first == PreauthorizeRequest(resources: ["TNT", "TBS"]))
+        #expect(builder.build() == PreauthorizeRequest(resources: ["TNT"], disabling: [.remoteCache]))
+        #expect(builder.build() == builder.build())
         #expect(PreauthorizeRequest.Feature.allCases.map(\.rawValue) == ["LOCAL_CACHE", "REMOTE_CACHE"])
     }
 }

@@ -2,37 +2,31 @@
 // Copyright the Playgate authors.
 
 internal import Entitlements
+internal import Synchronization
 
 /// Calls a delegate, one callback after another, independently of the client. A slow application delays its own callbacks
 /// and nothing else.
 final class CallbackQueue: Sendable {
-    typealias Callback = @Sendable (any EntitlementDelegate) async -> Void
+    typealias Delegate = any AccessEnablerDelegate
 
-    private let input: AsyncStream<Callback>.Continuation?
-    private let task: Task<Void, Never>?
+    private let jobs = SerialQueue()
+    private let source: Mutex<@Sendable () -> Delegate?>
 
-    init(_ delegate: (any EntitlementDelegate)?) {
-        guard let delegate else {
-            (input, task) = (nil, nil)
-            return
-        }
-        let (stream, input) = AsyncStream<Callback>.makeStream()
-        self.input = input
-        task = Task { for await callback in stream { await callback(delegate) } }
+    init(_ delegate: Delegate?) { source = Mutex { delegate } }
+
+    /// The delegate; `nil` if there is none, or it was released.
+    var delegate: Delegate? { source.withLock { $0 }() }
+
+    /// Sets the source of the delegate, which is asked before each callback.
+    func use(_ delegate: @escaping @Sendable () -> Delegate?) { source.withLock { $0 = delegate } }
+
+    func call(_ callback: @escaping @Sendable (Delegate) async -> Void) {
+        guard delegate != nil else { return }
+        jobs.add { if let delegate = self.delegate { await callback(delegate) } }
     }
-
-    /// Ends the queue. Callbacks that are queued still run after the client is released.
-    deinit { input?.finish() }
-
-    func call(_ callback: @escaping Callback) { input?.yield(callback) }
 
     /// Waits until all callbacks that are queued now have run.
-    func drain() async {
-        guard let input else { return }
-        await withCheckedContinuation { continuation in
-            if case .terminated = input.yield({ _ in continuation.resume() }) { continuation.resume() }
-        }
-    }
+    func drain() async { await jobs.drain() }
 }
 
 extension CallbackQueue {

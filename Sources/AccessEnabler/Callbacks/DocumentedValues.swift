@@ -27,7 +27,7 @@ public enum EntitlementErrorCode: String, Sendable, CaseIterable {
     case genericAuthorization = "Generic Authorization Error"
 }
 
-/// A request for ``AccessEnabler/getMetadata(_:)``; the documented `METADATA_…` keys.
+/// A request for `AccessEnabler.getMetadata(_:)`; the documented `METADATA_…` keys.
 public enum MetadataRequest: Hashable, Sendable {
     /// `METADATA_AUTHENTICATION`: the expiry of the authentication.
     case authentication

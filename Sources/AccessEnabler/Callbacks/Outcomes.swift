@@ -4,7 +4,7 @@
 public import Entitlements
 public import Platform
 
-/// The result of ``AccessEnabler/setRequestor(_:serviceProviders:)``.
+/// The result of `AccessEnabler.setRequestor(_:serviceProviders:)`.
 public struct RequestorStatus: Hashable, Sendable {
     /// `success` if at least one service knows the requestor.
     public let status: AccessEnablerStatus
@@ -90,7 +90,7 @@ public struct AuthorizationFailure: Error, Hashable, Sendable {
     public let status: Status?
 }
 
-/// The answer to ``AccessEnabler/getMetadata(_:)``.
+/// The answer to `AccessEnabler.getMetadata(_:)`.
 public struct MetadataAnswer: Hashable, Sendable {
     /// The request.
     public let request: MetadataRequest

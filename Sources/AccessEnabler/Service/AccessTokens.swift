@@ -52,9 +52,9 @@ actor AccessTokens {
     }
 
     /// Returns a valid token, renewed if needed.
-    func token() async throws(ServiceFailure) -> String {
+    func token(_ options: RequestOptions) async throws(ServiceFailure) -> String {
         if let current, clock() < current.renewal { return current.token }
-        let task = underway ?? Task { await self.renew() }
+        let task = underway ?? Task { await self.renew(options) }
         underway = task
         try await task.value.get()
         guard let current else { throw .noAccess(nil, isStatement: false) }
@@ -64,29 +64,30 @@ actor AccessTokens {
     /// Discards a token that the service no longer accepts.
     func discard(_ token: String) { if current?.token == token { current = nil } }
 
-    private func renew() async -> Result<Void, ServiceFailure> {
+    private func renew(_ options: RequestOptions) async -> Result<Void, ServiceFailure> {
         defer { underway = nil }
         do throws(ServiceFailure) {
-            do throws(ServiceFailure) { try await fetch() } catch {
+            do throws(ServiceFailure) { try await fetch(options) } catch {
                 // The service may have lost the registration: register again, once.
                 guard error.kind == .noAccess(isStatement: false), error.registrationError == .invalidClient,
                     registration != nil, clock() >= nextRegistration
                 else { throw error }
                 registration = nil
                 await keep(nil)
-                try await fetch()
+                try await fetch(options)
             }
             return .success(())
         } catch { return .failure(error) }
     }
 
-    private func fetch() async throws(ServiceFailure) {
-        let registration = try await registered()
+    private func fetch(_ options: RequestOptions) async throws(ServiceFailure) {
+        let registration = try await registered(options)
         var request = ServiceRequest(method: .POST, path: ["o", "client", "token"])
         request.form = [
             ("grant_type", "client_credentials"), ("client_id", registration.clientID),
             ("client_secret", registration.clientSecret),
         ]
+        request.add(options)
         let token = try await ask(AccessToken.self, request, isStatement: false)
         guard !token.accessToken.isEmpty, token.accessToken.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
             throw .unreadable("the access token is empty or has invalid characters", httpStatus: 200)
@@ -96,7 +97,7 @@ actor AccessTokens {
         current = (token.accessToken, clock().advanced(byMilliseconds: life - min(60_000, life / 2)))
     }
 
-    private func registered() async throws(ServiceFailure) -> TokenRecords.Registration {
+    private func registered(_ options: RequestOptions) async throws(ServiceFailure) -> TokenRecords.Registration {
         if let registration { return registration }
         var request = ServiceRequest(method: .POST, path: ["o", "client", "register"])
         do {
@@ -104,6 +105,7 @@ actor AccessTokens {
         } catch {
             throw .noAccess(.invalidSoftwareStatement, isStatement: true)
         }
+        request.add(options)
         let answer = try await ask(ClientRegistration.self, request, isStatement: true)
         let made = TokenRecords.Registration(
             clientID: answer.clientID,
@@ -124,7 +126,7 @@ actor AccessTokens {
     ) async throws(ServiceFailure) -> Value {
         let answer = try await settings.http.answer(request, at: url, within: settings.timeout)
         if 200..<300 ~= answer.status { return try answer.value(type) }
-        if answer.status == 429 { throw .throttled(httpStatus: 429) }
+        if answer.status == 429 { throw answer.failure }
         let error = try? EntitlementBody.read(RegistrationError.self, json: answer.body)
         // A fault, or an answer of an intermediary, is not a refusal of the application.
         if answer.status >= 500 || error == nil && ![400, 401].contains(answer.status) {

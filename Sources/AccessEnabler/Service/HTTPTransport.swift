@@ -33,6 +33,8 @@ package struct HTTPTransport: Sendable {
         at url: String,
         within limit: Duration
     ) async throws(ServiceFailure) -> ServiceAnswer {
+        var request = request
+        request.service = url
         if let answer = await intercept(request) { return answer }
         var message = HTTPClientRequest(url: url + request.target)
         message.method = request.method

@@ -48,7 +48,7 @@ struct RESTv1: EntitlementInterface {
             ("redirect_url", login.redirectURL),
         ]
         return .navigate(
-            url: connection.url + ServiceRequest(path: ["api", "v1", "authenticate"], query: query).target,
+            url: try browserURL(ServiceRequest(path: ["api", "v1", "authenticate"], query: query)),
             code: registered.code,
             expires: registered.expires.map(Timestamp.init(millisecondsSince1970:))
         )
@@ -170,7 +170,14 @@ struct RESTv1: EntitlementInterface {
         _ = try await connection.send(request)
         // The session at the provider must be ended in a browser.
         let query = [("requestor_id", requestor), ("mso_id", mvpd), ("redirect_url", redirectURL)]
-        return connection.url + ServiceRequest(path: ["adobe-services", "logout"], query: query).target
+        return try browserURL(ServiceRequest(path: ["adobe-services", "logout"], query: query))
+    }
+
+    private func browserURL(_ request: ServiceRequest) throws(ServiceFailure) -> String {
+        guard let url = connection.browserURL(request.target) else {
+            throw .unreadable("the URL for the browser is too long", httpStatus: 0)
+        }
+        return url
     }
 }
 

@@ -160,7 +160,8 @@ extension ServiceConnection {
     /// Returns a URL for a browser, from an absolute URL or a path of the service; `nil` for any other input. A service may
     /// open web pages only, and no other URL schemes of the device.
     func browserURL(_ target: String) -> String? {
-        let full = target.hasPrefix("/") ? url + target : target
+        var full = target.hasPrefix("/") ? url + target : target
+        if full.hasPrefix(url + "/") { full = options.adding(to: full) }
         let schemes = url.hasPrefix("https://") ? ["https://"] : ["https://", "http://"]
         guard full.utf8.count <= 8192, full.utf8.allSatisfy({ 0x21...0x7E ~= $0 }),
             schemes.contains(where: { full.lowercased().hasPrefix($0) })

@@ -12,8 +12,10 @@ struct ServiceConnection: Sendable {
     let url: String
     let settings: ConnectionSettings
     let tokens: AccessTokens
-    /// The header fields of every request.
+    /// The header fields of every request with the access token.
     let headers: [(String, String)]
+    /// The application's options, for every request.
+    let options: RequestOptions
 
     /// Sends a request, and returns the response if it is a success or has a status in `accepting`.
     func send(_ request: ServiceRequest, accepting: Set<Int> = []) async throws(ServiceFailure) -> ServiceAnswer {
@@ -55,7 +57,7 @@ struct ServiceConnection: Sendable {
     }
 
     private func token() async throws(ServiceFailure) -> String {
-        do throws(ServiceFailure) { return try await tokens.token() } catch {
+        do throws(ServiceFailure) { return try await tokens.token(options) } catch {
             var failure = error
             failure.isBeforeRequest = true
             throw failure
@@ -68,6 +70,7 @@ struct ServiceConnection: Sendable {
         _ accepting: Set<Int>
     ) async throws(ServiceFailure) -> ServiceAnswer {
         var request = request
+        request.add(options)
         request.headers += headers
         if let token { request.headers.append(("Authorization", "Bearer \(token)")) }
         let answer = try await settings.http.answer(request, at: url, within: settings.timeout)
@@ -113,22 +116,20 @@ extension ServiceAnswer {
     }
 
     /// The failure that this response describes, if it is not a success.
-    fileprivate var failure: ServiceFailure {
-        var failure: ServiceFailure
-        if status == 429 {
-            failure = .throttled(httpStatus: status)
-        } else if let known = try? EntitlementBody.read(ErrorBody.self, json: body) {
-            failure = ServiceFailure(known.status, httpStatus: status)
-        } else if isXML, let known = try? Status(xml: body) {
-            failure = ServiceFailure(known, httpStatus: status)
-        } else {
-            failure = .unreadable(
-                "the service returned HTTP status \(status) without an error body",
-                httpStatus: status
-            )
-        }
-        failure.retryAfter = headers.first(name: "retry-after").flatMap { Int64($0) }
-            .flatMap { 0...86_400 ~= $0 ? .seconds($0) : nil }
+    var failure: ServiceFailure {
+        let known =
+            (try? EntitlementBody.read(ErrorBody.self, json: body))?.status ?? (isXML ? try? Status(xml: body) : nil)
+        var failure: ServiceFailure =
+            if status == 429 {
+                .throttled(known)
+            } else if let known {
+                ServiceFailure(known, httpStatus: status)
+            } else {
+                .unreadable("the service returned HTTP status \(status) without an error body", httpStatus: status)
+            }
+        failure.status.retryAfter =
+            headers.first(name: "retry-after").flatMap { Int64($0) }
+            .flatMap { 0...86_400 ~= $0 ? .seconds($0) : nil } ?? failure.status.retryAfter
         return failure
     }
 }

@@ -20,9 +20,9 @@ package struct ServiceFailure: Error, Hashable {
         case cancelled
     }
 
-    let kind: Kind
+    private(set) var kind: Kind
     /// The failure as an enhanced error; the client's own if the service gives none.
-    package let status: Status
+    package var status: Status
     /// The HTTP status of the response; 0 without one.
     var httpStatus = 0
     /// The error of a registration or of a request for an access token.
@@ -30,7 +30,7 @@ package struct ServiceFailure: Error, Hashable {
     /// True if there was no access token to send the request with. It had no effect, so it may be repeated.
     var isBeforeRequest = false
     /// The time after which the service allows a retry, if it states one.
-    var retryAfter: Duration?
+    var retryAfter: Duration? { status.retryAfter }
 
     init(_ status: Status, httpStatus: Int) {
         kind = .refused
@@ -40,8 +40,7 @@ package struct ServiceFailure: Error, Hashable {
 
     private init(_ kind: Kind, _ code: StatusCode, _ message: String, httpStatus: Int = 0) {
         self.kind = kind
-        let documentation = code.documentation(.client)
-        status = Status(status: 0, code: code.rawValue, message: message, action: documentation?.action)
+        status = Status(code, by: .client, message: message) ?? Status(status: 0, code: code.rawValue, message: message)
         self.httpStatus = httpStatus
     }
 
@@ -53,8 +52,19 @@ package struct ServiceFailure: Error, Hashable {
         .init(.unreadable, .serverResponseFormatUnknown, message, httpStatus: httpStatus)
     }
 
-    static func throttled(httpStatus: Int) -> ServiceFailure {
-        .init(.throttled, .networkError, "the service is throttling requests; retry later", httpStatus: httpStatus)
+    /// Creates the failure for the HTTP status 429, by the service's error if there is one. The documented limit allows a
+    /// request each second.
+    static func throttled(_ known: Status?) -> ServiceFailure {
+        let status = Status(
+            status: 429,
+            code: "too_many_requests",
+            message: "the service limits the rate of requests; retry later",
+            action: .retryAfter,
+            retryAfter: .seconds(1)
+        )
+        var failure = ServiceFailure(known ?? status, httpStatus: 429)
+        failure.kind = .throttled
+        return failure
     }
 
     static func noAccess(_ error: RegistrationError?, isStatement: Bool) -> ServiceFailure {
@@ -68,6 +78,11 @@ package struct ServiceFailure: Error, Hashable {
         return failure
     }
 
+    /// A fault without a response of a service, with a code of this client.
+    static func ofThisClient(_ code: String, _ message: String) -> Status {
+        Status(status: 0, code: code, message: message, action: .noAction)
+    }
+
     /// True if a retry can help: the service asks for it, or there was no response.
     var isRetried: Bool {
         switch kind {
@@ -79,4 +94,12 @@ package struct ServiceFailure: Error, Hashable {
 
     /// True if the viewer must log in again.
     var needsAuthentication: Bool { kind == .refused && status.action == .authentication }
+}
+
+/// Returns the result of an operation as a value.
+func result<Value>(
+    isolation: isolated (any Actor)? = #isolation,
+    _ operation: () async throws(ServiceFailure) -> Value
+) async -> Result<Value, ServiceFailure> {
+    do throws(ServiceFailure) { return .success(try await operation()) } catch { return .failure(error) }
 }

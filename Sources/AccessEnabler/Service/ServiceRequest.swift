@@ -15,6 +15,8 @@ package struct ServiceRequest: Sendable {
     /// that contains a comma is followed by a plain comma, which marks its encoded commas as part of the value.
     package var lists: [(String, [String])]
     package var headers: [(String, String)] = []
+    /// The URL of the service; set when the request is sent.
+    var service = ""
     /// The fields of a form, for the body.
     package var form: [(String, String)]?
     /// The JSON of the body.

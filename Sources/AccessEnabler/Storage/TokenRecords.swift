@@ -34,13 +34,11 @@ public struct TokenRecords: Hashable, Sendable, Codable {
 
     struct Viewer: Hashable, Codable {
         var userID: String
-        /// Returns a time, in milliseconds since 1970.
+        /// Milliseconds since 1970.
         var expires: Int64
         var kind: String
         /// The URL of the service that authenticated the viewer.
         var service: String
-        /// The application's data from the login, in Base64, if there were any.
-        var identity: String?
     }
 
     /// The authorization to get media tokens for a resource; not a media token.

@@ -10,7 +10,7 @@ internal import ViewerTools
 
 /// The application of `playgate-sandbox view`: it chooses the provider, and acts as the browser if it has a login. The
 /// results of requests come from the calls themselves.
-final class ViewDelegate: EntitlementDelegate {
+final class ViewDelegate: AccessEnablerDelegate {
     private let report: ViewReport
     private let picker: ProviderPicker
     private let login: (user: String, password: String)?

@@ -3,28 +3,30 @@
 
 public import Entitlements
 
-/// A receiver of the documented callbacks. Each event calls its callback exactly once.
+/// A receiver of the documented callbacks in typed form; ``EntitlementDelegate`` has the documented one. Each event calls its
+/// callback exactly once.
 ///
 /// Callbacks run one after another, in the order of their events, and the client does not wait for them. The client's
-/// functions return the same values in typed form, so an application only needs the callbacks that it shows to the viewer. A
-/// callback may call the client, but must not wait for an effect of a later callback: ``displayProviderDialog(_:)`` may
-/// await ``AccessEnabler/setSelectedProvider(_:)``, but not ``AccessEnabler/getAuthentication(force:data:filter:)``. If a
-/// callback never returns, the later callbacks stay queued without limit. The client retains its delegate for its whole
-/// lifetime, so a delegate must refer to its client weakly.
-public protocol EntitlementDelegate: Sendable {
+/// functions return the same values, so only the two callbacks are required for which a login waits:
+/// ``displayProviderDialog(_:)`` and ``navigateToURL(_:useSVC:)``. A callback may call the client, but must not wait for an
+/// effect of a later callback: ``displayProviderDialog(_:)`` may await `AccessEnabler.setSelectedProvider(_:)`,
+/// but not ``AccessEnabler/getAuthentication(force:data:filter:)``. If a callback never returns, the later callbacks stay
+/// queued without limit. The client retains its delegate for its whole lifetime, so a delegate must refer to its client
+/// weakly.
+public protocol AccessEnablerDelegate: Sendable {
     /// Reports that the configuration is available, or failed: `setRequestorComplete:`.
     func setRequestorComplete(_ status: AccessEnablerStatus) async
 
-    /// Reports if a viewer is authenticated: `setAuthenticationStatus:errorCode:`.
+    /// Reports if a viewer is authenticated, also after a logout: `setAuthenticationStatus:errorCode:`.
     func setAuthenticationStatus(_ status: AccessEnablerStatus, errorCode: EntitlementErrorCode) async
 
-    /// Asks the application to show these providers, and then to call ``AccessEnabler/setSelectedProvider(_:)`` with the
-    /// viewer's choice, or with `nil` if the viewer goes back: `displayProviderDialog:`.
+    /// Asks the application to show these providers, and then to select the viewer's choice, or `nil` if the viewer goes
+    /// back: `displayProviderDialog:`.
     func displayProviderDialog(_ mvpds: [MVPD]) async
 
     /// Asks the application to open a URL in a browser, in that of the system if `useSVC` is true: `navigateToUrl:`,
     /// `navigateToUrl:useSVC:`. When the browser is redirected to the redirect URL, do not load it: close the browser and
-    /// call ``AccessEnabler/handleExternalURL(_:)``.
+    /// call `handleExternalURL`. If the browser fails or is closed, select no provider (`nil`), also in a logout.
     func navigateToURL(_ url: String, useSVC: Bool) async
 
     /// Delivers a media token for the gate, not in Base64: the viewer may play. `setToken:forResource:`.
@@ -59,16 +61,14 @@ public protocol EntitlementDelegate: Sendable {
     /// Delivers an advanced status, in addition to the other callbacks: `status:`.
     func status(_ status: AdvancedStatus) async
 
-    /// Reports the end of a logout. Documented as `setAuthenticationStatus:` with the status 0, which elsewhere is an error.
+    /// Reports the end of a logout, after the documented `setAuthenticationStatus:` with the status 0.
     func logoutComplete(_ status: LogoutStatus) async
 }
 
 /// Default implementations that do nothing.
-extension EntitlementDelegate {
+extension AccessEnablerDelegate {
     public func setRequestorComplete(_ status: AccessEnablerStatus) async {}
     public func setAuthenticationStatus(_ status: AccessEnablerStatus, errorCode: EntitlementErrorCode) async {}
-    public func displayProviderDialog(_ mvpds: [MVPD]) async {}
-    public func navigateToURL(_ url: String, useSVC: Bool) async {}
     public func setToken(_ token: String, forResource resource: String) async {}
     public func tokenRequestFailed(
         _ resource: String,
