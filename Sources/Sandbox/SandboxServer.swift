@@ -9,6 +9,19 @@ package import Platform
 internal import ServiceLifecycle
 internal import UnixSignals
 
+/// The state that all endpoints share.
+struct SandboxCore: Sendable {
+    let configuration: SandboxConfiguration
+    let keys: SandboxKeys
+    let store: Store
+    let control: Control
+    /// The pages of an application that the service also serves.
+    let pages: [ApplicationPages.File]
+    let clock: @Sendable () -> Timestamp
+    let issuer = MediaTokenIssuer()
+    let decisions = DecisionCache()
+}
+
 /// A test entitlement service over HTTP, with test keys and deliberate failures.
 package struct SandboxServer: Sendable {
     private let core: SandboxCore
@@ -136,7 +149,7 @@ package struct SandboxServer: Sendable {
             }
         }
         // The router answers HEAD with the GET handler, which may change state. HEAD must be safe, so it gets 405 here.
-        let open = Set(PublicEndpoints(core: core).all.map(\.path))
+        let open = Set(core.publicEndpoints.map(\.path))
         for endpoint in endpoints where endpoint.method == .get && !open.contains(endpoint.path) {
             router.on(RouterPath(endpoint.path), method: .head) { _, _ in
                 Response(status: .methodNotAllowed, headers: [.allow: "GET"])
@@ -153,13 +166,10 @@ package struct SandboxServer: Sendable {
 
     private var endpoints: [Endpoint] {
         [
-            RegistrationEndpoints(core: core).all, ControlEndpoints(core: core).all,
-            PublicEndpoints(core: core).all, LoginEndpoints(core: core).all, LogoutEndpoints(core: core).all,
-            V2SessionEndpoints(core: core).all, V2ProfileEndpoints(core: core).all,
-            V2DecisionEndpoints(core: core).all, V1AuthenticationEndpoints(core: core).all,
-            V1AuthorizationEndpoints(core: core).all, RegistrationCodeEndpoints(core: core).all,
-            LegacyEndpoints(core: core).all, SAMLPagesEndpoints(core: core).all, PlatformEndpoints(core: core).all,
-            ConcurrencyEndpoints(core: core).all,
+            core.registrationEndpoints, core.controlEndpoints, core.publicEndpoints, core.loginEndpoints,
+            core.logoutEndpoints, core.v2SessionEndpoints, core.v2ProfileEndpoints, core.v2DecisionEndpoints,
+            core.v1AuthenticationEndpoints, core.v1AuthorizationEndpoints, core.registrationCodeEndpoints,
+            core.legacyEndpoints, core.platformEndpoints, core.concurrencyEndpoints,
         ].flatMap(\.self)
     }
 }

@@ -48,6 +48,15 @@ import Testing
         #expect(issued.serialized.hasPrefix("PHNpZ25hdHVyZUluZm8+"))
     }
 
+    @Test func `tell tokens of one second apart if they write milliseconds`() throws {
+        let issuer = Issuer(key: try TestSigner.main.get().signingKey, writesMilliseconds: true)
+        let times = [0, 1, 999].map { Sample.time.advanced(byMilliseconds: $0) }
+        let raws = try times.map { try issuer.issue(Sample.claims, at: $0).raw }
+        #expect(Set(raws).count == 3)
+        #expect(raws[1].contains("<issueTime>2031-01-02T10:04:05.001Z</issueTime>"))
+        #expect(try raws.map { try UnverifiedToken(reading: $0).content.timeIssued } == times)
+    }
+
     @Test(
         arguments: [
             ("TNT", "TNT"), ("A & B", "A &amp; B"), ("a > b", "a &gt; b"), ("]]>", "]]&gt;"), ("\"'", "\"'"),

@@ -7,6 +7,7 @@ import GateTestSupport
 import MediaResources
 import MediaTokens
 import Platform
+import PlaybackGate
 import Sandbox
 
 /// A sandbox that runs in this process during a test, with a clock that the test sets.
@@ -64,6 +65,19 @@ final class InProcessSandbox: Sendable {
         return try await server.withServer(patience: patience) { url in
             let sandbox = InProcessSandbox(url, keys: keys, clock: clock)
             return try await onThread { try body(sandbox) }
+        }
+    }
+
+    /// Runs a sandbox, and `body` with a device of a registered application, on which a user may have logged in.
+    static func withDevice<Value: Sendable>(
+        _ configuration: String? = nil,
+        user: String? = nil,
+        _ body: @escaping @Sendable (InProcessSandbox, TestDevice) throws -> Value
+    ) async throws -> Value {
+        try await with(configuration) { (sandbox) throws in
+            let device = try sandbox.device()
+            if let user { try device.logIn(user) }
+            return try body(sandbox, device)
         }
     }
 
@@ -145,6 +159,23 @@ final class InProcessSandbox: Sendable {
         let trust = try TrustStore([.pem(keys.certificate, name: "signer")], at: now)
         let verifier = Verifier(trust: trust, policy: try VerificationPolicy(requestor: requestor))
         return verifier.verify(token, for: try MediaResource(resource), at: now)
+    }
+
+    /// Returns a gate that protects one programme by a resource, and trusts the sandbox.
+    func gate(_ resource: String) throws -> Gate {
+        var catalogue = Catalogue()
+        try catalogue.add(
+            Catalogue.Entry(
+                key: .media("programme"),
+                protection: .resource(try MediaResource(resource), requestor: "REF30")
+            )
+        )
+        let trust = try TrustStore([.pem(keys.certificate, name: "signer")], at: now)
+        return Gate(
+            catalogue: catalogue,
+            verifier: Verifier(trust: trust, policy: try VerificationPolicy(requestor: "REF30")),
+            store: MemoryReplayStore(capacity: 10)
+        )
     }
 }
 

@@ -21,6 +21,7 @@ public struct Issuer: Sendable {
     private let key: SigningKey
     private let root: Root
     private let offsetMinutes: Int
+    private let writesMilliseconds: Bool
 
     /// Creates an issuer.
     ///
@@ -28,17 +29,25 @@ public struct Issuer: Sendable {
     ///   - key: The signing key.
     ///   - root: The name of the root element.
     ///   - offsetMinutes: The offset from UTC of written issue times, in minutes east, clamped to -840 to 840.
-    public init(key: SigningKey, root: Root = .authToken, offsetMinutes: Int = 0) {
+    ///   - writesMilliseconds: True to write issue times in ISO 8601 with milliseconds, in UTC. The form of real tokens has
+    ///     seconds only, so that two tokens of one second for one viewer and resource are the same bytes.
+    public init(
+        key: SigningKey,
+        root: Root = .authToken,
+        offsetMinutes: Int = 0,
+        writesMilliseconds: Bool = false
+    ) {
         self.key = key
         self.root = root
         self.offsetMinutes = min(max(offsetMinutes, -840), 840)
+        self.writesMilliseconds = writesMilliseconds
     }
 
     /// Issues a token.
     ///
     /// - Parameters:
     ///   - claims: The content of the token.
-    ///   - time: The time of issue, written to the second.
+    ///   - time: The time of issue, written to the second, or to the millisecond if this issuer does so.
     /// - Throws: ``IssueError`` if a verifier could not read the token, or OpenSSL cannot sign it.
     public func issue(_ claims: TokenClaims, at time: Timestamp) throws(IssueError) -> IssuedToken {
         var body: [UInt8] = []
@@ -47,7 +56,8 @@ public struct Issuer: Sendable {
         try body.appendField("requestorID", claims.requestorID)
         try body.appendField("resourceID", claims.resourceID)
         try body.appendField("ttl", String(claims.timeToLiveMilliseconds))
-        try body.appendField("issueTime", TokenTime.wireForm(time, offsetMinutes: offsetMinutes))
+        let issueTime = writesMilliseconds ? time.iso8601 : TokenTime.wireForm(time, offsetMinutes: offsetMinutes)
+        try body.appendField("issueTime", issueTime)
         try body.appendField("mvpdId", claims.mvpdID)
         if let proxy = claims.proxyMVPDID { try body.appendField("proxyMvpdId", proxy) }
         body += "</\(root.rawValue)>".utf8

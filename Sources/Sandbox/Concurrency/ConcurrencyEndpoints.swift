@@ -9,9 +9,7 @@ internal import Platform
 /// Concurrency Monitoring, which limits the streams that a household watches at once.
 ///
 /// The documentation shows a conflict in three forms. This is the form of a response to a call.
-struct ConcurrencyEndpoints: Sendable {
-    let core: SandboxCore
-
+extension SandboxCore {
     /// The time in milliseconds after which a stream must send a heartbeat.
     private static let heartbeat: Int64 = 60_000
     /// The time in milliseconds after which a stream without a heartbeat ends.
@@ -26,11 +24,11 @@ struct ConcurrencyEndpoints: Sendable {
         "package", "channel", "platform", "assetId", "idp", "mvpd", "hba_status", "hba", "mobileDevice",
     ]
 
-    var all: [Endpoint] {
+    var concurrencyEndpoints: [Endpoint] {
         [
             Endpoint(.get, "/v2/metadata", .concurrency, .plain) { call in
                 _ = try application(call)
-                return .json(.array(core.configuration.concurrency.requiredMetadata.map { .string($0) }))
+                return .json(.strings(configuration.concurrency.requiredMetadata))
             },
             Endpoint(.post, "/v2/sessions/:idp/:subject", .concurrency, .plain, start),
             Endpoint(.post, "/v2/sessions/:idp/:subject/:session", .concurrency, .plain, beat),
@@ -42,7 +40,7 @@ struct ConcurrencyEndpoints: Sendable {
     private func start(_ call: EndpointRequest) async throws -> Response {
         let application = try application(call)
         let household = try household(call)
-        let policy = core.configuration.concurrency
+        let policy = configuration.concurrency
         let metadata = try metadata(call)
         let missing = policy.requiredMetadata.filter { metadata[$0] == nil }
         guard missing.isEmpty else { return Self.obligation(missing) }
@@ -58,7 +56,7 @@ struct ConcurrencyEndpoints: Sendable {
             expires: call.now.advanced(byMilliseconds: Self.lifetime)
         )
         let terminated = (call.header("X-Terminate") ?? "").split(separator: ",").map { $0.filter { $0 != " " } }
-        let conflicts = try await core.store.start(stream, ending: Set(terminated), at: call.now) { running in
+        let conflicts = try await store.start(stream, ending: Set(terminated), at: call.now) { running in
             guard running.count >= policy.limit else { return [] }
             return policy.strategy == .rejectNew ? nil : Array(running.prefix(running.count - policy.limit + 1))
         }
@@ -71,7 +69,7 @@ struct ConcurrencyEndpoints: Sendable {
     private func beat(_ call: EndpointRequest) async throws -> Response {
         let stream = try await stream(call)
         let metadata = try metadata(call)
-        let isRunning = try await core.store.change(stream, at: call.now) { stream in
+        let isRunning = try await store.change(stream, at: call.now) { stream in
             for (name, value) in metadata where !(Self.immutable.contains(name) && stream.metadata[name] != nil) {
                 stream.metadata[name] = value
             }
@@ -83,27 +81,26 @@ struct ConcurrencyEndpoints: Sendable {
 
     private func end(_ call: EndpointRequest) async throws -> Response {
         let stream = try await stream(call)
-        let isRunning = try await core.store.change(stream, at: call.now) { stream in
-            stream.hasEnded = true
-            stream.expires = call.now
+        let isRunning = try await store.change(stream, at: call.now) { stream in
+            (stream.hasEnded, stream.expires) = (true, call.now)
         }
         return isRunning ? .empty(.accepted) : Self.gone(try await self.stream(call))
     }
 
     private func list(_ call: EndpointRequest) async throws -> Response {
         _ = try application(call)
-        let streams = try await core.store.streams(household(call), at: call.now)
+        let streams = try await store.streams(household(call), at: call.now)
         guard let first = streams.map(\.expires).min() else {
-            return .json(.object([("runningStreams", .array([])), ("otherStreams", .number(0))]))
+            return .json(["runningStreams": [], "otherStreams": .number(0)])
         }
-        let shown = streams.map { stream in
-            JSON.object([
-                ("sessionId", .string(stream.id)), ("startTime", .number(stream.started.millisecondsSince1970)),
-                ("applicationId", .string(stream.application)), ("applicationName", .string(stream.application)),
-                ("terminationCode", .string(stream.terminationCode)), ("metadata", stream.metadata.json),
-            ])
+        let shown = streams.map { stream -> JSON in
+            [
+                "sessionId": .string(stream.id), "startTime": .number(stream.started.millisecondsSince1970),
+                "applicationId": .string(stream.application), "applicationName": .string(stream.application),
+                "terminationCode": .string(stream.terminationCode), "metadata": stream.metadata.json,
+            ]
         }
-        return .json(.object([("runningStreams", .array(shown))]), headers: [.expires: first.httpDate])
+        return .json(["runningStreams": .array(shown)], headers: [.expires: first.httpDate])
     }
 
     // MARK: Callers and households
@@ -123,22 +120,16 @@ struct ConcurrencyEndpoints: Sendable {
     /// unknown viewer is a household of one.
     private func household(_ call: EndpointRequest) throws -> String {
         let (provider, subject) = (call.segment("idp"), call.segment("subject"))
-        guard core.configuration.provider(provider) != nil else { throw EndpointError(404, "The idp is unknown.") }
-        for household in core.configuration.households {
-            let isHere = household.users.contains { user in
-                user.id == subject
-                    || core.configuration.requestors.contains { requestor in
-                        Viewer.guid(user: user.id, provider: provider, requestor: requestor.id) == subject
-                    }
-            }
-            if isHere { return household.id }
+        guard configuration.provider(provider) != nil else { throw EndpointError(404, "The idp is unknown.") }
+        let household = configuration.households.first { household in
+            household.users.contains { $0.id == subject || Viewer.guid($0.id) == subject }
         }
-        return "\(provider)\n\(subject)"
+        return household?.id ?? "\(provider)\n\(subject)"
     }
 
     private func stream(_ call: EndpointRequest) async throws -> WatchedStream {
         _ = try application(call)
-        let stream = try await core.store.stream(
+        let stream = try await store.stream(
             call.segment("session"),
             provider: call.segment("idp"),
             subject: call.segment("subject")
@@ -149,7 +140,7 @@ struct ConcurrencyEndpoints: Sendable {
 
     /// Returns the metadata of a stream, from the query and the form.
     private func metadata(_ call: EndpointRequest) throws -> [String: String] {
-        let metadata = call.query.others(than: []).merging(call.form.others(than: []), uniquingKeysWith: { $1 })
+        let metadata = call.query.values.merging(call.form.values) { $1 }
         let isSmall = metadata.allSatisfy { name, value in
             name.utf8.count <= Self.metadataSize && value.utf8.count <= Self.metadataSize
         }
@@ -165,63 +156,47 @@ struct ConcurrencyEndpoints: Sendable {
     // MARK: Answers
 
     private func accepted(_ call: EndpointRequest) -> Response {
-        var response = Response.empty(.accepted)
-        response.headers[.cacheControl] = "no-store"
-        response.headers[.expires] = call.now.advanced(byMilliseconds: Self.heartbeat).httpDate
-        return response
+        let next = call.now.advanced(byMilliseconds: Self.heartbeat).httpDate
+        return Response(status: .accepted, headers: [.cacheControl: "no-store", .expires: next])
     }
 
     private static func obligation(_ names: [String]) -> Response {
         .json(
-            .object([
-                ("associatedAdvice", .array([])),
-                (
-                    "obligations",
-                    .object([
-                        ("namespace", .string("adobe.primetime.cm")), ("action", .string("refresh")),
-                        ("arguments", .array(names.map { .string($0) })),
-                    ])
-                ),
-            ]),
+            [
+                "associatedAdvice": [],
+                "obligations": ["namespace": "adobe.primetime.cm", "action": "refresh", "arguments": .strings(names)],
+            ],
             status: .badRequest
         )
     }
 
     private func conflict(_ streams: [WatchedStream]) -> Response {
-        let limit = core.configuration.concurrency.limit
-        let conflicts = streams.map { stream -> (String, JSON) in
-            (
-                stream.id,
-                .array([
-                    .object([
-                        ("terminationCode", .string(stream.terminationCode)), ("metadata", stream.metadata.json),
-                        ("channel", .string(stream.metadata["channel"] ?? "Unknown")),
-                        ("startedAt", .string(stream.started.iso8601)),
-                        ("deviceName", .string(stream.metadata["deviceName"] ?? "Unknown")),
-                        ("applicationName", .string(stream.application)),
-                    ])
-                ])
-            )
+        let limit = configuration.concurrency.limit
+        let conflicts = streams.map { stream -> JSON.Member in
+            let conflict: JSON = [
+                "terminationCode": .string(stream.terminationCode), "metadata": stream.metadata.json,
+                "channel": .string(stream.metadata["channel"] ?? "Unknown"),
+                "startedAt": .string(stream.started.iso8601),
+                "deviceName": .string(stream.metadata["deviceName"] ?? "Unknown"),
+                "applicationName": .string(stream.application),
+            ]
+            return (stream.id, [conflict])
         }
-        let advice = JSON.object([
-            ("type", .string("rule-violation")), ("message", .string("Number of active streams exceeded")),
-            ("policyName", .string("sandbox-policy")), ("ruleName", .string("\(limit) streams cap")),
-            ("threshold", .number(Int64(limit))), ("conflicts", .object(conflicts)),
-        ])
-        return .json(.object([("associatedAdvice", .array([advice]))]), status: .conflict)
+        let advice: JSON = [
+            "type": "rule-violation", "message": "Number of active streams exceeded",
+            "policyName": "sandbox-policy", "ruleName": .string("\(limit) streams cap"),
+            "threshold": .number(Int64(limit)), "conflicts": .object(conflicts),
+        ]
+        return .json(["associatedAdvice": [advice]], status: .conflict)
     }
 
     /// Returns 410: without a body if the stream ended by itself, with the reason if another stream ended it.
     private static func gone(_ stream: WatchedStream) -> Response {
         guard let terminator = stream.terminator else { return .empty(.gone) }
-        let advice = JSON.object([
-            ("type", .string("remote-termination")),
-            ("message", .string("This session was terminated by a remote user")),
-            ("terminator", .object([("applicationName", .string(terminator))])),
-        ])
-        return .json(
-            .object([("associatedAdvice", .array([advice])), ("obligations", .array([]))]),
-            status: .gone
-        )
+        let advice: JSON = [
+            "type": "remote-termination", "message": "This session was terminated by a remote user",
+            "terminator": ["applicationName": .string(terminator)],
+        ]
+        return .json(["associatedAdvice": [advice], "obligations": []], status: .gone)
     }
 }

@@ -9,15 +9,13 @@ internal import Platform
 
 /// The sessions of REST API v2, which are logins that begin on a device and continue in a browser, and the configuration of
 /// a requestor.
-struct V2SessionEndpoints: Sendable {
-    let core: SandboxCore
-
+extension SandboxCore {
     /// The lifetime of a session's code in milliseconds.
     private static let lifetime: Int64 = 30 * 60_000
 
-    var all: [Endpoint] {
+    var v2SessionEndpoints: [Endpoint] {
         [
-            Endpoint(.get, "/api/v2/:provider/configuration", .configuration, .v2, configuration),
+            Endpoint(.get, "/api/v2/:provider/configuration", .configuration, .v2, showConfiguration),
             Endpoint(.post, "/api/v2/:provider/sessions", .sessions, .v2, create),
             Endpoint(.post, "/api/v2/:provider/sessions/:code", .sessions, .v2, resume),
             Endpoint(.get, "/api/v2/:provider/sessions/:code", .sessions, .v2, show),
@@ -27,119 +25,106 @@ struct V2SessionEndpoints: Sendable {
         ]
     }
 
-    private func configuration(_ call: EndpointRequest) async throws -> Response {
-        guard let requestor = core.configuration.requestor(call.segment("provider")) else {
-            throw EndpointError.v2(.invalidParameterServiceProvider)
+    private func showConfiguration(_ call: EndpointRequest) async throws -> Response {
+        let (requestor, _) = try await authorized(call)
+        func info(_ name: String) -> String {
+            guard case .some(.some(let info)) = call.object(inHeader: "X-Device-Info") else { return "unknown" }
+            return info[name]?.text ?? "unknown"
         }
-        _ = try await core.caller(call, for: requestor)
         return try .json(
             DeviceConfiguration(
-                device: call.deviceInfo("primaryHardwareType") ?? "unknown",
-                os: call.deviceInfo("osName") ?? "unknown",
-                description: core.configuration.description(of: requestor)
+                device: info("primaryHardwareType"),
+                os: info("osName"),
+                description: configuration.description(of: requestor, at: call.origin)
             )
         )
     }
 
-    private func create(_ call: EndpointRequest) async throws -> Response { try await begin(call, reason: "none") }
+    private func create(_ call: EndpointRequest) async throws -> Response {
+        try await beginSession(call, reason: "none")
+    }
 
     /// Begins a login.
     ///
     /// - Parameter reason: The reason for a regular login if another kind was requested.
-    func begin(_ call: EndpointRequest, reason: String) async throws -> Response {
-        let caller = try await V2Caller(call, core)
+    func beginSession(_ call: EndpointRequest, reason: String) async throws -> Response {
+        let caller = try await Caller(call, self)
         var session = LoginSession(
-            code: RandomText.code,
-            id: RandomText.uuid,
             requestor: caller.requestor.id,
             device: caller.device,
             client: caller.client.id,
             created: call.now,
             expires: call.now.advanced(byMilliseconds: Self.lifetime)
         )
-        try complete(&session, caller, registered: caller.client.redirectURIs, call)
-        if let answer = try await direct(session, caller, call) { return try .json(answer) }
-        try await core.store.add(session, at: call.now)
+        try complete(&session, caller, registered: caller.client.redirectURIs)
+        if let answer = try await direct(session, caller) { return try .json(answer) }
+        try await store.add(session, at: call.now)
         return try .json(Self.answer(session, reason: reason))
     }
 
     /// Adds missing parameters to a session, from the same device or, with the code, from another.
     private func resume(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await V2Caller(call, core)
-        guard var session = try await open(call, caller) else { throw EndpointError.v2(.invalidParameterCode) }
-        let client = try await session.client.asyncFlatMap { try await core.store.client($0) }
-        try complete(&session, caller, registered: client?.redirectURIs ?? [], call)
-        guard try await core.store.update(session) else { throw EndpointError.v2(.invalidAuthenticationSession) }
+        let caller = try await Caller(call, self)
+        var session = try await open(call, caller)
+        let client = try await session.client.asyncFlatMap { try await store.client($0) }
+        try complete(&session, caller, registered: client?.redirectURIs ?? [])
+        guard try await store.update(session) else { throw EndpointError.v2(.invalidAuthenticationSession) }
         return try .json(Self.answer(session))
     }
 
     private func show(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await V2Caller(call, core)
-        guard let session = try await open(call, caller) else { throw EndpointError.v2(.invalidParameterCode) }
+        let session = try await open(call, Caller(call, self))
         let existing = [
             ("mvpd", session.provider), ("domainName", session.domain), ("redirectUrl", session.redirect),
             ("serviceProvider", session.requestor),
         ].compactMap { name, value in value.map { (name, JSON.string($0)) } }
         var members: [JSON.Member] = [("existingParameters", .object(existing))]
-        if !session.missing.isEmpty {
-            members.append(("missingParameters", .array(session.missing.map { .string($0) })))
-        }
+        if !session.missing.isEmpty { members.append(("missingParameters", .strings(session.missing))) }
         members += [
-            ("device", .object([("type", .string("unknown"))])),
-            ("notBefore", .string("\(session.created.millisecondsSince1970)")),
+            ("device", ["type": "unknown"]), ("notBefore", .string("\(session.created.millisecondsSince1970)")),
             ("notAfter", .string("\(session.expires.millisecondsSince1970)")),
         ]
         return .json(.object(members))
     }
 
-    private func open(_ call: EndpointRequest, _ caller: V2Caller) async throws -> LoginSession? {
-        guard let session = try await core.store.session(call.segment("code"), at: call.now),
-            session.requestor == caller.requestor.id, session.state == .open
-        else { return nil }
+    private func open(_ call: EndpointRequest, _ caller: Caller) async throws -> LoginSession {
+        let code = call.segment("code")
+        guard let session = try await store.session(code, of: caller.requestor.id, at: call.now),
+            session.state == .open
+        else { throw EndpointError.v2(.invalidParameterCode) }
         return session
     }
 
     /// Copies the parameters of a request to a session. Parameters that are already set stay, so that a second screen cannot
     /// redirect the viewer.
-    private func complete(
-        _ session: inout LoginSession,
-        _ caller: V2Caller,
-        registered: [String],
-        _ call: EndpointRequest
-    ) throws {
+    private func complete(_ session: inout LoginSession, _ caller: Caller, registered: [String]) throws {
+        let call = caller.call
         if let id = call.parameter("mvpd") {
-            let provider = try caller.provider(id, core)
+            let provider = try caller.provider(id)
             guard session.provider == nil || session.provider == provider.id else {
                 throw EndpointError.v2(.invalidAuthenticationSession)
             }
             session.provider = provider.id
         }
-        if let domain = call.parameter("domainName", "domain") {
-            session.domain = session.domain ?? String(domain.prefix(255))
-        }
-        if let redirect = call.parameter("redirectUrl") {
-            guard let target = RedirectTarget.allowed(redirect, registered: registered, host: call.host) else {
-                throw EndpointError.v2(.invalidParameterRedirectURL)
-            }
-            session.redirect = session.redirect ?? target
-        }
+        session.domain = session.domain ?? call.parameter("domainName", "domain").map { String($0.prefix(255)) }
+        let refusal = EndpointError.v2(.invalidParameterRedirectURL)
+        let redirect = try call.redirect(call.parameter("redirectUrl"), registered, or: refusal)
+        session.redirect = session.redirect ?? redirect
     }
 
     /// Returns the answer if no login is needed; `nil` if one is.
-    private func direct(
-        _ session: LoginSession,
-        _ caller: V2Caller,
-        _ call: EndpointRequest
-    ) async throws -> AuthenticationSession? {
-        guard let provider = session.provider.flatMap(core.configuration.provider) else { return nil }
+    private func direct(_ session: LoginSession, _ caller: Caller) async throws -> AuthenticationSession? {
+        guard let provider = session.provider.flatMap(configuration.provider) else { return nil }
         let reason: String
         if provider.temporaryAccess != nil {
             reason = "temporary"
-        } else if core.degradation(caller.requestor, provider) == .authNAll {
+        } else if degradation(caller.requestor, provider) == .authNAll {
             reason = "degraded"
         } else {
-            let profiles = try await core.store.profiles(of: caller.device, requestor: caller.requestor.id)
-            guard let profile = profiles.first(where: { $0.provider == provider.id && !$0.isExpired(at: call.now) })
+            let profiles = try await store.profiles(of: caller.device, requestor: caller.requestor.id)
+            guard
+                let profile = profiles.first(where: { $0.provider == provider.id && !$0.isExpired(at: caller.call.now) }
+                )
             else { return nil }
             reason = profile.kind == .regular ? "authenticated" : "authenticatedSSO"
         }
@@ -188,16 +173,6 @@ private struct DeviceConfiguration: Encodable {
         try members.encode("unknown", forKey: .clientType)
         try members.encode(os, forKey: .os)
         try description.encode(to: encoder)
-    }
-}
-
-extension EndpointRequest {
-    /// Returns a text member of `X-Device-Info`.
-    fileprivate func deviceInfo(_ name: String) -> String? {
-        guard case .some(.some(let members)) = object(inHeader: "X-Device-Info"),
-            case .string(let text)? = members.first(where: { $0.name == name })?.value
-        else { return nil }
-        return text
     }
 }
 
