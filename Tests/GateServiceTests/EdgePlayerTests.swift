@@ -2,11 +2,13 @@
 // Copyright the Playgate authors.
 
 import Foundation
-import GateService
 import GateTestSupport
 import MediaTokens
+import NIOHTTP1
 import Platform
 import Testing
+
+@testable import GateService
 
 /// What a player in a browser needs of every edge, with the configuration of its page in `docs/edges`.
 @Suite(.serialized) struct `A player behind a real edge` {
@@ -208,5 +210,47 @@ import Testing
         }
         if edge.sharesContent { #expect(proxy.origin.requests <= (edge == .nginx ? 5 : 4)) }
         #expect(!(try proxy.logs().contains(GrantingGate.token)))
+    }
+
+    /// The facts that a grant may be bound to: those that the edge states, and none that a client states.
+    @Test(arguments: EdgeProxy.allCases)
+    func `is described to the gate by its edge, and not by itself`(edge: EdgeProxy) async throws {
+        guard edge.isInstalled else { return }
+        let folder = try TemporaryFolder()
+        let path = edge.asksOverTCP ? nil : folder.file("edge.sock")
+        let gate = try GrantingGate(path)
+        let proxy = try RunningEdge(edge, folder, gate: path ?? "127.0.0.1:\(gate.port)")
+        let spoofed = [
+            "X-Original-URL": "ftp://evil/live/seg/1", "X-Original-Scheme": "ftp", "X-Original-Host": "evil",
+            "X-Original-Client": "6.6.6.6", "X-Forwarded-Proto": "ftp", "X-Forwarded-Host": "evil",
+            "X-Forwarded-For": "6.6.6.6", "X-Envoy-External-Address": "6.6.6.6", "X-Playgate-Scheme": "ftp",
+            "X-Playgate-Client": "6.6.6.6", "X-Playgate-Host": "evil", "X-Original-ALPN": "h9",
+            "X-Original-Client-Key": "MAEF", "X-Original-ASN": "666", "X-Original-Geo": "XX",
+            "X-Original-Position": "66,66", "User-Agent": "Player/1.0",
+        ]
+        #expect(try proxy.get("/live/seg/1?a=b", spoofed).status == 200)
+        let head = try #require(gate.checks.first)
+        let dialect = try #require(EdgeDialect(rawValue: edge.dialect))
+        let facts = try #require(EdgeFacts(head.headers, target: "/live/seg/1?a=b", dialect), "\(head)")
+        // Caddy does not say who asks over a unix socket, as in this test.
+        let isSilent = edge == .caddy
+        switch facts.scheme {
+        case .known(let scheme): #expect(scheme == .http)
+        case .unknown: #expect(isSilent)
+        case .malformed: Issue.record("\(head)")
+        }
+        switch facts.authority {
+        case .known(let authority): #expect(authority.host == "gate" && authority.port == nil)
+        case .unknown: #expect(isSilent)
+        case .malformed: Issue.record("\(head)")
+        }
+        if case .known(let address) = facts.clientAddress {
+            // 127.0.0.1, or 0.0.0.0 for a unix socket.
+            #expect([0xFFFF_7F00_0001, 0xFFFF_0000_0000].contains(address), "\(head)")
+        }
+        if edge == .trafficserver { #expect(facts.clientAddress == .known(0xFFFF_7F00_0001), "\(head)") }
+        #expect(facts.alpn == .unknown && facts.clientKey == .unknown && facts.clientASN == .unknown, "\(head)")
+        #expect(facts.countries == .unknown && facts.position == .unknown, "\(head)")
+        #expect(facts.headers["user-agent"] == ["Player/1.0"], "\(head)")
     }
 }

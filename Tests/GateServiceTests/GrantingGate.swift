@@ -15,6 +15,12 @@ import Synchronization
 /// A gate that allows every check, and delivers a grant for each path that contains `renew`, by the code of the real one.
 final class GrantingGate: Sendable {
     private let channel: any Channel
+    private let heads = Heads()
+
+    private final class Heads: Sendable { let value = Mutex([HTTPRequestHead]()) }
+
+    /// The checks that it has answered.
+    var checks: [HTTPRequestHead] { heads.value.withLock { $0 } }
 
     static let token = "2D3RhEOhAQWhBFBncm.Kb3BlbiBzZXNhbWU-_"
     static let cookie =
@@ -25,11 +31,12 @@ final class GrantingGate: Sendable {
 
     /// Listens on a unix socket, or on TCP if there is no path.
     init(_ path: String?) throws {
+        let heads = heads
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                    try channel.pipeline.syncOperations.addHandler(Answerer())
+                    try channel.pipeline.syncOperations.addHandler(Answerer(heads))
                 }
             }
         channel =
@@ -44,11 +51,15 @@ final class GrantingGate: Sendable {
         typealias InboundIn = HTTPServerRequestPart
         typealias OutboundOut = HTTPServerResponsePart
 
+        private let heads: Heads
         private var isRenewed = false
+
+        init(_ heads: Heads) { self.heads = heads }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             switch unwrapInboundIn(data) {
             case .head(let head):
+                heads.value.withLock { $0.append(head) }
                 let targets = head.headers["x-original-uri"] + head.headers["x-forwarded-uri"] + [head.uri]
                 isRenewed = targets.contains { $0.contains("renew") }
             case .body: break
