@@ -14,12 +14,21 @@ package struct ListenerSettings: Sendable {
     package let address: ListenerAddress
     /// The mode of a unix socket, such as 0o660; `nil` leaves that to the umask.
     package let socketMode: Int?
+    /// The number of the group of a unix socket; `nil` leaves it to the system.
+    package let socketGroup: UInt32?
     package let limits: HTTPLimits
     package let tls: ServerTLS?
 
-    package init(address: ListenerAddress, socketMode: Int?, limits: HTTPLimits, tls: ServerTLS?) {
+    package init(
+        address: ListenerAddress,
+        socketMode: Int?,
+        socketGroup: UInt32?,
+        limits: HTTPLimits,
+        tls: ServerTLS?
+    ) {
         self.address = address
         self.socketMode = socketMode
+        self.socketGroup = socketGroup
         self.limits = limits
         self.tls = tls
     }
@@ -87,6 +96,7 @@ package struct HTTPListener: Service {
         case .unix(let path):
             try await removeStaleSocket(path)
             let channel = try await bootstrap.bind(unixDomainSocketPath: path).get()
+            if let group = listener.socketGroup { try path.setFileGroup(group) }
             if let mode = listener.socketMode { try path.setFileMode(mode) }
             return channel
         }

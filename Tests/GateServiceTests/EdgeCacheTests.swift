@@ -83,7 +83,7 @@ import Testing
         guard edge.isInstalled else { return }
         let stale = "proxy_cache_use_stale error timeout updating http_500 http_502 http_503 http_504;"
         let folder = try TemporaryFolder()
-        let replacing = ["    access_log off;\n": "    access_log off;\n    \(stale)\n"]
+        let replacing = ["    upstream gate {\n": "    \(stale)\n    upstream gate {\n"]
         let edges = edge == .nginx ? replacing : [:]
         let gone = GoneGate()
         try await edge.withGate(edge: ", cacheCeiling: 1s", replacing: edges, folder: folder) { (gate, proxy) throws in

@@ -70,8 +70,14 @@ enum EdgeProxy: String, CaseIterable {
     /// True if the edge maps the three statuses of checks to the status that the gate names.
     var hasFullStatus: Bool { self == .nginx || self == .haproxy }
 
-    /// True if the edge passes the viewer's MVPD to the origin. An edge that shares cached decisions does not.
-    var namesMVPD: Bool { self != .varnish && self != .trafficserver }
+    /// True if the edge passes the viewer's MVPD to the origin. An edge that shares cached content does not.
+    var namesMVPD: Bool { !sharesContent }
+
+    /// True if the edge has a cache of content for all viewers.
+    var sharesContent: Bool { self == .nginx || self == .varnish || self == .trafficserver }
+
+    /// True if the edge can give a new grant to a player on an answer that it allows.
+    var deliversGrants: Bool { self != .trafficserver }
 }
 
 extension EdgeProxy {
@@ -123,11 +129,14 @@ final class RunningEdge {
         var isPatient = true
         /// True if the edge takes tokens from path segments, as its page describes.
         var hasSegments = false
+        /// True if the workers run as the user that the page names, instead of the user of the tests.
+        var hasOwnUser = false
         /// Replacements in the text of the page.
         var replacing: [String: String] = [:]
     }
 
     let origin: RecordingOrigin
+    private let folder: TemporaryFolder
     private let program: Program
     /// The address for players.
     let address: String
@@ -139,6 +148,7 @@ final class RunningEdge {
     ///   - options: The differences from the page.
     init(_ edge: EdgeProxy, _ folder: TemporaryFolder, gate: String, _ options: Options = Options()) throws {
         origin = try RecordingOrigin()
+        self.folder = folder
         let executable = try #require(edge.executable, "\(edge) is not installed: run scripts/setup test")
         let page = EdgePage(edge: edge, folder: folder, gate: gate, origin: origin.port, options: options)
         // Traffic Server, on a busy machine, sometimes ends with "remap.config failed to load", for a configuration that it
@@ -155,6 +165,12 @@ final class RunningEdge {
         } while !running.program.isRunning && attempts < 3
         (program, address) = running
         #expect(program.isRunning, "\(program.output)")
+    }
+
+    /// All that the edge has logged, in any file and to its output.
+    func logs() throws -> String {
+        let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".log") }
+        return files.map { (try? String(contentsOfFile: folder.file($0), encoding: .utf8)) ?? "" }.joined()
     }
 
     deinit {
@@ -205,39 +221,61 @@ private struct EdgePage {
             try #require(text.contains(printed), "the page of nginx prints something else")
             text = text.replacing(printed, with: other)
         }
-        text = text.replacing("/run/playgate-example", with: folder.path)
-            .replacing("listen 127.0.0.1:8088", with: "listen unix:\(socket)")
+        let line = "            auth_request /_gate;\n"
+        if options.hasSegments { text = try inserting("nginx-segment", into: text, before: line) }
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map { "    \($0)_temp_path \(folder.file($0));\n" }.joined()
+        text = text.replacing("listen 127.0.0.1:8088", with: "listen unix:\(socket)")
             .replacing("worker_processes auto;", with: "worker_processes 1; daemon off;")
-        if getuid() == 0 { text = "user root;\n" + text }
-        if options.hasSegments {
-            let line = "            auth_request /_gate;\n"
-            try #require(text.contains(line))
-            text = text.replacing(line, with: try block("nginx-segment") + line)
-        }
-        for name in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
-            text = text.replacing("access_log off;", with: "access_log off; \(name)_temp_path \(folder.file(name));")
-        }
+            .replacing("http {\n", with: "http {\n\(temporary)")
+            .replacing("/run/nginx.pid", with: folder.file("nginx.pid"))
+            .replacing("/var/log/nginx/", with: folder.path + "/nginx-")
+            .replacing("/var/cache/", with: folder.path + "/")
+        if !options.hasOwnUser { text = text.replacing("user www-data;", with: getuid() == 0 ? "user root;" : "") }
         let file = try folder.write("nginx.conf", text)
         return (["-c", file, "-p", folder.path, "-e", folder.file("nginx-start.log")], "unix:\(socket)")
     }
 
+    /// Returns `text` with the block that is marked as `kind` before or after a line of it.
+    private func inserting(
+        _ kind: String,
+        into text: String,
+        before line: String = "",
+        after: String = ""
+    ) throws
+        -> String
+    {
+        try #require(text.contains(line + after), "the page of \(edge) prints something else")
+        return text.replacing(line + after, with: after + (try block(kind)) + line)
+    }
+
     private func caddy() throws -> Start {
-        let text = try block("caddyfile", waiting: "response_header_timeout 300ms", "response_header_timeout 10s")
-            .replacing("http://127.0.0.1:8088 {", with: "http:// {\n\tbind unix/\(socket)")
+        var text = try block("caddyfile", waiting: "response_header_timeout 300ms", "response_header_timeout 10s")
+        if options.hasSegments { text = try inserting("caddyfile-segment", into: text, after: "\t\trewrite * ?\n") }
+        text = text.replacing("http://127.0.0.1:8088 {", with: "http:// {\n\tbind unix/\(socket)")
         let file = try folder.write("Caddyfile", text)
         return (["run", "--config", file, "--adapter", "caddyfile"], "unix:\(socket)")
     }
 
     private func haproxy() throws -> Start {
         try folder.write("playgate.lua", try block("lua", waiting: "local timeout = 75", "local timeout = 10000"))
-        let text = try block("haproxy")
-            .replacing("/etc/haproxy", with: folder.path)
+        var text = try block("haproxy")
+        let line = "    http-request set-pathq %[path]\n"
+        if options.hasSegments {
+            try #require(text.contains(line))
+            text = text.replacing(line, with: try block("haproxy-segment"))
+        }
+        text = text.replacing("/etc/haproxy", with: folder.path)
             .replacing("bind 127.0.0.1:8088", with: "bind unix@\(socket)")
+            .replacing("log /dev/log local0 info", with: "log stdout format raw local0 info")
+            .replacing("    user haproxy\n    group haproxy\n", with: "")
         return (["-db", "-f", try folder.write("haproxy.cfg", text)], "unix:\(socket)")
     }
 
     private func varnish() throws -> Start {
-        let text = try block("vcl", waiting: "_timeout = 300ms", "_timeout = 10s")
+        var text = try block("vcl", waiting: "_timeout = 300ms", "_timeout = 10s")
+        let line = "    set req.url = regsub(req.http.X-Forwarded-Uri, \"\\?.*$\", \"\");\n"
+        if options.hasSegments { text = try inserting("vcl-segment", into: text, after: line) }
         let strip = try folder.write("playgate-strip.vcl", try EdgeProxy.file("examples/playgate-strip.vcl"))
         let file = try folder.write(
             "playgate.vcl",
@@ -269,8 +307,13 @@ private struct EdgePage {
         if options.isPatient { remap = remap.replacing("activity_timeout_out=1", with: "activity_timeout_out=20") }
         remap = remap.replacing("/etc/trafficserver", with: "\(root)/etc")
         try folder.write("\(name)/etc/remap.config", remap)
-        try folder.write("\(name)/etc/playgate.lua", try block("lua"))
+        let line = "local function cut(path) return path end\n"
+        var script = try block("lua")
+        try #require(script.contains(line))
+        if options.hasSegments { script = script.replacing(line, with: try block("lua-segment")) }
+        try folder.write("\(name)/etc/playgate.lua", script)
         try folder.write("\(name)/etc/playgate.config", try block("header-rewrite"))
+        try folder.write("\(name)/etc/playgate-cors.config", try block("header-rewrite-cors"))
         let records =
             try block("records").replacing("STRING 8088", with: "STRING \(port):ip-in=127.0.0.1")
             + "CONFIG proxy.config.exec_thread.autoconfig INT 0\nCONFIG proxy.config.exec_thread.limit INT 1\n"

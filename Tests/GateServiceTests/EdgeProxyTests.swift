@@ -146,7 +146,7 @@ import Testing
     private static let targets = Int(ProcessInfo.processInfo.environment["PLAYGATE_TARGETS"] ?? "") ?? 4000
 
     /// The origin only gets paths that the client may request, however the edge normalises a target that the gate allows.
-    @Test(arguments: EdgeProxy.allCases, [nil, "t="])
+    @Test(arguments: EdgeProxy.allCases, [nil, "~cat="])
     func `3, 4, 5, 6: never lets pass what the origin reads as something else`(
         edge: EdgeProxy,
         segment: String?
@@ -214,7 +214,7 @@ private struct RandomRequests {
         random = SplitMix64(seed: seed)
         self.tokens = tokens
         segments =
-            segment.map { [$0, "\($0)x", "\($0)..", "%74=x", "\($0)%2f", "\($0)%2e%2e", "\($0)\(tokens[1])"] } ?? []
+            segment.map { [$0, "\($0)x", "\($0)..", "%7Ecat=x", "\($0)%2f", "\($0)%2e%2e", "\($0)\(tokens[1])"] } ?? []
     }
 
     mutating func next() -> (target: String, headers: [String: String]) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Foundation
 import GateService
 import GateTestSupport
+import MediaTokens
 import Testing
 
 /// The parts of `docs/edges` that apply to nginx only.
@@ -29,5 +31,64 @@ import Testing
             #expect(try nginx.get("/live/seg/2", cookie).status == 200)
             #expect(try checks() == 3)
         }
+    }
+
+    /// The users of this test: the page's `playgate` is an existing user without privileges.
+    private static let user = "daemon"
+
+    /// A block of the page that is marked as `kind`.
+    private static func block(_ kind: String) throws -> String {
+        let page = try EdgeProxy.file("docs/edges/nginx.md")
+        let start = try #require(page.range(of: "```\(kind)\n")).upperBound
+        return String(page[start..<(try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound)])
+    }
+
+    /// The gate as a user of its own, nginx with workers as another: with the page's commands, and without its group.
+    @Test(arguments: [true, false])
+    func `reaches the socket of a gate with another user`(hasGroup: Bool) async throws {
+        guard EdgeProxy.nginx.isInstalled, Self.mayChangeUsers else { return }
+        let folder = try TemporaryFolder()
+        for path in [folder.path, folder.file("keys")] {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        }
+        try folder.write("signer.pem", try GateSample.current.get().keys.signerCertificate)
+        let socket = folder.file("run/edge.sock")
+        var edge = try Self.block("yaml").replacing("/run/playgate/edge.sock", with: socket)
+        if !hasGroup { edge = edge.replacing("  socketGroup: www-data\n", with: "") }
+        let configuration = ServedGate.configuration("{ store: memory }", more: edge + "  tokens: [{ query: token }]\n")
+        let file = try folder.write(
+            "gate.yaml",
+            configuration.replacing("entries: [", with: "entries: [{ path: /live/free/, protected: false }, ")
+        )
+        let commands = try Self.block("sh").replacing("playgate serve", with: "\(Program.built("playgate")) serve")
+            .replacing("/etc/playgate/gate.yaml", with: file).replacing("/run/playgate", with: folder.file("run"))
+            .replacing("-o playgate", with: "-o \(Self.user)").replacing(
+                "--reuid playgate",
+                with: "--reuid \(Self.user)"
+            )
+            .replacing("--regid playgate", with: "--regid \(Self.user)").replacing("setpriv", with: "exec setpriv")
+        let shell = try #require(Program.installed("sh"))
+        let gate = try Program(shell, ["-e", "-c", commands], log: folder.file("gate.log"))
+        defer { gate.signal(SIGTERM) }
+        #expect(eventually { gate.output.components(separatedBy: "\"listening\"").count > 3 || !gate.isRunning })
+        try #require(gate.isRunning, "\(gate.output)")
+        let facts = try FileManager.default.attributesOfItem(atPath: socket)
+        #expect(facts[.posixPermissions] as? Int == 0o660)
+        #expect(facts[.ownerAccountName] as? String == Self.user)
+        #expect(facts[.groupOwnerAccountName] as? String == (hasGroup ? "www-data" : Self.user))
+
+        let nginx = try RunningEdge(.nginx, folder, gate: socket, RunningEdge.Options(hasOwnUser: true))
+        let answer = try nginx.get("/live/free/a")
+        let logs = try nginx.logs()
+        #expect(answer.status == (hasGroup ? 200 : 503), "\(answer) \(logs)")
+        if hasGroup { #expect(try nginx.get("/live/none").status == 404) }
+    }
+
+    /// True if this process may start others as other users. Otherwise tests report a skip; in continuous integration they fail.
+    private static var mayChangeUsers: Bool {
+        if getuid() == 0 || ProcessInfo.processInfo.environment["CI"] != nil { return true }
+        FileHandle.standardError.write(Data("SKIPPED: users can be changed by root only\n".utf8))
+        return false
     }
 }

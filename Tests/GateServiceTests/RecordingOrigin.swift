@@ -7,7 +7,7 @@ import NIOPosix
 import Synchronization
 
 /// An origin server that responds with the request that it received: the request line, then one line for each header field.
-/// Caches may store its responses.
+/// Caches may store its responses. Responses for paths that contain `hostile` also have what an edge must not pass on.
 package final class RecordingOrigin: Sendable {
     private let channel: any Channel
     private let counter = Counter()
@@ -56,9 +56,16 @@ package final class RecordingOrigin: Sendable {
             counter.value.withLock { $0 += 1 }
             var text = "\(head.method) \(head.uri)\n"
             for (name, value) in head.headers { text += "\(name.lowercased()): \(value)\n" }
-            let headers: HTTPHeaders = [
+            var headers: HTTPHeaders = [
                 "Content-Length": "\(text.utf8.count)", "Content-Type": "text/plain", "Cache-Control": "max-age=60",
             ]
+            if head.uri.contains("hostile") {
+                headers.replaceOrAdd(name: "Cache-Control", value: "public, s-maxage=600, max-age=7")
+                headers.add(name: "Expires", value: "Fri, 01 Jan 2038 00:00:00 GMT")
+                headers.add(name: "Set-Cookie", value: "media-token=origin; Path=/")
+                headers.add(name: "Access-Control-Allow-Origin", value: "*")
+                headers.add(name: "Access-Control-Expose-Headers", value: "*")
+            }
             let answer = HTTPResponseHead(version: .http1_1, status: .ok, headers: headers)
             context.write(wrapOutboundOut(.head(answer)), promise: nil)
             context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)

@@ -25,6 +25,14 @@ package final class HTTPConnection {
         package let status: Int
         package let headers: [String: String]
         package let body: String
+        /// The header fields as sent, including repeated ones.
+        package var fields: [String] = []
+
+        /// Returns the values of the fields with `name`, ignoring case.
+        package func values(_ name: String) -> [String] {
+            fields.filter { $0.lowercased().hasPrefix(name.lowercased() + ":") }
+                .map { $0.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces) }
+        }
 
         /// The body as a JSON object.
         package var json: [String: Any] {
@@ -157,7 +165,7 @@ package final class HTTPConnection {
         while received.count < end + 1 + length { try receive() }
         let body = String(decoding: received[(end + 1)..<(end + 1 + length)], as: UTF8.self)
         received.removeFirst(end + 1 + length)
-        return Response(status: status, headers: headers, body: body)
+        return Response(status: status, headers: headers, body: body, fields: Array(lines.dropFirst()))
     }
 
     /// The index of the last byte of the response head, if it was received.

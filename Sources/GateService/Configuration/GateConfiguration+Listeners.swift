@@ -88,6 +88,9 @@ extension GateConfiguration.Listener {
             }
             return mode
         }
+        socketGroup = section.optionalString("socketGroup").map {
+            Located(value: $0, place: section.place("socketGroup"))
+        }
         tls = section.optionalSection("tls", TLS.init)
         limits = section.section("limits", HTTPLimits.init)
     }

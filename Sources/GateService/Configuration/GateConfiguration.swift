@@ -89,6 +89,8 @@ struct GateConfiguration: Sendable {
         var address: ListenerAddress
         /// The permissions of a unix socket, such as 0o660; `nil` leaves them to the umask.
         var socketMode: Int?
+        /// The name or number of the group of a unix socket; `nil` leaves it to the system.
+        var socketGroup: Located<String>?
         var tls: TLS?
         var limits: HTTPLimits
         var place: ConfigurationPlace
@@ -229,6 +231,19 @@ extension GateConfiguration.Listener {
                 problems: [ConfigurationProblem(place: file?.place ?? place, message: error.reason)]
             )
         }
-        return ListenerSettings(address: address, socketMode: socketMode, limits: limits, tls: server)
+        return ListenerSettings(
+            address: address,
+            socketMode: socketMode,
+            socketGroup: try groupNumber(),
+            limits: limits,
+            tls: server
+        )
+    }
+
+    private func groupNumber() throws(ConfigurationError) -> UInt32? {
+        guard let socketGroup else { return nil }
+        if let number = socketGroup.value.groupNumber { return number }
+        let message = "there is no group named \(socketGroup.value)"
+        throw ConfigurationError(problems: [ConfigurationProblem(place: socketGroup.place, message: message)])
     }
 }

@@ -205,6 +205,8 @@ struct EdgeFacts {
     private static let maximumKeySize = 4096
 }
 
+extension EdgeFacts.Fact: Equatable where Value: Equatable {}
+
 extension EdgeDialect {
     /// The names of the header fields that state facts, in lower case, beside those that all dialects have in common.
     struct FactHeaders {

@@ -155,7 +155,7 @@ extension GateConfiguration.Listener {
     /// The settings of the listener, without their place in the file.
     fileprivate var text: String {
         let files = tls.map { [$0.certificate.value, $0.key.value, $0.clientAuthorities?.value ?? ""] } ?? []
-        return "\(address) \(socketMode ?? 0) \(files) \(limits)"
+        return "\(address) \(socketMode ?? 0) \(socketGroup?.value ?? "") \(files) \(limits)"
     }
 }
 
