@@ -156,16 +156,21 @@ import Testing
             let stage = try ViewStage()
             let run = try stage.journey(
                 ViewStage.login("carol") + ["--interface", interface, "--resource", "TNT"]
-                    + ["authentication", "authorization", "zip", "maxRating", "nothing"].flatMap { ["--metadata", $0] }
+                    + ["authentication", "authorization", "zip", "maxRating", "nothing", "device"].flatMap {
+                        ["--metadata", $0]
+                    }
             )
             #expect(run.exit == 0)
-            #expect(run.steps.suffix(5) == ["metadata", "metadata", "metadata", "metadata", "metadata missing"])
-            let texts = run.texts.suffix(5).map { $0 }
+            #expect(
+                run.steps.suffix(6) == ["metadata", "metadata", "metadata", "metadata", "metadata missing", "metadata"]
+            )
+            let texts = run.texts.suffix(6).map { $0 }
             #expect(texts[0].wholeMatch(of: /authentication: "\d{4}\/.* GMT \+0000"/) != nil, "\(texts)")
             #expect(texts[1].wholeMatch(of: /authorization: "\d{4}\/.* GMT \+0000"/) != nil, "\(texts)")
             #expect(texts[2] == #"zip: ["12345"]"#)
             #expect(texts[3].hasPrefix("maxRating: {"), "\(texts)")
             #expect(texts[4] == "nothing: no value")
+            #expect(texts[5].wholeMatch(of: /device: "[0-9a-f]{32}"/) != nil, "\(texts)")
         }
     }
 
@@ -194,6 +199,19 @@ import Testing
             #expect(run.text("login")?.hasPrefix("with \(outcome), until ") == true, "\(run.texts)")
             // The application's own picker reports the provider.
             #expect(run.steps.contains("provider") == !isListed)
+        }
+    }
+
+    @Test("prints when a retry is allowed", arguments: ["v1", "v2"])
+    func throttling(interface: String) async throws {
+        try await onThread {
+            let stage = try ViewStage()
+            try stage.control(#"{"throttling":{"rate":1,"burst":1}}"#)
+            let arguments = ViewStage.login("alice") + ["--interface", interface]
+            let runs = try (0..<4).map { _ in try stage.view(arguments) }
+            let refused = try #require(runs.first { $0.output.contains("action: retry-after") }, "\(runs)")
+            #expect(refused.status == 1)
+            #expect(refused.output.contains("retry after 1 s"), "\(refused.output)")
         }
     }
 

@@ -115,7 +115,8 @@ struct ViewCommand: AsyncParsableCommand, JSONAnswering {
         return AccessEnablerOptions(
             visitorID: visitorID,
             redirectURL: redirectURL,
-            login: login.secondScreen ? .secondScreen(askingEvery: interval) : .browser
+            login: login.secondScreen ? .secondScreen(askingEvery: interval) : .browser,
+            isDeviceIDAvailable: viewing.metadata.contains("device")
         )
     }
 

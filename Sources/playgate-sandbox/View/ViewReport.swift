@@ -51,6 +51,7 @@ final class ViewReport: Sendable {
         if let status {
             let words = [
                 status.code, status.message, status.details, status.action.map { "action: \($0.rawValue)" },
+                status.retryAfter.map { "retry after \($0.components.seconds) s" },
                 status.trace.map { "trace: \($0)" },
             ]
             let line = words.compactMap { $0 }.filter { !$0.isEmpty }.map { $0.printable(limit: 400) }
@@ -77,6 +78,7 @@ extension JSON {
             ("status", .number(Int64(status.status))), ("code", .string(status.code)),
             ("message", .optional(status.message)), ("details", .optional(status.details)),
             ("action", .optional(status.action?.rawValue)), ("trace", .optional(status.trace)),
+            ("retryAfter", status.retryAfter.map { .number($0.components.seconds) } ?? .null),
         ])
     }
 }
