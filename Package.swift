@@ -77,7 +77,7 @@ let package = Package(
         .room(
             "PlaybackGate",
             [
-                "Platform", "Encodings", "Cryptography", "MediaResources", "MediaTokens", "EdgeTokens",
+                "Platform", "Encodings", "Cryptography", "MediaResources", "MediaTokens", "Keys", "EdgeTokens",
                 .metrics("Metrics"),
             ]
         ),
@@ -113,7 +113,7 @@ let package = Package(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "PlaybackGate", "HTTPServer", "GateStores", .log, .metrics("Metrics"), .metrics("CoreMetrics"),
+                "Keys", "EdgeTokens", "PlaybackGate", "HTTPServer", "GateStores", .log, .metrics("Metrics"), .metrics("CoreMetrics"),
                 .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"), .system, .lifecycle("ServiceLifecycle"),
                 .lifecycle("UnixSignals"),
             ],
@@ -195,7 +195,8 @@ let package = Package(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "GateTestSupport", "HTTPServer",
-                "MediaResources", "MediaTokens", "PlaybackGate", "GateService", "playgate", .nio("NIOCore"),
+                "MediaResources", "MediaTokens", "Keys", "EdgeTokens", "PlaybackGate", "GateService", "playgate",
+                .nio("NIOCore"),
                 .nio("NIOHTTP1"),
                 .nio("NIOPosix"), .system,
             ],

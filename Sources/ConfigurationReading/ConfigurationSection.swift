@@ -284,6 +284,17 @@ package final class ConfigurationSection {
         return section(key, read)
     }
 
+    /// Returns the sections of a mapping from names to sections, in the order of the file.
+    package func named<Value>(_ key: String, _ read: (String, ConfigurationSection) -> Value) -> [Value] {
+        section(key) { section in
+            (section.node?.mapping).map { mapping in
+                mapping.compactMap { name, _ in name.scalar?.string }.map { name in
+                    section.section(name) { read(name, $0) }
+                }
+            } ?? []
+        }
+    }
+
     /// Returns a mapping of texts to texts.
     package func texts(_ key: String) -> [(key: String, value: String)] {
         guard let node = take(key) else { return [] }

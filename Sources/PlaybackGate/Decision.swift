@@ -57,6 +57,14 @@ public enum Decision: Hashable, Sendable {
         public let reason: Reason
         /// The requested entry and the presented token.
         public let subject: Subject
+        /// The grants of the playback, or the grant that was accepted; `nil` for a playback without grants.
+        public let access: GrantedAccess?
+
+        init(reason: Reason, subject: Subject, access: GrantedAccess? = nil) {
+            self.reason = reason
+            self.subject = subject
+            self.access = access
+        }
 
         /// The last moment at which the token starts a playback; `nil` if no authentic token was presented.
         public var expires: Timestamp? { subject.token?.expires }
@@ -73,6 +81,10 @@ public enum Decision: Hashable, Sendable {
             case withinTTL
             /// The token is valid. The request method starts no playback, so the token was not consumed.
             case probe
+            /// The grant of a started playback allows the request.
+            case granted
+            /// The grant of a started playback allows the request, and was renewed.
+            case renewed
             /// The token is valid. The replay store did not answer, and the configuration allows the playback.
             case useUnknown
             /// The request would have been refused. Shadow mode allowed it.
@@ -86,6 +98,8 @@ public enum Decision: Hashable, Sendable {
                 case .repeated: "repeated"
                 case .withinTTL: "within_ttl"
                 case .probe: "probe"
+                case .granted: "granted"
+                case .renewed: "renewed"
                 case .useUnknown: "use_unknown"
                 case .shadow: "shadow"
                 }

@@ -21,7 +21,7 @@ public struct DecisionMetrics: DecisionObserver {
     private let storeErrors: Counter
 
     private static let reasons: [Decision.Allowance.Reason] = [
-        .withinTTL, .verified, .unprotected, .repeated, .useUnknown, .probe,
+        .granted, .withinTTL, .verified, .unprotected, .repeated, .useUnknown, .probe, .renewed,
     ]
 
     /// Creates an observer.

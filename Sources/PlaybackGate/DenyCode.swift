@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+public import EdgeTokens
 public import MediaTokens
 
 /// The reason of a refusal: the first check, in the fixed order of the gate, that failed.
@@ -46,6 +47,8 @@ public enum DenyCode: Hashable, Sendable {
     case replayStoreUnavailable
     /// The gate has the maximum number of requests in flight.
     case overloaded
+    /// The grant was refused, or is missing.
+    case grant(GrantCode)
 }
 
 extension DenyCode: RawRepresentable {
@@ -70,6 +73,7 @@ extension DenyCode: RawRepresentable {
         case .replayStoreFull: "replay_store_full"
         case .replayStoreUnavailable: "replay_store_unavailable"
         case .overloaded: "gate_overloaded"
+        case .grant(let code): code.rawValue
         }
     }
 
@@ -89,10 +93,13 @@ extension DenyCode: CaseIterable {
         + RefusalReason.allCases.map { .token($0) } + [
             .mvpdNotAllowed, .ratingNotAllowed, .tokenRevoked, .sessionRevoked, .mvpdRevoked, .tokenAlreadyUsed,
             .replayStoreFull, .replayStoreUnavailable, .overloaded,
-        ]
+        ] + GrantCode.allCases.map { .grant($0) }
 }
 
 extension DenyCode {
+    /// True if the request shows no credential: a player may start a playback, and then ask again.
+    package var isMissing: Bool { self == .tokenMissing || self == .grant(.missing) }
+
     /// The action that the client should take.
     public var action: ClientAction {
         switch self {
@@ -102,6 +109,7 @@ extension DenyCode {
         case .token(.noUsableKey), .peerNotTrusted, .edgeRequestInvalid, .hostMissing: .configuration
         case .token(.internalFailure), .replayStoreFull, .replayStoreUnavailable, .overloaded: .retry
         case .tokenMissing, .tokenConflict, .token, .tokenRevoked, .sessionRevoked, .tokenAlreadyUsed: .authorization
+        case .grant(let code): code.action
         }
     }
 
@@ -132,6 +140,7 @@ extension DenyCode {
         case .replayStoreFull: "The replay store has no room for another media token."
         case .replayStoreUnavailable: "The replay store did not answer, so a replay cannot be excluded."
         case .overloaded: "The gate has too many requests in flight."
+        case .grant(let code): code.message
         }
     }
 
@@ -160,6 +169,7 @@ extension DenyCode {
         case .replayStoreUnavailable: "Check that the replay store is up, reachable and fast enough for its deadline."
         case .overloaded:
             "Add processes, or raise the limit of concurrent requests."
+        case .grant(let code): code.operatorHint
         }
     }
 }
@@ -189,6 +199,33 @@ extension RefusalReason {
         case .resourceMismatch: "Compare the resource in the catalogue with the one in the player's request."
         case .internalFailure: "Check the memory of this machine."
         default: "Check if the token was cut or decoded twice on its way, or is not a media token."
+        }
+    }
+}
+
+extension GrantCode {
+    fileprivate var operatorHint: String {
+        switch self {
+        case .missing: "Check that the player started its playback, and that the edge passes cookie, path and query on."
+        case .tooLarge, .malformed: "Check if the grant was cut or decoded on its way. Otherwise a client probes."
+        case .algorithmRefused, .keyUnknown: "Check keys, and grants.issuers: an issuer may have changed its key."
+        case .signatureInvalid: "If gates have different keys for one key id, mend that. Otherwise a client forges grants."
+        case .issuerRefused: "Check grants.issuers, and the profiles of the catalogue entry."
+        case .audienceMismatch: "Check audience of the issuer in grants.issuers."
+        case .subjectInvalid, .renewalInvalid, .versionUnsupported, .claimUnsupported:
+            "Ask the issuer of the grant for one without this claim."
+        case .expired: "Check that renewed grants reach the player, or raise life of the profile."
+        case .notYetValid: "Check the clocks of the gates."
+        case .replayed: "A grant for one use was shown twice, or the replay store does not answer."
+        case .addressMismatch, .locationMismatch, .tlsMismatch, .headerMismatch, .proofMissing, .proofInvalid:
+            "A grant is shared, or the facts of the edge are not those of its client."
+        case .uriMismatch: "Compare the scope of the profile with the paths of manifest and segments."
+        case .methodRefused: "Check methods of the profile."
+        case .contextMissing: "Let the edge state what the claim needs: see docs/edges."
+        case .sampled: "The issuer's sampling refuses a share of the grants."
+        case .revoked: "Check the posted revocations and their ends."
+        case .sessionEnded: "Raise session of the profile, if playbacks are longer."
+        case .streamLimitReached: "Raise streams of the profile. Otherwise an account is shared."
         }
     }
 }

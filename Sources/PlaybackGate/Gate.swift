@@ -29,6 +29,9 @@ public final class Gate: Sendable {
     /// The rules for consumption and refusals.
     public let rules: Rules
 
+    /// The issue and check of grants; `nil` for a gate without them.
+    public let grants: GrantAuthority?
+
     private let observer: any DecisionObserver
     private let localStore: (any LocalReplayStore)?
 
@@ -66,6 +69,7 @@ public final class Gate: Sendable {
         policies: [PlaybackPolicy] = [],
         store: any ReplayStore,
         rules: Rules = Rules(),
+        grants: GrantAuthority? = nil,
         observer: any DecisionObserver = NoObserver()
     ) {
         self.catalogue = catalogue
@@ -73,6 +77,7 @@ public final class Gate: Sendable {
         self.policies = policies
         self.store = store
         self.rules = rules
+        self.grants = grants
         self.observer = observer
         localStore = store as? any LocalReplayStore
     }
@@ -114,19 +119,25 @@ public final class Gate: Sendable {
     ///
     /// A class, so that a decision without one stays small.
     public final class PendingUse: Sendable {
-        fileprivate let request: PlaybackRequest
-        fileprivate let examined: ExaminedUse
-        fileprivate let now: Timestamp
+        let request: PlaybackRequest
+        fileprivate let work: Work
+        let now: Timestamp
         fileprivate let start: ContinuousClock.Instant
+
+        /// The part of a decision that the store has to do.
+        fileprivate enum Work: Sendable {
+            case use(ExaminedUse)
+            case grant(GrantUse)
+        }
 
         fileprivate init(
             _ request: PlaybackRequest,
-            _ examined: ExaminedUse,
+            _ work: Work,
             _ now: Timestamp,
             _ start: ContinuousClock.Instant
         ) {
             self.request = request
-            self.examined = examined
+            self.work = work
             self.now = now
             self.start = start
         }
@@ -139,11 +150,19 @@ public final class Gate: Sendable {
         let finding: Catalogue.Finding
         /// The fault of the presented credentials, if one is known.
         let fault: DenyCode?
+        /// The grants that the request shows; `nil` for none.
+        let grants: ShownGrants?
 
-        package init(_ request: PlaybackRequest, _ finding: Catalogue.Finding, fault: DenyCode? = nil) {
+        package init(
+            _ request: PlaybackRequest,
+            _ finding: Catalogue.Finding,
+            fault: DenyCode? = nil,
+            grants: ShownGrants? = nil
+        ) {
             self.request = request
             self.finding = finding
             self.fault = fault
+            self.grants = grants
         }
     }
 
@@ -152,9 +171,12 @@ public final class Gate: Sendable {
         switch examine(question, at: now) {
         case .decided(let decision): return .decided(finish(decision, question.request, now, start))
         case .use(let examined):
-            guard let localStore else { return .pending(PendingUse(question.request, examined, now, start)) }
-            let decision = decision(examined.outcome(localStore, now), examined.subject)
+            guard let localStore, examined.lease == nil else {
+                return .pending(PendingUse(question.request, .use(examined), now, start))
+            }
+            let decision = decision(examined.outcome(localStore, now), examined.subject, question.request, now)
             return .decided(finish(decision, question.request, now, start))
+        case .grant(let use): return .pending(PendingUse(question.request, .grant(use), now, start))
         }
     }
 
@@ -163,12 +185,27 @@ public final class Gate: Sendable {
     /// Waits for at most ``Rules/storeDeadline``.
     public func complete(_ pending: PendingUse) async -> Decision {
         let asked = ContinuousClock.now
-        let (examined, now) = (pending.examined, pending.now)
+        let (request, now) = (pending.request, pending.now)
+        let decision =
+            switch pending.work {
+            case .use(let examined): await complete(examined, request, now)
+            case .grant(let use): await complete(use, now)
+            }
+        return finish(decision, request, now, pending.start, asked: asked)
+    }
+
+    /// Takes the slot of the playback if there is a limit, and then records the use: a start that the limit refuses consumes
+    /// nothing.
+    private func complete(_ examined: ExaminedUse, _ request: PlaybackRequest, _ now: Timestamp) async -> Decision {
+        let slot = await take(examined.lease, at: now)
+        if let code = slot?.refusal(allowsUnknown: rules.allowsUnknownUse) { return refusal(code, examined.subject) }
         let answer = await withDeadline(rules.storeDeadline) { [store] () -> UseOutcome? in
             examined.isConsumed
                 ? try? await store.record(examined.use, at: now) : try? await store.examine(examined.use, at: now)
         }
-        return finish(decision(answer ?? nil, examined.subject), pending.request, now, pending.start, asked: asked)
+        let decision = decision(answer ?? nil, examined.subject, request, now)
+        if case .refuse = decision, case .known(.taken) = slot { await free(examined.lease?.session, at: now) }
+        return decision
     }
 
     /// Refuses a request that cannot be decided: the peer is untrusted, or the request is unclear.
@@ -179,17 +216,20 @@ public final class Gate: Sendable {
 
     // MARK: The steps
 
-    private enum Examination {
+    enum Examination {
         case decided(Decision)
         case use(ExaminedUse)
+        case grant(GrantUse)
     }
 
     /// The use of a token that has passed all checks but the replay store's.
-    fileprivate struct ExaminedUse: Sendable {
+    struct ExaminedUse: Sendable {
         let use: TokenUse
         let subject: Decision.Subject
         /// True if the token is consumed; false if it is only looked up among the revocations.
         let isConsumed: Bool
+        /// The slot that the playback takes; `nil` without a limit.
+        let lease: StreamLease?
 
         func outcome(_ store: any LocalReplayStore, _ now: Timestamp) -> UseOutcome {
             isConsumed ? store.recordNow(use, at: now) : store.examineNow(use, at: now)
@@ -211,8 +251,16 @@ public final class Gate: Sendable {
         if case .none = entry.protection {
             return .decided(.allow(Decision.Allowance(reason: .unprotected, subject: subject)))
         }
+        var missing = DenyCode.tokenMissing
+        if let terms = entry.grants, let grants {
+            switch examine(question, terms, entry, grants, at: now) {
+            case .decided(let decision): return decision
+            case .refused(let code): if code != .grant(.missing) || entry.use == .grant { missing = code }
+            }
+        }
+        if entry.use == .grant { return .decided(refusal(missing, subject)) }
         if let fault = question.fault { return .decided(refusal(fault, subject)) }
-        guard let token = request.token, !token.isEmpty else { return .decided(refusal(.tokenMissing, subject)) }
+        guard let token = request.token, !token.isEmpty else { return .decided(refusal(missing, subject)) }
         guard case .resource(let resource, let requestor) = entry.protection else {
             return .decided(refusal(.token(.resourceMismatch), subject))
         }
@@ -234,17 +282,26 @@ public final class Gate: Sendable {
                 playbackID: request.playbackID,
                 media: request.target.playedName
             )
-            return .use(ExaminedUse(use: use, subject: subject, isConsumed: entry.consumesToken(of: request)))
+            let isConsumed = entry.consumesToken(of: request)
+            let lease = isConsumed ? lease(of: entry, token, request, at: now) : nil
+            return .use(ExaminedUse(use: use, subject: subject, isConsumed: isConsumed, lease: lease))
         }
     }
 
     /// Maps the outcome of the store to a decision; `nil` means that the store did not answer.
-    private func decision(_ outcome: UseOutcome?, _ subject: Decision.Subject) -> Decision {
+    private func decision(
+        _ outcome: UseOutcome?,
+        _ subject: Decision.Subject,
+        _ request: PlaybackRequest,
+        _ now: Timestamp
+    ) -> Decision {
         switch outcome {
-        case .recorded: .allow(Decision.Allowance(reason: .verified, subject: subject))
+        case .recorded: allowance(.verified, subject, request, now)
         case .notRevoked:
-            .allow(Decision.Allowance(reason: subject.entry?.use == .once ? .probe : .withinTTL, subject: subject))
-        case .repeated: .allow(Decision.Allowance(reason: .repeated, subject: subject))
+            subject.entry?.use == .once
+                ? .allow(Decision.Allowance(reason: .probe, subject: subject))
+                : allowance(.withinTTL, subject, request, now)
+        case .repeated: allowance(.repeated, subject, request, now)
         case .usedUp: refusal(.tokenAlreadyUsed, subject)
         case .revoked(.token): refusal(.tokenRevoked, subject)
         case .revoked(.session): refusal(.sessionRevoked, subject)
@@ -252,12 +309,11 @@ public final class Gate: Sendable {
         case .full: refusal(.replayStoreFull, subject)
         case nil:
             rules.allowsUnknownUse
-                ? .allow(Decision.Allowance(reason: .useUnknown, subject: subject))
-                : refusal(.replayStoreUnavailable, subject)
+                ? allowance(.useUnknown, subject, request, now) : refusal(.replayStoreUnavailable, subject)
         }
     }
 
-    private func refusal(_ code: DenyCode, _ subject: Decision.Subject) -> Decision {
+    func refusal(_ code: DenyCode, _ subject: Decision.Subject) -> Decision {
         if rules.isShadow || subject.entry?.isShadow ?? false {
             return .allow(Decision.Allowance(reason: .shadow(code), subject: subject))
         }
@@ -288,7 +344,7 @@ public final class Gate: Sendable {
 
 extension Catalogue.Entry {
     /// True if the request consumes its token: the entry takes a token once, and the method starts a playback.
-    fileprivate func consumesToken(of request: PlaybackRequest) -> Bool { use == .once && !request.method.isProbe }
+    func consumesToken(of request: PlaybackRequest) -> Bool { use == .once && !request.method.isProbe }
 }
 
 extension Gate {

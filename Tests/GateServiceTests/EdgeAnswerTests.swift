@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import EdgeTokens
 import Encodings
 import GateTestSupport
 import NIOCore
@@ -14,7 +15,7 @@ import Testing
 /// The header fields by which an answer delivers a grant.
 @Suite struct `An answer to an edge` {
     /// Returns the lines of an answer to an allowed check that may be cached for five seconds.
-    private static func lines(session: UInt128? = nil, grant: DeliveredGrant? = nil) -> [String] {
+    private static func lines(session: SessionID? = nil, grant: DeliveredGrant? = nil) -> [String] {
         let allowance = Decision.Allowance(reason: .unprotected, subject: .nothing)
         var answer = EdgeAnswer(
             decision: .allow(allowance),
@@ -48,16 +49,16 @@ import Testing
     }
 
     @Test func `to a grant that stays names its session, and may be cached`() {
-        let lines = Self.lines(session: 0xE688_045C_604D_5ECC_272C_F7D8_3B00_EC16)
+        let lines = Self.lines(session: SessionID(hexadecimal: "e688045c604d5ecc272cf7d83b00ec16"))
         #expect(Self.values("X-Playgate-Session", lines) == ["e688045c604d5ecc272cf7d83b00ec16"])
         #expect(Self.values("Cache-Control", lines) == ["max-age=5, must-revalidate"])
-        #expect(Self.values("X-Playgate-Session", Self.lines(session: 1)) == [String(repeating: "0", count: 31) + "1"])
+        #expect(Self.values("X-Playgate-Session", Self.lines(session: SessionID(hexadecimal: String(repeating: "0", count: 31) + "1"))) == [String(repeating: "0", count: 31) + "1"])
     }
 
     @Test func `delivers a grant in a cookie, for every edge, and is not cached`() throws {
         let cookie = "CTA-Common-Access-Token=2D3R.hE-_; Path=/live/tnt/; Max-Age=300; Secure; HttpOnly; SameSite=None"
         let grant = try #require(DeliveredGrant(token: "2D3R.hE-_", cookie: cookie))
-        let lines = Self.lines(session: 7, grant: grant)
+        let lines = Self.lines(session: SessionID(hexadecimal: "e688045c604d5ecc272cf7d83b00ec16"), grant: grant)
         #expect(Self.values("Set-Cookie", lines) == [cookie])
         #expect(Self.values("X-Playgate-Set-Cookie", lines) == [cookie])
         #expect(Self.values("X-Playgate-Grant", lines) == ["2D3R.hE-_"])
@@ -74,7 +75,7 @@ import Testing
         let token = String(repeating: "a", count: DeliveredGrant.maximumSize)
         let cookie = String(repeating: "c", count: DeliveredGrant.maximumSize)
         let grant = try #require(DeliveredGrant(token: token, cookie: cookie, headers: headers))
-        let lines = Self.lines(session: .max, grant: grant)
+        let lines = Self.lines(session: SessionID(hexadecimal: String(repeating: "f", count: 32)), grant: grant)
         for name in ["CTA-Common-Access-Token", "Common-Access-Token", "X-Playgate-Grant"] {
             #expect(Self.values(name, lines) == [token])
         }

@@ -4,6 +4,7 @@
 import Encodings
 import GateTestSupport
 import NIOHTTP1
+import EdgeTokens
 import Testing
 
 @testable import GateService
@@ -49,7 +50,7 @@ import Testing
         }
     }
 
-    private static func address(_ facts: EdgeFacts?) -> String { told(facts?.clientAddress) { String($0, radix: 16) } }
+    private static func address(_ facts: EdgeFacts?) -> String { told(facts?.clientAddress) { String($0.number, radix: 16) } }
 
     private static func tls(_ fact: EdgeFacts.Fact<EdgeFacts.TLSFact>?) -> String {
         told(fact) { fact in

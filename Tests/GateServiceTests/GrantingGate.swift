@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import EdgeTokens
 import Encodings
 import NIOCore
 import NIOHTTP1
@@ -76,7 +77,7 @@ final class GrantingGate: Sendable {
                 shownIn: 0,
                 sources: [],
                 keeping: .none,
-                session: 0xE688_045C_604D_5ECC_272C_F7D8_3B00_EC16
+                session: SessionID(hexadecimal: "e688045c604d5ecc272cf7d83b00ec16")
             )
             if isRenewed { answer.grant = DeliveredGrant(token: GrantingGate.token, cookie: GrantingGate.cookie) }
             var buffer = ByteBuffer()

@@ -181,7 +181,7 @@ extension Character {
 
 extension Decision {
     /// Returns the members of the JSON response to a playback that may start.
-    static func members(_ allowance: Allowance, trace: TraceID) -> [JSON.Member] {
+    static func members(_ allowance: Allowance, at now: Timestamp, trace: TraceID) -> [JSON.Member] {
         let subject = allowance.subject
         var members: [JSON.Member] = [
             ("allowed", .bool(true)), ("reason", .string(allowance.reason.name)),
@@ -190,6 +190,9 @@ extension Decision {
             ("expires", allowance.expires.map { .number($0.millisecondsSince1970) } ?? .null),
         ]
         if case .shadow(let code) = allowance.reason { members.append(("shadowed", .string(code.rawValue))) }
+        let grants = allowance.access?.issued.map { $0.json(at: now) } ?? []
+        if grants.count == 1 { members.append(("grant", grants[0])) }
+        if grants.count > 1 { members.append(("grants", .array(grants))) }
         members.append(("trace", .string("\(trace)")))
         return members
     }

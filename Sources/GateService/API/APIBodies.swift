@@ -27,14 +27,7 @@ struct PlaybackBody: StrictBody {
         guard (media == nil) != (path == nil) else {
             throw BodyFault("exactly one of media and path is required")
         }
-        if let text = try object.text("host", limit: 255) {
-            guard let name = HostName(text[...]) else {
-                throw BodyFault("host must be a name or an address with an optional port, such as live.example.com")
-            }
-            host = String(name.text)
-        } else {
-            host = nil
-        }
+        host = try object.host()
         if playbackID?.isEmpty ?? false { throw BodyFault("playbackID must not be empty") }
     }
 }
@@ -189,6 +182,27 @@ struct BodyObject {
             return text
         default: throw BodyFault("\(name) must be a string")
         }
+    }
+
+    /// Reads the member `host`.
+    func host() throws(BodyFault) -> String? {
+        guard let text = try text("host", limit: 255) else { return nil }
+        guard let name = HostName(text[...]) else {
+            throw BodyFault("host must be a name or an address with an optional port, such as live.example.com")
+        }
+        return String(name.text)
+    }
+
+    /// Reads an object of texts, such as header fields.
+    func texts(_ name: String) throws(BodyFault) -> [(name: String, value: String)] {
+        guard let value = self[name] else { return [] }
+        guard case .object(let members) = value else { throw BodyFault("\(name) must be an object") }
+        var texts: [(name: String, value: String)] = []
+        for member in members {
+            guard case .string(let text) = member.value else { throw BodyFault("\(name).\(member.name) must be a string") }
+            texts.append((member.name, text))
+        }
+        return texts
     }
 
     func bool(_ name: String) throws(BodyFault) -> Bool? {

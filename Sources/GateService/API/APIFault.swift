@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeTokens
 internal import MediaTokens
 internal import NIOHTTP1
 internal import PlaybackGate
@@ -31,13 +32,15 @@ enum APIFault: String, CaseIterable, Sendable {
     case tokenNotAuthentic = "token_not_authentic"
     /// The store has no room for one more revocation.
     case revocationsFull = "revocations_full"
+    /// The gate issues and accepts no grants.
+    case grantsNotConfigured = "grants_not_configured"
 
     var status: HTTPResponseStatus {
         switch self {
         case .invalidRequest, .tokenNotAuthentic: .badRequest
         case .credentialMissing, .credentialUnknown: .unauthorized
         case .scopeMissing: .forbidden
-        case .operationUnknown, .codeUnknown: .notFound
+        case .operationUnknown, .codeUnknown, .grantsNotConfigured: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .bodyTooLarge: .payloadTooLarge
         case .unsupportedMediaType: .unsupportedMediaType
@@ -47,7 +50,7 @@ enum APIFault: String, CaseIterable, Sendable {
 
     var action: ClientAction {
         switch self {
-        case .credentialMissing, .credentialUnknown, .scopeMissing: .configuration
+        case .credentialMissing, .credentialUnknown, .scopeMissing, .grantsNotConfigured: .configuration
         case .revocationsFull: .retry
         default: .none
         }
@@ -65,6 +68,7 @@ enum APIFault: String, CaseIterable, Sendable {
         case .unsupportedMediaType: "The body must be JSON, with Content-Type: application/json."
         case .codeUnknown: "The code does not exist; see /v1/codes."
         case .tokenNotAuthentic: "The token to revoke is not authentic, so it cannot start a playback."
+        case .grantsNotConfigured: "This gate issues and accepts no grants."
         case .revocationsFull: "The replay store has no room for another revocation."
         }
     }
@@ -99,6 +103,14 @@ struct APIRefusal: Error {
     }
 }
 
+extension APIRefusal {
+    /// Creates the refusal of a grant, with the claim or the fact that it concerns.
+    init(_ refusal: GrantRefusal) {
+        self.init(DenyCode.grant(refusal.code))
+        details = refusal.detail?.description
+    }
+}
+
 extension DenyCode {
     /// The HTTP status of a refusal.
     var status: HTTPResponseStatus {
@@ -113,6 +125,17 @@ extension DenyCode {
             .tokenRevoked, .sessionRevoked, .mvpdRevoked,
             .tokenAlreadyUsed:
             .forbidden
+        case .grant(let code): code.status
+        }
+    }
+}
+
+extension GrantCode {
+    fileprivate var status: HTTPResponseStatus {
+        switch self {
+        case .missing: .unauthorized
+        case .streamLimitReached: .conflict
+        default: .forbidden
         }
     }
 }

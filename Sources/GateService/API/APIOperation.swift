@@ -9,6 +9,11 @@ enum APIOperation {
     case batch
     case verify
     case revoke
+    case exchange
+    case renew
+    case explain
+    /// The end of a playback session.
+    case end(Substring)
     case codes
     case code(Substring)
     case catalogue(Substring)
@@ -21,6 +26,9 @@ enum APIOperation {
         case "/v1/playback/batch": self = .batch
         case "/v1/verify": self = .verify
         case "/v1/revocations": self = .revoke
+        case "/v1/grants": self = .exchange
+        case "/v1/grants/renew": self = .renew
+        case "/v1/grants/verify": self = .explain
         case "/v1/codes": self = .codes
         case "/openapi.yaml": self = .document
         default:
@@ -28,6 +36,8 @@ enum APIOperation {
                 self = .code(code)
             } else if let media = path.below("/v1/catalogue/") {
                 self = .catalogue(media)
+            } else if let session = path.below("/v1/playback/") {
+                self = .end(session)
             } else {
                 return nil
             }
@@ -37,8 +47,9 @@ enum APIOperation {
     /// The scope that a caller needs; `nil` if every caller is allowed.
     var scope: Scope? {
         switch self {
-        case .playback, .batch: .playback
+        case .playback, .batch, .end: .playback
         case .verify: .verify
+        case .exchange, .renew, .explain: .grant
         case .revoke: .revoke
         case .catalogue: .catalogue
         case .codes, .code, .document: nil
@@ -52,13 +63,18 @@ enum APIOperation {
         case .batch: BatchBody.largestBody
         case .verify: VerifyBody.largestBody
         case .revoke: RevocationBody.largestBody
-        case .codes, .code, .catalogue, .document: nil
+        case .exchange: GrantExchangeBody.largestBody
+        case .renew: GrantBody.largestBody
+        case .explain: GrantVerifyBody.largestBody
+        case .end, .codes, .code, .catalogue, .document: nil
         }
     }
 
     /// Checks that the method is that of the operation.
     func check(_ method: HTTPMethod) throws(APIRefusal) {
-        if largestBody != nil {
+        if case .end = self {
+            guard method == .DELETE else { throw APIRefusal(.methodNotAllowed, allow: "DELETE") }
+        } else if largestBody != nil {
             guard method == .POST else { throw APIRefusal(.methodNotAllowed, allow: "POST") }
         } else {
             guard method == .GET || method == .HEAD else { throw APIRefusal(.methodNotAllowed, allow: "GET, HEAD") }

@@ -104,7 +104,7 @@ struct APIResponder: HTTPService {
     }
 
     /// The result of an operation: at once, or after the store has answered.
-    private enum Outcome {
+    enum Outcome {
         case now(APIAnswer)
         case later(@Sendable () async throws(APIRefusal) -> APIAnswer)
     }
@@ -120,6 +120,10 @@ struct APIResponder: HTTPService {
         case .batch: return try batch(call, caller)
         case .verify: return .now(try verify(call))
         case .revoke: return try revoke(call)
+        case .exchange: return .now(try exchange(call))
+        case .renew: return .now(try renew(call))
+        case .explain: return .now(try explain(call))
+        case .end(let session): return try free(session, call)
         case .codes: return .now(APIAnswer(shared: codes, type: "application/json", trace: call.trace))
         case .code(let code):
             guard let entry = CodeTable.entry(code, helpURL: helpURL) else { throw APIRefusal(.codeUnknown) }
@@ -133,24 +137,29 @@ struct APIResponder: HTTPService {
     /// `POST /v1/playback`: decides, and consumes the token.
     private func playback(_ call: RequestContext, _ caller: String?) throws(APIRefusal) -> Outcome {
         let request = playbackRequest(try read(PlaybackBody.self, call), caller, call)
-        let (gate, trace) = (call.gate, call.trace)
+        let (gate, time, trace) = (call.gate, call.time, call.trace)
         try takeRoom(for: 1)
         switch gate.begin(request, at: call.time) {
         case .decided(let decision):
             inFlight.release(1)
-            return .now(try Self.answer(decision, trace))
+            return .now(try Self.answer(decision, call.time, trace))
         case .pending(let use):
             return .later { () async throws(APIRefusal) in
                 let decision = await gate.complete(use)
                 inFlight.release(1)
-                return try Self.answer(decision, trace)
+                return try Self.answer(decision, time, trace)
             }
         }
     }
 
-    private static func answer(_ decision: Decision, _ trace: TraceID) throws(APIRefusal) -> APIAnswer {
+    private static func answer(
+        _ decision: Decision,
+        _ now: Timestamp,
+        _ trace: TraceID
+    ) throws(APIRefusal) -> APIAnswer {
         switch decision {
-        case .allow(let allowance): return .json(.object(Decision.members(allowance, trace: trace)), trace: trace)
+        case .allow(let allowance):
+            return .json(.object(Decision.members(allowance, at: now, trace: trace)), trace: trace)
         case .refuse(let refusal): throw APIRefusal(refusal.code)
         }
     }
@@ -165,7 +174,7 @@ struct APIResponder: HTTPService {
             inFlight.release(requests.count)
             let results = decisions.map { decision -> JSON in
                 switch decision {
-                case .allow(let allowance): return .object(Decision.members(allowance, trace: trace))
+                case .allow(let allowance): return .object(Decision.members(allowance, at: time, trace: trace))
                 case .refuse(let refusal):
                     let members = APIRefusal(refusal.code).members(helpURL: helpURL, trace: trace)
                     return .object([("allowed", .bool(false))] + members)
@@ -307,7 +316,7 @@ struct APIResponder: HTTPService {
         return try CallerAuthentication(callers: snapshot.configuration.api.callers).authenticate(request, for: scope)
     }
 
-    private func read<Body: StrictBody>(_: Body.Type, _ call: RequestContext) throws(APIRefusal) -> Body {
+    func read<Body: StrictBody>(_: Body.Type, _ call: RequestContext) throws(APIRefusal) -> Body {
         guard Self.isJSON(call.request) else { throw APIRefusal(.unsupportedMediaType) }
         let limit = min(bodyLimit, Body.largestBody)
         let body = call.request.body ?? ByteBuffer()

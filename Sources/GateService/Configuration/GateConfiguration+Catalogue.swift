@@ -2,35 +2,41 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import EdgeTokens
 internal import MediaResources
 internal import PlaybackGate
 
 extension GateConfiguration.Catalogue {
-    init(_ section: ConfigurationSection, requestor: String?) {
+    init(_ section: ConfigurationSection, requestor: String?, profiles: [GrantProfile]) {
         var tokens: [PlaybackGate.Catalogue.Entry: [TokenSource]] = [:]
         entries = section.list("entries") { entry in
-            let value = PlaybackGate.Catalogue.Entry.read(entry, requestor: requestor)
+            let value = PlaybackGate.Catalogue.Entry.read(entry, requestor: requestor, profiles)
             let own = entry.has("tokens") ? entry.list("tokens", TokenSource.read).compactMap { $0 } : nil
             if let own, let value { tokens[value] = own }
             return Located(value: value, place: entry.place)
         }.compactMap { located in located.value.map { Located(value: $0, place: located.place) } }
         self.tokens = tokens
-        feeds = section.list("feeds") { Feed($0, requestor: requestor) }
+        feeds = section.list("feeds") { Feed($0, requestor: requestor, profiles) }
     }
 }
 
 extension GateConfiguration.Catalogue.Feed {
-    fileprivate init(_ section: ConfigurationSection, requestor: String?) {
+    fileprivate init(_ section: ConfigurationSection, requestor: String?, _ profiles: [GrantProfile]) {
         file = Located(value: section.requiredPath("file"), place: section.place("file"))
         self.requestor = section.requestor(default: requestor) ?? ""
         channel = section.optionalString("channel")
         paths = section.choice("paths", default: FeedPathScope.file)
+        grants = section.profiles(profiles) ?? []
     }
 }
 
 extension PlaybackGate.Catalogue.Entry {
     /// Reads an entry; `nil` if it has no valid key or resource.
-    fileprivate static func read(_ section: ConfigurationSection, requestor: String?) -> Self? {
+    fileprivate static func read(
+        _ section: ConfigurationSection,
+        requestor: String?,
+        _ profiles: [GrantProfile]
+    ) -> Self? {
         let isShadow = section.bool("shadow", default: false)
         let isProtected = section.bool("protected", default: true)
         let key = readKey(section)
@@ -48,6 +54,7 @@ extension PlaybackGate.Catalogue.Entry {
         }
         let resource: MediaResource? = section.parsed("resource", default: nil) { try MediaResource($0) }
         let use = section.choice("use", default: Use.once)
+        let grants = readGrants(section, use, profiles)
         guard let key, let resource else { return nil }
         return Self(
             key: key,
@@ -55,8 +62,42 @@ extension PlaybackGate.Catalogue.Entry {
             isShadow: isShadow,
             use: use,
             methods: methods,
-            hosts: hosts
+            hosts: hosts,
+            grants: grants
         )
+    }
+
+    /// Reads the grants of an entry: the names of profiles, and what they open.
+    private static func readGrants(
+        _ section: ConfigurationSection,
+        _ use: Use,
+        _ profiles: [GrantProfile]
+    ) -> GrantTerms? {
+        guard let named = section.profiles(profiles) else {
+            if use == .grant { section.note("use", "grant requires the name of a profile: grant: NAME") }
+            return nil
+        }
+        var terms = GrantTerms(named)
+        terms.scope = section.parsed("scope", default: nil) { text in
+            guard text.utf8.last == UInt8(ascii: "/"), text.isNormalPath else {
+                throw ParseFault("must be a path that ends in /, in normal form and percent-encoded")
+            }
+            return text
+        }
+        terms.manifest = section.parsed("manifest", default: nil) { text in
+            guard text.isNormalPath else { throw ParseFault("must be a path in normal form, percent-encoded") }
+            return text
+        }
+        guard section.has("media") else { return terms }
+        if use == .grant { section.note("use", "grant requires path: edges ask for paths") }
+        if terms.scope == nil, let manifest = terms.manifest, let slash = manifest.utf8.lastIndex(of: UInt8(ascii: "/")) {
+            terms.scope = String(manifest[...slash])
+        }
+        let hasScope = named.allSatisfy { $0.rules.scope != .folder }
+        if terms.scope == nil, !hasScope {
+            section.note("grant", "requires scope or manifest here, since a media id is no path")
+        }
+        return terms
     }
 
     private static func readMethods(_ section: ConfigurationSection) -> [PlaybackRequest.Method] {
@@ -92,4 +133,25 @@ extension PlaybackGate.Catalogue.Entry {
             return nil
         }
     }
+}
+
+extension ConfigurationSection {
+    /// Reads the names of grant profiles; `nil` if the section has none.
+    fileprivate func profiles(_ known: [GrantProfile]) -> [GrantProfile]? {
+        guard has("grant"), let names = strings("grant") else { return nil }
+        let found = names.compactMap { name in
+            let profile = known.first { $0.name == name }
+            if profile == nil {
+                let all = known.map(\.name).joined(separator: ", ")
+                note("grant", known.isEmpty ? "requires the section grants" : "no profile \(name); known: \(all)")
+            }
+            return profile
+        }
+        return found.isEmpty ? nil : found
+    }
+}
+
+extension String {
+    /// True for a path in the normal form of URIs, without a query.
+    fileprivate var isNormalPath: Bool { RequestURI(self[...])?.path.utf8.elementsEqual(utf8) ?? false }
 }

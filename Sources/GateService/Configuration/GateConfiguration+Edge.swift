@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import EdgeTokens
 internal import HTTPServer
 internal import MediaTokens
 internal import PlaybackGate
@@ -9,7 +10,8 @@ internal import PlaybackGate
 extension GateConfiguration.Edge {
     init(
         _ section: ConfigurationSection,
-        tokensOfEntries: [PlaybackGate.Catalogue.Entry: [TokenSource]]
+        tokensOfEntries: [PlaybackGate.Catalogue.Entry: [TokenSource]],
+        profiles: [GrantProfile]
     ) {
         listeners = GateConfiguration.Listener.list(section, default: .tcp(host: "127.0.0.1", port: 8081))
         peers = TrustedPeers(section)
@@ -25,7 +27,17 @@ extension GateConfiguration.Edge {
             section.note("tokens", "must have at most \(PresentedToken.maximumSources) entries")
         }
         self.tokensOfEntries = tokensOfEntries
-        let sources = Set(tokens).union(tokensOfEntries.values.joined())
+        let named = section.has("grants") ? section.list("grants", TokenSource.read).compactMap { $0 } : nil
+        if profiles.isEmpty, named != nil { section.note("grants", "requires the section grants of the file") }
+        grants = named ?? TokenSource.standard(for: profiles)
+        if grants.count > PresentedToken.maximumSources {
+            section.note("grants", "must have at most \(PresentedToken.maximumSources) entries")
+        }
+        let sources = Set(tokens).union(tokensOfEntries.values.joined()).union(grants)
+        for source in grants where tokens.contains(source) || tokensOfEntries.values.joined().contains(source) {
+            section.note("grants", "\(source) is a source of media tokens: grants need another name")
+        }
+        secretParameters = sources.compactMap { if case .query(let name) = $0 { name } else { nil } }.sorted()
         segments = sources.compactMap { if case .segment(let prefix) = $0 { prefix } else { nil } }.sorted()
         tokenHeaders = Set(sources.compactMap(\.headerName)).sorted().joined(separator: ", ")
         let ceiling = section.duration("cacheCeiling", in: .zero ... .seconds(3600), default: .seconds(5))
@@ -72,7 +84,28 @@ extension EdgeDialect {
     }
 }
 
+extension TokenSource: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .header(let name, _): "header \(name)"
+        case .cookie(let name): "cookie \(name)"
+        case .query(let name): "query \(name)"
+        case .segment(let prefix): "segment \(prefix)"
+        }
+    }
+}
+
 extension TokenSource {
+    /// The places in which grants are found unless the configuration names others: none without profiles.
+    static func standard(for profiles: [GrantProfile]) -> [TokenSource] {
+        guard !profiles.isEmpty else { return [] }
+        let cookies = Set(profiles.map(\.rules.cookie.name)).sorted().map { TokenSource.cookie($0) }
+        return cookies + [
+            .header(CATRenewal.standardName, scheme: nil), .segment(IssuedGrant.segmentPrefix),
+            .query(IssuedGrant.queryName),
+        ]
+    }
+
     /// Reads `query: NAME`, `cookie: NAME`, `header: NAME` (and `scheme`) or `segment: PREFIX`; `nil` if it is none.
     static func read(_ section: ConfigurationSection) -> TokenSource? {
         let names = ["query", "cookie", "header", "segment"].filter { section.has($0) }

@@ -23,7 +23,11 @@ extension GateConfiguration {
         let requestor = root.optionalString("requestor") ?? (root.has("requestor") ? "?" : nil)
         if requestor == "" { root.note("requestor", "must not be empty") }
         trust = root.section("trust", Trust.init)
-        let catalogue = root.section("catalogue") { Catalogue($0, requestor: requestor) }
+        let grants = root.optionalSection("grants") { Grants(root, $0) }
+        if grants == nil, root.has("keys") { root.note("keys", "requires grants: it has the keys that sign and check grants") }
+        self.grants = grants
+        let profiles = grants?.profiles.map(\.value) ?? []
+        let catalogue = root.section("catalogue") { Catalogue($0, requestor: requestor, profiles: profiles) }
         self.catalogue = catalogue
         // The cache is on by default only if an entry lets a token be shown repeatedly.
         let isRepeated = catalogue.entries.contains { $0.value.use == .withinTTL }
@@ -33,7 +37,7 @@ extension GateConfiguration {
         use = root.section("use") { Use($0, isShadow: isShadow) }
         self.isShadow = isShadow
         api = root.section("api", API.init)
-        edge = root.optionalSection("edge") { Edge($0, tokensOfEntries: catalogue.tokens) }
+        edge = root.optionalSection("edge") { Edge($0, tokensOfEntries: catalogue.tokens, profiles: profiles) }
         (admin, adminHosts) = root.section("admin") { section in
             let listener = Listener(section, default: .tcp(host: "127.0.0.1", port: 9090))
             return (listener, section.hostNames("hosts").map { String($0.text) })

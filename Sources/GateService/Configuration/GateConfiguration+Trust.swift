@@ -51,7 +51,8 @@ extension GateConfiguration.Trust.Key {
 }
 
 extension Timestamp {
-    fileprivate static func parse(_ text: String) throws(ParseFault) -> Timestamp {
+    /// Parses a time of a configuration file.
+    static func parse(_ text: String) throws(ParseFault) -> Timestamp {
         guard let time = Timestamp(iso8601: text) else {
             throw ParseFault("must be a time in ISO 8601 with a zone, such as 2031-01-02T10:04:05Z")
         }

@@ -21,6 +21,8 @@ struct GateConfiguration: Sendable {
     var catalogue: Catalogue
     var policies: [PlaybackPolicy]
     var use: Use
+    /// The settings for grants; `nil` if the gate issues and accepts none.
+    var grants: Grants?
     var isShadow: Bool
     var api: API
     /// The settings for edges; `nil` if there is no edge listener.
@@ -68,6 +70,8 @@ struct GateConfiguration: Sendable {
             var requestor: String
             var channel: String?
             var paths: FeedPathScope
+            /// The profiles of the grants that playbacks of its items get.
+            var grants: [GrantProfile]
         }
     }
 
@@ -127,6 +131,10 @@ struct GateConfiguration: Sendable {
         /// The prefixes of path segments that may be tokens, for all entries. Such segments are removed from paths, also in
         /// logs.
         var segments: [String]
+        /// The places in which clients may show their grants.
+        var grants: [TokenSource]
+        /// The query parameters that carry tokens or grants. They are no part of the URI that a grant is checked for.
+        var secretParameters: [String]
         /// The client's header fields that may carry tokens, for `Vary`.
         var tokenHeaders: String
         /// The longest time for which an edge may cache an answer, in seconds.
@@ -177,6 +185,8 @@ enum Scope: String, CaseIterable, Sendable {
     case catalogue
     /// The caller may revoke tokens, sessions and MVPDs.
     case revoke
+    /// The caller may renew and exchange grants, and have them explained.
+    case grant
 }
 
 /// The format of log lines.

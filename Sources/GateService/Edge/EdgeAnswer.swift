@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeTokens
 internal import Encodings
 internal import HTTPServer
 internal import MediaResources
@@ -19,7 +20,7 @@ struct EdgeAnswer: HTTPAnswer {
     let sources: [TokenSource]
     let keeping: Keeping
     /// The id of the playback that a grant belongs to; `nil` if the check was not decided by a grant.
-    var session: UInt128?
+    var session: SessionID?
     /// The new grant that the answer delivers; `nil` if there is none. An answer with one must not be cached.
     var grant: DeliveredGrant?
 
@@ -38,7 +39,7 @@ struct EdgeAnswer: HTTPAnswer {
     /// 200 to allow, 401 if the token is missing, else 403. nginx turns other refusals into 500.
     var status: Int {
         guard case .refuse(let refusal) = decision else { return 200 }
-        return refusal.code == .tokenMissing ? 401 : 403
+        return refusal.code.isMissing ? 401 : 403
     }
 
     var limit: Int {
@@ -87,10 +88,10 @@ struct EdgeAnswer: HTTPAnswer {
         writer.write("\r\n")
     }
 
-    private func writeSession(_ session: UInt128, into writer: inout ByteWriter) {
+    private func writeSession(_ session: SessionID, into writer: inout ByteWriter) {
         writer.write("X-Playgate-Session: ")
         for shift in stride(from: 124, through: 0, by: -4) {
-            writer.write("0123456789abcdef".utf8.span[Int(truncatingIfNeeded: session >> UInt128(shift)) & 15])
+            writer.write("0123456789abcdef".utf8.span[Int(truncatingIfNeeded: session.number >> UInt128(shift)) & 15])
         }
         writer.write("\r\n")
     }

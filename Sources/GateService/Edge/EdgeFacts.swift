@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeTokens
 internal import Encodings
 internal import NIOHTTP1
 internal import PlaybackGate
@@ -140,14 +141,8 @@ struct EdgeFacts {
 
     // MARK: Client
 
-    /// The client's address as a number, IPv4 as `::ffff:0:0/96`.
-    var clientAddress: Fact<UInt128> {
-        clientText.fact { text in
-            // Neither a list, nor a zone, nor a port.
-            guard text.utf8.allSatisfy({ $0.isAddressCharacter }) else { return nil }
-            return TrustedPeers.Network.number(String(text))
-        }
-    }
+    /// The client's address: neither a list, nor with a zone or port.
+    var clientAddress: Fact<IPAddress> { clientText.fact { IPAddress($0) } }
 
     /// The number of the client's autonomous system, 1 to 2³² - 1.
     var clientASN: Fact<UInt32> {
@@ -319,10 +314,5 @@ extension [UInt8] {
 }
 
 extension UInt8 {
-    fileprivate var isAddressCharacter: Bool {
-        isASCIIDigit || self == UInt8(ascii: ".") || self == UInt8(ascii: ":")
-            || UInt8(ascii: "a")...UInt8(ascii: "f") ~= self | 0x20
-    }
-
     fileprivate var uppercasedASCII: UInt8 { UInt8(ascii: "a")...UInt8(ascii: "z") ~= self ? self & 0xDF : self }
 }

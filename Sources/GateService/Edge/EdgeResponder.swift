@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeTokens
 internal import HTTPServer
 internal import Metrics
 internal import NIOHTTP1
@@ -50,8 +51,16 @@ struct EdgeResponder: HTTPService {
         asked.token = shown.token
         let trace = asked.client.trace
         let check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
-        let question = Gate.Question(asked, finding, fault: shown.isConflict ? .tokenConflict : nil)
-        return decide(question, check, snapshot, into: &output)
+        var grants: ShownGrants?
+        if finding.hasGrants {
+            switch PresentedGrants.find(client, request.head.headers, target, path: path.path, rules, dialect) {
+            case .none: break
+            case .shown(let found): grants = found
+            case .invalid: return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output)
+            }
+        }
+        let fault: DenyCode? = shown.isConflict ? .tokenConflict : nil
+        return decide(Gate.Question(asked, finding, fault: fault, grants: grants), check, snapshot, into: &output)
     }
 
     /// Decides a check, if there is room for another one in flight.
@@ -121,7 +130,9 @@ struct EdgeResponder: HTTPService {
                 seconds: check.isKept ? check.rules.secondsToKeep(decision, at: check.now) : 0,
                 varying: check.dialect.varying,
                 tokenHeaders: check.rules.tokenHeaders
-            )
+            ),
+            session: decision.access?.session,
+            grant: decision.access?.issued.first.flatMap { DeliveredGrant($0, at: check.now) }
         )
     }
 
@@ -139,6 +150,34 @@ struct EdgeResponder: HTTPService {
             EdgeAnswer(decision: decision, trace: request.client.trace, shownIn: 0, sources: [], keeping: .none)
         )
         return nil
+    }
+}
+
+extension Decision {
+    /// The grants of an allowed request.
+    fileprivate var access: GrantedAccess? {
+        if case .allow(let allowance) = self { allowance.access } else { nil }
+    }
+}
+
+extension Catalogue.Finding {
+    /// True if grants open the entry.
+    fileprivate var hasGrants: Bool {
+        if case .entry(let entry) = self { entry.grants != nil } else { false }
+    }
+}
+
+extension DeliveredGrant {
+    /// Creates a grant to deliver by cookie, or as its profile has it renewed.
+    fileprivate convenience init?(_ grant: IssuedGrant, at now: Timestamp) {
+        let rules = grant.profile.rules
+        let isInHeader = rules.renewal?.way == .header || rules.deliveries.contains(.header)
+        let hasCookie = rules.renewal?.way != .header || rules.deliveries.contains(.cookie)
+        self.init(
+            token: grant.token,
+            cookie: hasCookie ? grant.setCookie(at: now) : nil,
+            headers: isInHeader ? [.standard, .older] : []
+        )
     }
 }
 
@@ -173,7 +212,7 @@ struct EdgeCounters: Sendable {
     }
 
     func count(_ dialect: EdgeDialect?, _ decision: Decision) {
-        let column = decision.isAllowed ? 0 : decision.code == .tokenMissing ? 1 : 2
+        let column = decision.isAllowed ? 0 : decision.code?.isMissing ?? false ? 1 : 2
         let line =
             switch dialect {
             case .nginx: 0

@@ -22,6 +22,11 @@ final class EdgeRules: Sendable {
         return edge.tokensOfEntries[entry] ?? edge.tokens
     }
 
+    /// The places in which grants may be.
+    var grants: [TokenSource] { edge.grants }
+    /// The query parameters that carry tokens or grants.
+    var secretParameters: [String] { edge.secretParameters }
+
     /// Returns the time for which an answer may be cached, in seconds: 0 if a token was consumed, the request was refused,
     /// or the answer may change at once; else at most the token's remaining life and the configured ceiling.
     func secondsToKeep(_ decision: Decision, at now: Timestamp) -> Int64 {
@@ -29,9 +34,14 @@ final class EdgeRules: Sendable {
         switch allowance.reason {
         case .unprotected: return edge.cacheCeiling
         case .withinTTL:
+            // An answer that hands over a grant is for one player.
+            guard allowance.access == nil else { return 0 }
             let left = (allowance.expires?.millisecondsSince1970 ?? 0) - now.millisecondsSince1970
             return min(max(left / 1000, 0), edge.cacheCeiling)
-        case .verified, .repeated, .probe, .useUnknown, .shadow: return 0
+        case .granted:
+            let end = allowance.access?.reusable(at: now) ?? now
+            return min(max((end.millisecondsSince1970 - now.millisecondsSince1970) / 1000, 0), edge.cacheCeiling)
+        case .verified, .repeated, .probe, .useUnknown, .renewed, .shadow: return 0
         }
     }
 }

@@ -46,6 +46,32 @@ enum TokenSource: Hashable, Sendable {
     }
 }
 
+extension TokenSource {
+    /// Calls `body` with each value that a request has in this place, as it was sent.
+    func forEachValue(in headers: HTTPHeaders, _ target: OriginalTarget, _ body: (Substring) -> Void) {
+        switch self {
+        case .header(let name, let scheme):
+            for (header, value) in headers where header.isSameField(as: name) {
+                if let value = value[...].after(scheme: scheme) { body(value) }
+            }
+        case .cookie(let name):
+            for (header, value) in headers where header.isSameField("cookie") {
+                value[...].forEachPart(of: UInt8(ascii: ";")) { pair in
+                    if let value = pair.trimmingBlanks.after(name: name) { body(value.unquoted) }
+                }
+            }
+        case .query(let name):
+            target.query?.forEachPart(of: UInt8(ascii: "&")) { pair in
+                if let value = pair.after(name: name) { body(value) }
+            }
+        case .segment(let prefix):
+            target.path.forEachPart(of: UInt8(ascii: "/")) { segment in
+                if segment.hasBytePrefix(prefix) { body(segment.droppingBytes(prefix.utf8.count)) }
+            }
+        }
+    }
+}
+
 /// The token that a request shows, from all places in which it may be.
 struct PresentedToken {
     /// The token, percent-decoded if it was encoded; `nil` if there is none.
@@ -62,26 +88,7 @@ struct PresentedToken {
     /// Finds the token in `sources`.
     init(in sources: [TokenSource], _ headers: HTTPHeaders, _ target: OriginalTarget) {
         for (number, source) in sources.enumerated() {
-            switch source {
-            case .header(let name, let scheme):
-                for (header, value) in headers where header.isSameField(as: name) {
-                    if let value = value[...].after(scheme: scheme) { show(value, number) }
-                }
-            case .cookie(let name):
-                for (header, value) in headers where header.isSameField("cookie") {
-                    value[...].forEachPart(of: UInt8(ascii: ";")) { pair in
-                        if let value = pair.trimmingBlanks.after(name: name) { show(value.unquoted, number) }
-                    }
-                }
-            case .query(let name):
-                target.query?.forEachPart(of: UInt8(ascii: "&")) { pair in
-                    if let value = pair.after(name: name) { show(value, number) }
-                }
-            case .segment(let prefix):
-                target.path.forEachPart(of: UInt8(ascii: "/")) { segment in
-                    if segment.hasBytePrefix(prefix) { show(segment.droppingBytes(prefix.utf8.count), number) }
-                }
-            }
+            source.forEachValue(in: headers, target) { show($0, number) }
         }
     }
 
@@ -102,7 +109,7 @@ struct PresentedToken {
 
 extension String {
     /// True if this equals `name`, ignoring the case of ASCII letters.
-    fileprivate func isSameField(as name: String) -> Bool {
+    func isSameField(as name: String) -> Bool {
         guard utf8.count == name.utf8.count else { return false }
         return zip(utf8, name.utf8).allSatisfy { byte, wanted in
             let isUpper = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z")
@@ -115,7 +122,7 @@ extension String {
 // All comparisons are by bytes: a combining character after a separator would form another character with it.
 extension Substring {
     /// Calls `body` with each part between the `separator`s.
-    fileprivate func forEachPart(of separator: UInt8, _ body: (Substring) -> Void) {
+    func forEachPart(of separator: UInt8, _ body: (Substring) -> Void) {
         let bytes = utf8.span
         var (start, place) = (startIndex, 0)
         while let end = bytes.firstIndex(of: separator, from: place) {
@@ -134,7 +141,7 @@ extension Substring {
     fileprivate func droppingBytes(_ count: Int) -> Substring { self[utf8.index(startIndex, offsetBy: count)...] }
 
     /// Returns the text after `name=`; `nil` if this has another name.
-    fileprivate func after(name: String) -> Substring? {
+    func after(name: String) -> Substring? {
         guard hasBytePrefix(name) else { return nil }
         let rest = droppingBytes(name.utf8.count)
         return rest.utf8.first == UInt8(ascii: "=") ? rest.droppingBytes(1) : nil

@@ -13,6 +13,8 @@ struct GateBuilder: Sendable {
     let trust: TrustStore
     let catalogue: Catalogue
     let verifier: Verifier
+    /// The keys and issuers of grants; `nil` for a gate without them.
+    let grants: GrantParts?
     /// The state of the files before they were read.
     let files: FileStamps
     /// Warnings for the operator that do not prevent operation.
@@ -28,6 +30,7 @@ struct GateBuilder: Sendable {
         var warnings: [String] = []
         let catalogue = Self.catalogue(configuration.catalogue, problems, &warnings)
         let policy = Self.policy(configuration, problems)
+        grants = configuration.grants.flatMap { Self.grants($0, at: now, problems) }
         // Files that changed meanwhile may combine two states into one that was never intended.
         if FileStamps(configuration) != files {
             let change = "this file or a file that it names changed during the reading: try again"
@@ -47,13 +50,21 @@ struct GateBuilder: Sendable {
     }
 
     /// Creates a gate from these objects.
-    func gate(_ configuration: GateConfiguration, store: any ReplayStore, observer: any DecisionObserver) -> Gate {
+    ///
+    /// - Parameter grants: The authority for grants; `nil` for a gate without them.
+    func gate(
+        _ configuration: GateConfiguration,
+        store: any ReplayStore,
+        grants: GrantAuthority?,
+        observer: any DecisionObserver
+    ) -> Gate {
         Gate(
             catalogue: catalogue,
             verifier: verifier,
             policies: configuration.policies,
             store: store,
             rules: configuration.use.rules,
+            grants: grants,
             observer: observer
         )
     }
@@ -147,7 +158,13 @@ struct GateBuilder: Sendable {
         let take = { (item: FeedItem) in
             switch item {
             case .entry(let entry):
-                conflicts += fresh.add(entry, requestor: feed.requestor, source: feed.file.value, scope: feed.paths)
+                conflicts += fresh.add(
+                    entry,
+                    requestor: feed.requestor,
+                    source: feed.file.value,
+                    scope: feed.paths,
+                    grants: feed.grants
+                )
             case .refused(let refusal): refused.append(refusal)
             }
         }

@@ -101,7 +101,12 @@ final class Reloader: Service {
         let now = clock()
         let configuration = try GateConfiguration(file: present.configuration.file.path)
         let builder = try GateBuilder(configuration, at: now)
-        let gate = builder.gate(configuration, store: present.gate.store, observer: observer)
+        let gate = builder.gate(
+            configuration,
+            store: present.gate.store,
+            grants: present.gate.grants.flatMap { builder.grants?.authority(inPlaceOf: $0) },
+            observer: observer
+        )
         live.replace(
             with: LiveGate.Snapshot(gate: gate, configuration: configuration, files: builder.files, loaded: now)
         )

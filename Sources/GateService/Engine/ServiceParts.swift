@@ -47,7 +47,7 @@ struct ServiceParts {
         reporter = PeerReporter(logger: logger)
         let observer = Self.observer(configuration.log, metrics, sink)
         let snapshot = LiveGate.Snapshot(
-            gate: builder.gate(configuration, store: store, observer: observer),
+            gate: builder.gate(configuration, store: store, grants: builder.grants?.authority(), observer: observer),
             configuration: configuration,
             files: builder.files,
             loaded: environment.clock()

@@ -80,7 +80,7 @@ extension DecisionEvent {
     /// True if nothing was consumed and nothing refused. There are many such events.
     fileprivate var isPassingCheck: Bool {
         guard case .allow(let allowance) = decision else { return false }
-        return allowance.reason == .withinTTL || allowance.reason == .probe
+        return allowance.reason == .granted || allowance.reason == .withinTTL || allowance.reason == .probe
             || (allowance.reason == .unprotected && client.edge != nil)
     }
 }

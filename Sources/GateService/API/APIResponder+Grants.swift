@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import EdgeTokens
+internal import Encodings
+internal import Keys
+internal import Platform
+internal import PlaybackGate
+
+// The operations on grants.
+
+extension APIResponder {
+    /// `POST /v1/grants`: exchanges a live grant for one of another profile of the same entry.
+    func exchange(_ call: RequestContext) throws(APIRefusal) -> APIAnswer {
+        let body = try read(GrantExchangeBody.self, call)
+        guard let grants = call.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
+        guard case .entry(let entry) = call.gate.catalogue.find(body.target, host: body.host?[...]) else {
+            throw APIRefusal(DenyCode.unknownMedia)
+        }
+        guard let profile = entry.grants?.profiles.first(where: { $0.name == body.profile }) else {
+            throw APIRefusal(.invalidRequest, details: "profile: the entry has no profile \(body.profile)")
+        }
+        return try answer(grants.exchange(body.grant, of: entry, for: profile, at: call.time), call)
+    }
+
+    /// `POST /v1/grants/renew`: renews a grant for a player that cannot see response headers.
+    func renew(_ call: RequestContext) throws(APIRefusal) -> APIAnswer {
+        let body = try read(GrantBody.self, call)
+        guard let grants = call.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
+        let profiles = call.snapshot.configuration.grants?.profiles.map(\.value) ?? []
+        return try answer(grants.renew(body.grant, profiles, at: call.time), call)
+    }
+
+    private func answer(_ outcome: GrantAuthority.BackendOutcome, _ call: RequestContext) throws(APIRefusal) -> APIAnswer {
+        let trace: JSON.Member = ("trace", .string("\(call.trace)"))
+        switch outcome {
+        case .issued(let grant):
+            return .json(.object([("renewed", .bool(true)), ("grant", grant.json(at: call.time)), trace]), trace: call.trace)
+        case .notDue(let grant):
+            let members: [JSON.Member] = [
+                ("renewed", .bool(false)), ("expires", .optional(grant.expires)),
+                ("renewAfter", .optional(grant.renewalStart)), trace,
+            ]
+            return .json(.object(members), trace: call.trace)
+        case .refused(let refusal): throw APIRefusal(refusal)
+        }
+    }
+
+    /// `POST /v1/grants/verify`: checks a grant for a described request, and explains each claim. Consumes nothing.
+    func explain(_ call: RequestContext) throws(APIRefusal) -> APIAnswer {
+        let body = try read(GrantVerifyBody.self, call)
+        guard let grants = call.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
+        let explanation = grants.verifier.explain(body.grant.utf8.span, body.facts, at: body.time ?? call.time)
+        var (isValid, code, claim) = (true, String?.none, ClaimLabel?.none)
+        if case .refused(let refusal) = explanation.verdict {
+            (isValid, code, claim) = (false, refusal.code.rawValue, refusal.claim)
+        }
+        let claims = explanation.claims.map { claim in
+            JSON.object([
+                ("claim", .string(claim.name)), ("label", claim.label.map { .number($0) } ?? .null),
+                ("outcome", .string(claim.outcome.rawValue)), ("code", .optional(claim.refusal?.code.rawValue)),
+                ("value", .string(claim.value)),
+            ])
+        }
+        let members: [JSON.Member] = [
+            ("valid", .bool(isValid)), ("code", .optional(code)), ("claim", .optional(claim?.description)),
+            ("key", .optional(explanation.key?.id?.description)), ("claims", .array(claims)),
+            ("trace", .string("\(call.trace)")),
+        ]
+        return .json(.object(members), trace: call.trace)
+    }
+
+    /// `DELETE /v1/playback/{session}`: frees the slot of a playback that has ended.
+    func free(_ text: Substring, _ call: RequestContext) throws(APIRefusal) -> Outcome {
+        guard let session = SessionID(hexadecimal: String(text)) else {
+            throw APIRefusal(.invalidRequest, details: "session: must have 32 hexadecimal digits")
+        }
+        let (gate, time, trace) = (call.gate, call.time, call.trace)
+        return .later { () async throws(APIRefusal) in
+            guard let isFreed = await gate.end(session, at: time) else {
+                throw APIRefusal(DenyCode.replayStoreUnavailable)
+            }
+            let members: [JSON.Member] = [("freed", .bool(isFreed)), ("trace", .string("\(trace)"))]
+            return .json(.object(members), trace: trace)
+        }
+    }
+}
+
+extension IssuedGrant {
+    /// The grant in all shapes that its profile delivers.
+    func json(at now: Timestamp) -> JSON {
+        let deliveries = profile.rules.deliveries
+        var members: [JSON.Member] = [
+            ("profile", .string(profile.name)), ("format", .string(GrantFormat.cat.rawValue)),
+            ("token", .string(token)), ("expires", .optional(expires)), ("renewAfter", .optional(renewAfter)),
+            ("sessionEnds", .optional(session.end)), ("session", .string(session.id.hexadecimal)),
+            ("scope", .array([.string(scopeURL)])),
+        ]
+        if deliveries.contains(.cookie) {
+            members.append(("setCookies", .array([setCookie(at: now)].compactMap(\.self).map { .string($0) })))
+        }
+        if deliveries.contains(.query) { members.append(("query", .string(query))) }
+        if deliveries.contains(.segment) {
+            members.append(("segment", .string(segment)))
+            members.append(("url", .optional(url)))
+        }
+        if deliveries.contains(.header) {
+            members.append(("header", .array([.string(CATRenewal.standardName), .string(token)])))
+        }
+        return .object(members)
+    }
+}
+
+extension JSON {
+    /// A time in Unix milliseconds, or null.
+    fileprivate static func optional(_ time: Timestamp?) -> JSON {
+        time.map { .number($0.millisecondsSince1970) } ?? .null
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import EdgeTokens
+internal import Encodings
+internal import NIOCore
+internal import Platform
+internal import PlaybackGate
+
+/// A request to renew a grant.
+struct GrantBody: StrictBody {
+    static let members = ["grant"]
+
+    let grant: String
+
+    init(_ object: BodyObject) throws(BodyFault) {
+        grant = try object.grant()
+    }
+}
+
+/// A request to exchange a grant for one of another profile.
+struct GrantExchangeBody: StrictBody {
+    static let members = ["grant", "profile", "media", "path", "host"]
+
+    let grant: String
+    let profile: String
+    let target: PlaybackRequest.Target
+    let host: String?
+
+    init(_ object: BodyObject) throws(BodyFault) {
+        grant = try object.grant()
+        guard let profile = try object.text("profile", limit: 256) else { throw BodyFault("profile is missing") }
+        self.profile = profile
+        switch (try object.text("media", limit: 1024), try object.text("path", limit: 8 * 1024)) {
+        case (let media?, nil): target = .media(media)
+        case (nil, let path?): target = .path(path)
+        default: throw BodyFault("exactly one of media and path is required")
+        }
+        host = try object.host()
+    }
+}
+
+/// A request to check a grant for a request that the body describes.
+struct GrantVerifyBody: StrictBody {
+    static let members = ["grant", "url", "method", "client", "headers", "at"]
+
+    let grant: String
+    let facts: RequestFacts
+    let time: Timestamp?
+
+    init(_ object: BodyObject) throws(BodyFault) {
+        var grant = try object.grant()
+        grant.makeContiguousUTF8()
+        self.grant = grant
+        guard let url = try object.text("url", limit: 8 * 1024), let uri = RequestURI(url: url[...]) else {
+            throw BodyFault("url is missing or malformed: give an http or https URL in full")
+        }
+        var facts = RequestFacts(uri: uri, method: (try object.text("method", limit: 32) ?? "GET")[...])
+        if let text = try object.text("client", limit: 64) {
+            guard let address = IPAddress(text) else { throw BodyFault("client must be an IPv4 or IPv6 address") }
+            facts.clientAddress = address
+        }
+        facts.headers = HeaderList(try object.texts("headers"))
+        self.facts = facts
+        time = try object.time("at")
+    }
+}
+
+extension BodyObject {
+    fileprivate func grant() throws(BodyFault) -> String {
+        guard let grant = try text("grant", limit: CATVerifier.maximumSize) else { throw BodyFault("grant is missing") }
+        return grant
+    }
+}

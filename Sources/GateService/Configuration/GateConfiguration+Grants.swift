@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import ConfigurationReading
+internal import EdgeTokens
+internal import Encodings
+internal import Keys
+internal import Platform
+internal import PlaybackGate
+
+extension GateConfiguration {
+    /// The settings for grants, from the sections `keys` and `grants`.
+    struct Grants: Sendable {
+        /// The key that makes session ids and the tags of revocations.
+        var subjectKey: Located<[UInt8]>
+        var keys: [Key]
+        var profiles: [Located<GrantProfile>]
+        var issuers: [Issuer]
+        /// The number of authentic grants that are cached; 0 for no cache.
+        var cacheCapacity: Int
+
+        /// A key of the section `keys`. Its name is the key id in tokens.
+        struct Key: Sendable {
+            var id: String
+            var material: Material
+            var algorithm: KeyAlgorithm?
+            /// The last time at which it signs; later grants are refused an issue.
+            var signUntil: Timestamp?
+            /// The last time at which tokens are verified by it.
+            var verifyUntil: Timestamp?
+            var place: ConfigurationPlace
+
+            enum Material: Sendable {
+                /// The bytes of a symmetric key.
+                case secret([UInt8])
+                /// A private or public key, or a certificate, in PEM.
+                case pem(Secret)
+            }
+        }
+
+        /// An issuer whose grants are accepted.
+        struct Issuer: Sendable {
+            var name: String
+            var keys: [String]
+            /// A file with the issuer's public keys (JWK Set or COSE key set).
+            var keySet: Located<String>?
+            var audience: [String]
+            var accepted: AcceptedIssuer
+            var place: ConfigurationPlace
+        }
+    }
+}
+
+extension GateConfiguration.Grants {
+    /// Reads the sections `keys` and `grants` of a file.
+    init(_ root: ConfigurationSection, _ section: ConfigurationSection) {
+        let subjectKey = Self.secretBytes("subjectKey", section)
+        if !section.has("subjectKey") {
+            section.note("subjectKey", "subjectKey is missing: playgate grant keys makes one")
+        }
+        self.subjectKey = Located(value: subjectKey ?? [], place: section.place("subjectKey"))
+        keys = root.named("keys", Key.init)
+        profiles = section.named("profiles") { name, section in
+            Located(value: GrantProfile(name, section), place: section.place)
+        }
+        issuers = section.list("issuers", Issuer.init)
+        cacheCapacity = section.integer("cacheCapacity", in: 0...1_000_000, default: 16_384)
+        noteUnknownKeys(section)
+    }
+
+    /// Notes references to keys that the file does not have, and profiles whose key cannot sign.
+    private func noteUnknownKeys(_ section: ConfigurationSection) {
+        let known = keys.map(\.id).joined(separator: ", ")
+        for profile in profiles where !keys.contains(where: { $0.id == profile.value.keyID }) {
+            section.note("profiles", "\(profile.value.name): key \(profile.value.keyID) is not in keys (\(known))")
+        }
+        for issuer in issuers {
+            for id in issuer.keys where !keys.contains(where: { $0.id == id }) {
+                section.note("issuers", "\(issuer.name): key \(id) is not in keys (\(known))")
+            }
+        }
+    }
+
+    /// Reads a secret of at least 32 bytes, in Base64 of either alphabet.
+    fileprivate static func secretBytes(_ key: String, _ section: ConfigurationSection) -> [UInt8]? {
+        guard section.has(key) else { return nil }
+        guard let text = section.secret(key)?.text else { return nil }
+        guard let bytes = Base64.decode([UInt8](text.utf8)), bytes.count >= 32 else {
+            section.note(key, "must be at least 32 bytes in Base64: playgate grant keys makes such")
+            return nil
+        }
+        return bytes
+    }
+}
+
+extension GateConfiguration.Grants.Key {
+    fileprivate init(_ id: String, _ section: ConfigurationSection) {
+        self.id = id
+        place = section.place
+        if KeyID(id) == nil { section.note("", "a key id has 1 to 64 bytes") }
+        algorithm = section.parsed("algorithm", default: nil) { name in
+            guard let algorithm = KeyAlgorithm(name: name), algorithm.coseIdentifier != nil else {
+                throw ParseFault("must be HS256, ES256, PS256 or EdDSA")
+            }
+            return algorithm
+        }
+        signUntil = section.parsed("signUntil", default: nil) { try Timestamp.parse($0) }
+        verifyUntil = section.parsed("verifyUntil", default: nil) { try Timestamp.parse($0) }
+        let names = ["secret", "private", "public"].filter { section.has($0) }
+        let secret = GateConfiguration.Grants.secretBytes("secret", section)
+        let pem = section.secret("private") ?? section.secret("public")
+        switch names.count {
+        case 1: material = secret.map { .secret($0) } ?? .pem(pem ?? Secret(""))
+        default:
+            section.note("secret", "exactly one of secret, private and public is required, such as { file: grant.key }")
+            material = .secret([])
+        }
+    }
+}
+
+extension GateConfiguration.Grants.Issuer {
+    fileprivate init(_ section: ConfigurationSection) {
+        name = section.requiredString("issuer")
+        _ = section.choice("format", default: GrantFormat.cat)
+        keys = section.strings("keys") ?? []
+        keySet = section.optionalPath("keySet").map { Located(value: $0, place: section.place("keySet")) }
+        audience = section.strings("audience") ?? []
+        place = section.place
+        accepted = AcceptedIssuer(name)
+        accepted.isOwn = section.bool("own", default: false)
+        accepted.requiresExpiration = section.bool("requireExpiry", default: true)
+        let session = section.duration("maximumSession", in: .seconds(60) ... .seconds(30 * 86_400), default: .zero)
+        if session > .zero { accepted.maximumSession = session }
+        if keys.isEmpty, keySet == nil, !section.isFaulty {
+            section.note("keys", "keys or keySet is missing: name the keys of the issuer")
+        }
+    }
+}
+
+/// The format of grants.
+enum GrantFormat: String, CaseIterable, Sendable {
+    /// CTA-5007 Common Access Tokens.
+    case cat
+}
+
+extension GrantProfile {
+    fileprivate convenience init(_ name: String, _ section: ConfigurationSection) {
+        _ = section.choice("format", default: GrantFormat.cat)
+        let (issuer, key) = (section.requiredString("issuer"), section.requiredString("key"))
+        self.init(name, issuer: issuer, keyID: key, rules: Rules(section))
+    }
+}
+
+extension GrantProfile.Rules {
+    fileprivate init(_ section: ConfigurationSection) {
+        self.init()
+        audience = section.strings("audience") ?? []
+        life = section.duration("life", in: .seconds(5) ... .seconds(86_400), default: life)
+        session = section.duration("session", in: .seconds(5) ... .seconds(30 * 86_400), default: session)
+        renewal = section.bool("renewable", default: true) ? section.section("renew", GrantProfile.Renewal.init) : nil
+        methods = section.strings("methods") ?? methods
+        scope = Self.scope(section)
+        host = section.optionalString("host")
+        isSecure = section.choice("scheme", default: Scheme.https) == .https
+        deliveries = Self.deliveries(section)
+        cookie = section.section("cookie", GrantProfile.Cookie.init)
+        isRevocable = section.choice("revocation", default: Revocation.tags) == .tags
+        let limit = section.integer("streams", in: 0...StreamLease.maximumLimit, default: 0)
+        streamLimit = limit > 0 ? limit : nil
+        coversUnverified = section.bool("unverified", default: false)
+        noteConflicts(section)
+    }
+
+    private enum Scheme: String, CaseIterable { case https, http }
+    private enum Revocation: String, CaseIterable { case tags, none }
+
+    private func noteConflicts(_ section: ConfigurationSection) {
+        if session < life { section.note("session", "must not be shorter than life") }
+        if let renewal, renewal.deadline >= life {
+            section.note("renew", "deadline must be shorter than life (\(life.text))")
+        }
+        if !isSecure, cookie.sameSite == .none {
+            section.note("cookie", "sameSite None requires scheme https: browsers drop such a cookie without TLS")
+        }
+    }
+
+    private static func scope(_ section: ConfigurationSection) -> GrantProfile.Scope {
+        let text = section.string("scope", default: "folder")
+        if text == "folder" { return .folder }
+        if text.utf8.first != UInt8(ascii: "/") || text.utf8.last != UInt8(ascii: "/") {
+            section.note("scope", "must be folder, or a path that begins and ends with /")
+        } else if RequestURI(text[...])?.path.utf8.elementsEqual(text.utf8) != true {
+            section.note("scope", "must be a path in normal form, percent-encoded: RFC 3986 §6.2.2")
+        }
+        return .prefix(text)
+    }
+
+    private static func deliveries(_ section: ConfigurationSection) -> Set<GrantProfile.Delivery> {
+        var deliveries: Set<GrantProfile.Delivery> = []
+        for name in section.strings("deliver") ?? ["cookie"] {
+            if let delivery = GrantProfile.Delivery(rawValue: name) {
+                deliveries.insert(delivery)
+            } else {
+                let known = GrantProfile.Delivery.allCases.map(\.rawValue).joined(separator: ", ")
+                section.note("deliver", "\(name) is not a way of delivery; known: \(known)")
+            }
+        }
+        return deliveries
+    }
+}
+
+extension GrantProfile.Renewal {
+    fileprivate init(_ section: ConfigurationSection) {
+        self.init()
+        way = section.choice("type", default: way)
+        deadline = section.duration("deadline", in: .seconds(1) ... .seconds(86_400), default: deadline)
+    }
+}
+
+extension GrantProfile.Cookie {
+    fileprivate init(_ section: ConfigurationSection) {
+        self.init()
+        name = section.string("name", default: name)
+        if !name.isCookieName || name.hasPrefix("__Host-") {
+            section.note("name", "must be a cookie name, and not begin with __Host-, which forbids a path")
+        }
+        sameSite = section.choice("sameSite", default: sameSite)
+        isPartitioned = section.bool("partitioned", default: false)
+        domain = section.optionalString("domain")
+        if let domain, HostName(domain[...]) == nil { section.note("domain", "must be a host name") }
+    }
+}
+
+extension String {
+    /// True if this can name a cookie (RFC 6265 §4.1.1): a token of RFC 9110 §5.6.2.
+    fileprivate var isCookieName: Bool {
+        !isEmpty && utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
+    }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import EdgeTokens
+internal import Encodings
+internal import NIOHTTP1
+internal import PlaybackGate
+
+/// The grants that a request shows. Two different ones are no conflict: cookies of overlapping paths have one name.
+enum PresentedGrants {
+    /// The result of looking for grants.
+    enum Finding {
+        case none
+        case shown(ShownGrants)
+        /// A fact of the request that a grant may be bound to is malformed, or stated twice.
+        case invalid
+    }
+
+    /// Finds the grants of a request in the configured places, in their order, and the facts that they may be bound to.
+    ///
+    /// - Parameters:
+    ///   - path: The path without token segments.
+    static func find(
+        _ client: EdgeRequest,
+        _ headers: HTTPHeaders,
+        _ target: OriginalTarget,
+        path: Substring,
+        _ rules: EdgeRules,
+        _ dialect: EdgeDialect
+    ) -> Finding {
+        var (first, rest): (Substring?, [Substring]) = (nil, [])
+        for source in rules.grants {
+            source.forEachValue(in: headers, target) { value in
+                for token in value.utf8.contains(UInt8(ascii: ",")) ? value.listItems : [value] where !token.isEmpty {
+                    if first == nil { first = token } else { rest.append(token) }
+                }
+            }
+        }
+        guard let first else { return .none }
+        guard let facts = RequestFacts(client, headers, target, path: path, rules, dialect) else { return .invalid }
+        var shown = ShownGrants(facts)
+        shown.add(first)
+        for token in rest { shown.add(token) }
+        return .shown(shown)
+    }
+}
+
+extension RequestFacts {
+    /// Reads the facts of a check; `nil` if one is malformed or repeated.
+    fileprivate init?(
+        _ client: EdgeRequest,
+        _ headers: HTTPHeaders,
+        _ target: OriginalTarget,
+        path: Substring,
+        _ rules: EdgeRules,
+        _ dialect: EdgeDialect
+    ) {
+        guard let stated = EdgeFacts(headers, target: client.target, dialect),
+            let uri = RequestURI(stated, target, path: path, hiding: rules.secretParameters, dialect)
+        else { return nil }
+        self.init(uri: uri, method: client.method == .other ? nil : client.method.rawValue[...])
+        guard stated.fill(&self) else { return nil }
+        self.headers = EdgeHeaderFields(headers: headers)
+    }
+}
+
+extension RequestURI {
+    fileprivate init?(
+        _ stated: EdgeFacts,
+        _ target: OriginalTarget,
+        path: Substring,
+        hiding secrets: [String],
+        _ dialect: EdgeDialect
+    ) {
+        var scheme: Scheme?
+        switch stated.scheme {
+        case .unknown: break
+        case .known(.http): scheme = .http
+        case .known(.https): scheme = .https
+        case .malformed: return nil
+        }
+        var authority: Substring?
+        switch stated.authority {
+        case .unknown: break
+        case .known(let known): authority = known.port.map { "\(known.host):\($0)"[...] } ?? known.host
+        case .malformed: return nil
+        }
+        let form: Form = dialect == .nginx ? .resolved : .asIs
+        self.init(target.text(path: path, hiding: secrets), scheme: scheme, authority: authority, form: form)
+    }
+}
+
+extension EdgeFacts {
+    /// Copies the facts about the client and its connection. Returns false if one is malformed.
+    fileprivate func fill(_ facts: inout RequestFacts) -> Bool {
+        switch clientAddress {
+        case .unknown: break
+        case .known(let address): facts.clientAddress = address
+        case .malformed: return false
+        }
+        switch clientASN {
+        case .unknown: break
+        case .known(let number): facts.clientASN = number
+        case .malformed: return false
+        }
+        switch countries {
+        case .unknown: break
+        case .known(let codes): facts.countries = codes
+        case .malformed: return false
+        }
+        switch position {
+        case .unknown: break
+        case .known(let place):
+            facts.position = EdgeTokens.Position(latitude: place.latitude, longitude: place.longitude)
+        case .malformed: return false
+        }
+        return alpn.fill(&facts.alpn) && clientKey.fill(&facts.clientKey)
+    }
+}
+
+extension EdgeFacts.Fact<EdgeFacts.TLSFact> {
+    fileprivate func fill(_ fact: inout RequestFacts.TLSFact) -> Bool {
+        switch self {
+        case .unknown: break
+        case .known(.none): fact = .none
+        case .known(.value(let bytes)): fact = .value(bytes)
+        case .malformed: return false
+        }
+        return true
+    }
+}
+
+/// The header fields of a check, as far as they are the client's.
+private struct EdgeHeaderFields: HeaderFields {
+    let headers: HTTPHeaders
+
+    func values(of name: String) -> [Substring] {
+        headers.filter { $0.name.isSameField(as: name) }.map { $0.value[...] }
+    }
+}
+
+extension OriginalTarget {
+    /// The target with another path, and without the query parameters that carry tokens.
+    fileprivate func text(path: Substring, hiding secrets: [String]) -> Substring {
+        guard let query, !query.isEmpty else { return path }
+        var kept: [Substring] = []
+        query.forEachPart(of: UInt8(ascii: "&")) { pair in
+            if !secrets.contains(where: { pair.after(name: $0) != nil }) { kept.append(pair) }
+        }
+        return kept.isEmpty ? path : "\(path)?\(kept.joined(separator: "&"))"[...]
+    }
+}
+
+extension Substring {
+    /// The parts of a list that is separated by commas, without blanks.
+    fileprivate var listItems: [Substring] {
+        var items: [Substring] = []
+        forEachPart(of: UInt8(ascii: ",")) { items.append($0.trimmingBlanks) }
+        return items
+    }
+}

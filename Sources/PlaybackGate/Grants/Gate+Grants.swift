@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import EdgeTokens
+internal import Encodings
+internal import MediaTokens
+public import Platform
+
+// The part of a decision that concerns grants. An acceptable grant decides before the media token is looked at, so a reload
+// of a manifest consumes nothing.
+
+extension Gate {
+    /// The result of looking at the grants of a request.
+    enum GrantExamination {
+        case decided(Examination)
+        /// No grant allows the request; a media token may.
+        case refused(DenyCode)
+    }
+
+    /// A request that a grant allows once the store has recorded what the grant demands.
+    struct GrantUse: Sendable {
+        let accepted: GrantAuthority.Acceptance
+        let subject: Decision.Subject
+        /// The path of the request, percent-encoded in normal form.
+        let path: Substring
+    }
+
+    /// Examines the grants of a request.
+    func examine(
+        _ question: borrowing Question,
+        _ terms: Catalogue.Entry.GrantTerms,
+        _ entry: Catalogue.Entry,
+        _ grants: GrantAuthority,
+        at now: Timestamp
+    ) -> GrantExamination {
+        guard let shown = question.grants else { return .refused(.grant(.missing)) }
+        let subject = Decision.Subject(entry: entry, token: nil)
+        let accepted: GrantAuthority.Acceptance
+        switch grants.check(shown, terms, at: now) {
+        case .refused(let refusal): return .refused(.grant(refusal.code))
+        case .unknown(let unknown):
+            guard rules.allowsUnknownUse else { return .decided(.decided(refusal(.replayStoreUnavailable, subject))) }
+            accepted = unknown
+        case .accepted(let known): accepted = known
+        }
+        let use = GrantUse(accepted: accepted, subject: subject, path: shown.facts.uri.path)
+        let obligations = accepted.obligations
+        if obligations.use == nil, obligations.proofUse == nil {
+            guard obligations.isRenewalDue, question.request.method.isRenewing else {
+                return .decided(.decided(granted(accepted.grant, subject)))
+            }
+            if terms.streamLimit == nil { return .decided(.decided(renewed(use, at: now))) }
+        }
+        return .decided(.grant(use))
+    }
+
+    /// Asks the store for what a grant demands, and decides.
+    func complete(_ use: GrantUse, _ now: Timestamp) async -> Decision {
+        let obligations = use.accepted.obligations
+        for demand in [obligations.proofUse, obligations.use].compactMap(\.self) {
+            let isFirst = await insert(demand, at: now)
+            // If the store is down, nobody can tell whether it was used: no setting allows it then.
+            guard isFirst ?? false else { return refusal(.grant(.replayed), use.subject) }
+        }
+        guard obligations.isRenewalDue else { return granted(use.accepted.grant, use.subject) }
+        guard let lease = lease(of: use, at: now) else { return renewed(use, at: now) }
+        // A renewal that the limit or the store prevents refuses nothing: the grant is good until it expires.
+        switch await take(lease, at: now) {
+        case .known(.taken), .known(.renewed): return renewed(use, at: now)
+        case .known, .unknown, nil: return granted(use.accepted.grant, use.subject)
+        }
+    }
+
+    private func granted(_ grant: CATGrant, _ subject: Decision.Subject) -> Decision {
+        let access = GrantedAccess.accepted(GrantedAccess.AcceptedGrant(grant: grant))
+        return .allow(Decision.Allowance(reason: .granted, subject: subject, access: access))
+    }
+
+    private func renewed(_ use: GrantUse, at now: Timestamp) -> Decision {
+        guard let entry = use.subject.entry,
+            let grant = grants?.renew(use.accepted.grant, of: entry, path: use.path, at: now)
+        else { return granted(use.accepted.grant, use.subject) }
+        return .allow(Decision.Allowance(reason: .renewed, subject: use.subject, access: .issued([grant])))
+    }
+
+    // MARK: Issue
+
+    /// Allows a playback, and issues its grants.
+    func allowance(
+        _ reason: Decision.Allowance.Reason,
+        _ subject: Decision.Subject,
+        _ request: PlaybackRequest,
+        _ now: Timestamp
+    ) -> Decision {
+        guard let grants, let entry = subject.entry, entry.grants != nil, let token = subject.token else {
+            return .allow(Decision.Allowance(reason: reason, subject: subject))
+        }
+        let issued = grants.issue(
+            entry,
+            { rules in
+                guard reason != .useUnknown || rules.coversUnverified else { return nil }
+                return grants.session(token, playbackID: request.playbackID, rules, at: now)
+            },
+            path: request.target.normalPath,
+            at: now
+        )
+        let access = issued.isEmpty ? nil : GrantedAccess.issued(issued)
+        return .allow(Decision.Allowance(reason: reason, subject: subject, access: access))
+    }
+
+    // MARK: Slots
+
+    /// The outcome of taking a slot. ``unknown`` means that the store did not answer.
+    enum SlotOutcome: Sendable {
+        case known(LeaseOutcome)
+        case unknown
+
+        func refusal(allowsUnknown: Bool) -> DenyCode? {
+            switch self {
+            case .known(.taken), .known(.renewed): nil
+            case .known(.limitReached): .grant(.streamLimitReached)
+            case .known(.full): .replayStoreFull
+            case .unknown: allowsUnknown ? nil : .replayStoreUnavailable
+            }
+        }
+    }
+
+    /// Returns the slot that a playback takes; `nil` if its viewer may have any number.
+    func lease(
+        of entry: Catalogue.Entry,
+        _ token: MediaToken,
+        _ request: PlaybackRequest,
+        at now: Timestamp
+    ) -> StreamLease? {
+        guard let grants, let terms = entry.grants, let limit = terms.streamLimit, let profile = terms.profiles.first,
+            let session = grants.session(token, playbackID: request.playbackID, profile.rules, at: now),
+            let key = GrantAuthority.leaseKey(session, requestor: token.requestorID)
+        else { return nil }
+        return StreamLease(key, session: session.id, limit: limit, expires: terms.slotEnd(at: now))
+    }
+
+    private func lease(of use: GrantUse, at now: Timestamp) -> StreamLease? {
+        guard let terms = use.subject.entry?.grants, let limit = terms.streamLimit,
+            let session = use.accepted.grant.session,
+            let key = GrantAuthority.leaseKey(session, requestor: use.subject.requestor ?? "")
+        else { return nil }
+        return StreamLease(key, session: session.id, limit: limit, expires: terms.slotEnd(at: now))
+    }
+
+    func take(_ lease: StreamLease?, at now: Timestamp) async -> SlotOutcome? {
+        guard let lease else { return nil }
+        let answer = await withDeadline(rules.storeDeadline) { [store] () -> LeaseOutcome? in
+            try? await store.take(lease, at: now)
+        }
+        return (answer ?? nil).map { .known($0) } ?? .unknown
+    }
+
+    /// Frees the slot of a playback that did not start. If the store does not answer, the slot ends by itself.
+    func free(_ session: SessionID?, at now: Timestamp) async {
+        guard let session else { return }
+        _ = await withDeadline(rules.storeDeadline) { [store] in try? await store.free(session, at: now) }
+    }
+
+    /// Ends a playback session: frees its slot. Its grants are good until they expire; a revocation ends them.
+    ///
+    /// - Returns: True if the session had a slot; `nil` if the store did not answer.
+    public func end(_ session: SessionID, at now: Timestamp) async -> Bool? {
+        let answer = await withDeadline(rules.storeDeadline) { [store] in try? await store.free(session, at: now) }
+        return answer ?? nil
+    }
+
+    /// Inserts what may be used once. Returns false if it was there; `nil` if the store did not answer.
+    private func insert(_ use: GrantObligations.Use, at now: Timestamp) async -> Bool? {
+        let answer = await withDeadline(rules.storeDeadline) { [store] () -> Bool? in
+            try? await store.insert(use.key, until: use.until, at: now)
+        }
+        return answer ?? nil
+    }
+}
+
+extension Catalogue.Entry.GrantTerms {
+    /// The limit of concurrent playbacks: that of the first profile with one.
+    var streamLimit: Int? {
+        for profile in profiles { if let limit = profile.rules.streamLimit { return limit } }
+        return nil
+    }
+
+    /// The end of a slot that is taken or prolonged at `now`: ten seconds after the longest-lived grant.
+    func slotEnd(at now: Timestamp) -> Timestamp {
+        let life = profiles.map { $0.rules.life.milliseconds }.max() ?? 0
+        return now.advanced(byMilliseconds: life + 10_000)
+    }
+}
+
+extension PlaybackRequest.Method {
+    /// True if an answer to a request of this method may hand a renewed grant to the player.
+    var isRenewing: Bool { self == .get || self == .head }
+}
+
+extension PlaybackRequest.Target {
+    /// The path in normal form, percent-encoded; `nil` for a media id.
+    var normalPath: Substring? {
+        switch self {
+        case .media: nil
+        case .path(let requested): RequestURI(requested)?.path
+        }
+    }
+}

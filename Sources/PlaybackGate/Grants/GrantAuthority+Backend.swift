@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import EdgeTokens
+internal import Encodings
+internal import Keys
+public import Platform
+
+// What a backend does with a grant of its player. The restrictions to URI, method and client are those of the player's own
+// requests, so they are not evaluated here: the answer is a grant with the same ones.
+
+extension GrantAuthority {
+    /// The outcome of a backend's request for a grant.
+    public enum BackendOutcome: Sendable {
+        /// A new grant of the same session.
+        case issued(IssuedGrant)
+        /// The grant is good, and too young to be renewed.
+        case notDue(CATGrant)
+        /// The grant is refused.
+        case refused(GrantRefusal)
+    }
+
+    /// Renews a live grant of this installation in its window, for players that cannot see response headers.
+    ///
+    /// - Parameters:
+    ///   - token: The grant as the player has it.
+    ///   - profiles: The profiles of the catalogue.
+    ///   - now: The time of receipt.
+    public func renew(_ token: String, _ profiles: [GrantProfile], at now: Timestamp) -> BackendOutcome {
+        let grant: CATGrant
+        switch live(token, at: now) {
+        case .failure(let refusal): return .refused(refusal)
+        case .success(let found): grant = found
+        }
+        guard let start = grant.renewalStart else { return .refused(GrantRefusal(.renewalInvalid, .claim(.renewal))) }
+        guard start <= now else { return .notDue(grant) }
+        let fitting = profiles.first { $0.issuer == grant.issuer.name && $0.rules.scopes(grant) }
+        guard let profile = fitting, let scope = grant.pathPrefix, let renewed = renew(grant, profile, scope: scope, at: now)
+        else { return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd))) }
+        return .issued(renewed)
+    }
+
+    /// Exchanges a live grant of this installation for one of another profile of the same entry, such as for a second network.
+    /// The session and its end stay.
+    ///
+    /// - Parameters:
+    ///   - token: The grant as the player has it.
+    ///   - entry: The entry of the playback, from the catalogue.
+    ///   - profile: The profile of the new grant, one of the entry's.
+    ///   - now: The time of receipt.
+    public func exchange(
+        _ token: String,
+        of entry: Catalogue.Entry,
+        for profile: GrantProfile,
+        at now: Timestamp
+    ) -> BackendOutcome {
+        let grant: CATGrant
+        switch live(token, at: now) {
+        case .failure(let refusal): return .refused(refusal)
+        case .success(let found): grant = found
+        }
+        guard let terms = entry.grants, terms.profiles.contains(profile), terms.accept(grant) else {
+            return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
+        }
+        // A grant for another entry must not open this one.
+        guard let scope = grant.pathPrefix, terms.profiles.contains(where: { entry.scope($0, path: nil) == scope }) else {
+            return .refused(GrantRefusal(.uriMismatch, .claim(.uri)))
+        }
+        guard let session = grant.session, session.end > now, let signer = signer(profile, at: now),
+            let issued = issue(profile, signer, session, scope: scope, manifest: terms.manifest, at: now)
+        else { return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd))) }
+        return .issued(issued)
+    }
+
+    /// Returns a grant of this installation that is authentic, within its time and not revoked.
+    private func live(_ token: String, at now: Timestamp) -> Result<CATGrant, GrantRefusal> {
+        var token = token
+        token.makeContiguousUTF8()
+        let grant: CATGrant
+        switch authenticate(token.utf8.span, at: now) {
+        case .refused(let refusal): return .failure(refusal)
+        case .authentic(let found): grant = found
+        }
+        guard grant.issuer.isOwn, grant.session != nil else {
+            return .failure(GrantRefusal(.issuerRefused, .claim(.issuer)))
+        }
+        if let end = grant.sessionEnd, end <= now { return .failure(GrantRefusal(.sessionEnded, .claim(.sessionEnd))) }
+        guard grant.key.isValid(at: now) else { return .failure(GrantRefusal(.keyUnknown)) }
+        guard let end = grant.expires, now < end else { return .failure(GrantRefusal(.expired, .claim(.expiration))) }
+        if let start = grant.notBefore, now < start { return .failure(GrantRefusal(.notYetValid, .claim(.notBefore))) }
+        if let refusal = revocation(of: grant) { return .failure(refusal) }
+        guard isMirrorRecent else { return .failure(GrantRefusal(.revoked, .claim(.revocation))) }
+        return .success(grant)
+    }
+}
+
+extension GrantRefusal: Error {}
+
+extension GrantProfile.Rules {
+    /// True if a grant with these rules may have the scope and host of `grant`.
+    fileprivate func scopes(_ grant: CATGrant) -> Bool {
+        guard case .prefix(let prefix) = scope else { return true }
+        return prefix == grant.pathPrefix
+    }
+}

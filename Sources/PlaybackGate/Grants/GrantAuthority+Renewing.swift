@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import EdgeTokens
+internal import Encodings
+internal import Keys
+internal import Platform
+
+extension GrantAuthority {
+    /// Renews a grant of an entry whose renewal is due, or returns the grant that a parallel request got; `nil` if it cannot be
+    /// renewed. A request is allowed nevertheless.
+    ///
+    /// - Parameter path: The requested path, percent-encoded in normal form; `nil` if it is not known.
+    func renew(_ grant: CATGrant, of entry: Catalogue.Entry, path: Substring?, at now: Timestamp) -> IssuedGrant? {
+        guard let terms = entry.grants, let profile = terms.profiles.first(where: { $0.issuer == grant.issuer.name }),
+            let scope = grant.cookiePath ?? grant.pathPrefix ?? entry.scope(profile, path: path)
+        else { return nil }
+        return renew(grant, profile, scope: scope, manifest: terms.manifest, at: now)
+    }
+
+    func renew(
+        _ grant: CATGrant,
+        _ profile: GrantProfile,
+        scope: String,
+        manifest: String? = nil,
+        at now: Timestamp
+    ) -> IssuedGrant? {
+        guard let signer = renewer(of: grant, profile, at: now), let session = grant.session else { return nil }
+        return renewed.grant(of: grant.payload, at: now) {
+            guard let token = try? signer.renew(grant, at: now), let expires = token.expires else { return nil }
+            return IssuedGrant(profile, token, expires: expires, session: session, scope: scope, manifest: manifest)
+        }
+    }
+
+    /// Returns the signer with the grant's own key, or that of the profile if the key no longer signs.
+    private func renewer(of grant: CATGrant, _ profile: GrantProfile, at now: Timestamp) -> CATIssuer? {
+        let own = signers.first { signer in
+            signer.issuer.key.issuer == grant.issuer.name && signer.issuer.key.id == grant.key.id
+                && signer.isUsable(at: now)
+        }
+        return own?.issuer ?? signer(profile, at: now)
+    }
+}
+
+extension CATGrant {
+    /// The path of the cookie that the grant names for its renewal.
+    fileprivate var cookiePath: String? {
+        for attribute in renewal?.cookieAttributes ?? [] where attribute.utf8.starts(with: "Path=/".utf8) {
+            return String(attribute.dropFirst("Path=".count))
+        }
+        return nil
+    }
+}

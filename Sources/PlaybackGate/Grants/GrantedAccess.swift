@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import EdgeTokens
+package import Platform
+
+/// The grants of an allowed request: the one that was accepted, or those that were issued.
+public enum GrantedAccess: Hashable, Sendable {
+    /// The grant that the request showed.
+    case accepted(AcceptedGrant)
+    /// New grants: of a playback that started, or the renewed one.
+    case issued([IssuedGrant])
+
+    /// A grant that allowed a request.
+    public struct AcceptedGrant: Hashable, Sendable {
+        /// The grant.
+        public let grant: CATGrant
+
+        /// Compares the identities.
+        public static func == (left: Self, right: Self) -> Bool { left.grant === right.grant }
+
+        public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(grant)) }
+    }
+
+    /// The new grants; empty if there is none.
+    public var issued: [IssuedGrant] {
+        if case .issued(let grants) = self { grants } else { [] }
+    }
+
+    /// The playback session.
+    public var session: SessionID? {
+        switch self {
+        case .accepted(let accepted): accepted.grant.sessionID
+        case .issued(let grants): grants.first?.session.id
+        }
+    }
+
+    /// The time up to which an answer may be reused: before the grant expires or is renewed. `nil` for new grants, whose answer
+    /// may not be reused.
+    package func reusable(at now: Timestamp) -> Timestamp? {
+        guard case .accepted(let accepted) = self, let expires = accepted.grant.expires, !accepted.grant.isForOneUse
+        else { return nil }
+        // An answer must not outlive the grant by the second that an edge may round up.
+        let end = expires.advanced(byMilliseconds: -1000)
+        return accepted.grant.renewalStart.map { min($0, end) } ?? end
+    }
+}

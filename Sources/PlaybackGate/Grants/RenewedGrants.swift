@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Platform
+internal import Synchronization
+
+/// The renewed grants of the last seconds, so that the parallel requests of a player get one renewed token.
+///
+/// A bounded table: a grant that found no room is renewed once more, which does no harm.
+final class RenewedGrants: Sendable {
+    private let shards: [Shard]
+
+    /// The time for which a renewed grant is kept, in milliseconds.
+    private static let life: Int64 = 10_000
+    /// The maximum number of renewed grants in a shard.
+    private static let capacity = 4096
+
+    private final class Shard: Sendable {
+        let entries = Mutex<[[UInt8]: Entry]>([:])
+    }
+
+    private struct Entry {
+        let grant: IssuedGrant
+        let kept: Timestamp
+    }
+
+    init() { shards = (0..<16).map { _ in Shard() } }
+
+    /// Returns the renewed grant of a token, and makes it by `renew` if there is none yet.
+    ///
+    /// - Parameters:
+    ///   - identity: The bytes of the old token's claims, which include its identity.
+    ///   - renew: Makes a renewed grant, under the lock of the shard: two requests never make one each.
+    func grant(of identity: [UInt8], at now: Timestamp, _ renew: () -> IssuedGrant?) -> IssuedGrant? {
+        var hasher = Hasher()
+        hasher.combine(identity)
+        let shard = shards[hasher.finalize() & (shards.count - 1)]
+        return shard.entries.withLock { entries in
+            if let known = entries[identity], known.kept >= now { return known.grant }
+            guard let grant = renew() else { return nil }
+            if entries.count >= Self.capacity { entries = entries.filter { $0.value.kept >= now } }
+            if entries.count < Self.capacity {
+                entries[identity] = Entry(grant: grant, kept: now.advanced(byMilliseconds: Self.life))
+            }
+            return grant
+        }
+    }
+}
