@@ -9,6 +9,19 @@ package import Platform
 internal import ServiceLifecycle
 internal import UnixSignals
 
+/// The state that all endpoints share.
+struct SandboxCore: Sendable {
+    let configuration: SandboxConfiguration
+    let keys: SandboxKeys
+    let store: Store
+    let control: Control
+    /// The pages of an application that the service also serves.
+    let pages: [ApplicationPages.File]
+    let clock: @Sendable () -> Timestamp
+    let issuer = MediaTokenIssuer()
+    let decisions = DecisionCache()
+}
+
 /// A test entitlement service over HTTP, with test keys and deliberate failures.
 package struct SandboxServer: Sendable {
     private let core: SandboxCore
@@ -158,7 +171,7 @@ package struct SandboxServer: Sendable {
             V2SessionEndpoints(core: core).all, V2ProfileEndpoints(core: core).all,
             V2DecisionEndpoints(core: core).all, V1AuthenticationEndpoints(core: core).all,
             V1AuthorizationEndpoints(core: core).all, RegistrationCodeEndpoints(core: core).all,
-            LegacyEndpoints(core: core).all, SAMLPagesEndpoints(core: core).all, PlatformEndpoints(core: core).all,
+            LegacyEndpoints(core: core).all, PlatformEndpoints(core: core).all,
             ConcurrencyEndpoints(core: core).all,
         ].flatMap(\.self)
     }

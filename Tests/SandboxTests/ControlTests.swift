@@ -16,13 +16,13 @@ import Testing
             (#"{"faults":[{"code":"network_received_error"}]}"#, "on: is missing"),
             (#"{"faults":[{"on":"lunch","status":503}]}"#, "on: must be one of"),
             (#"{"faults":[{"on":"token"}]}"#, "has no effect"),
-            (#"{"faults":[{"on":"token","status":200}]}"#, "status: must be from 400 to 599"),
+            (#"{"faults":[{"on":"token","status":200}]}"#, "status: must be a whole number from 400 to 599"),
             (#"{"faults":[{"on":"token","status":503,"body":"x"}]}"#, "a fault has one effect"),
             (#"{"faults":[{"on":"token","code":"made_up"}]}"#, "made_up is not a service code"),
             (#"{"faults":[{"on":"any","code":"network_error"}]}"#, "network_error is not a service code"),
             (#"{"faults":[{"on":"authorize","code":"invalid_client"}]}"#, "only for register and token"),
             (#"{"throttling":{"speed":1}}"#, "speed"), (#"{"denied":"TNT"}"#, "denied: must be a list"),
-            (#"{"degradation":[{"requestor":"REF30","mvpd":"X","rule":"authNAll"}]}"#, "mvpd: must be an MVPD"),
+            (#"{"degradation":[{"requestor":"REF30","mvpd":"X","rule":"authNAll"}]}"#, "mvpd: unknown MVPD X"),
             (#"{"degradation":[{"requestor":"REF30","mvpd":"DTV","rule":"x"}]}"#, "rule: must be one of authNAll"),
         ]
     )

@@ -30,7 +30,7 @@ struct ConcurrencyEndpoints: Sendable {
         [
             Endpoint(.get, "/v2/metadata", .concurrency, .plain) { call in
                 _ = try application(call)
-                return .json(.array(core.configuration.concurrency.requiredMetadata.map { .string($0) }))
+                return .json(.strings(core.configuration.concurrency.requiredMetadata))
             },
             Endpoint(.post, "/v2/sessions/:idp/:subject", .concurrency, .plain, start),
             Endpoint(.post, "/v2/sessions/:idp/:subject/:session", .concurrency, .plain, beat),
@@ -94,16 +94,16 @@ struct ConcurrencyEndpoints: Sendable {
         _ = try application(call)
         let streams = try await core.store.streams(household(call), at: call.now)
         guard let first = streams.map(\.expires).min() else {
-            return .json(.object([("runningStreams", .array([])), ("otherStreams", .number(0))]))
+            return .json(["runningStreams": [], "otherStreams": .number(0)])
         }
-        let shown = streams.map { stream in
-            JSON.object([
-                ("sessionId", .string(stream.id)), ("startTime", .number(stream.started.millisecondsSince1970)),
-                ("applicationId", .string(stream.application)), ("applicationName", .string(stream.application)),
-                ("terminationCode", .string(stream.terminationCode)), ("metadata", stream.metadata.json),
-            ])
+        let shown = streams.map { stream -> JSON in
+            [
+                "sessionId": .string(stream.id), "startTime": .number(stream.started.millisecondsSince1970),
+                "applicationId": .string(stream.application), "applicationName": .string(stream.application),
+                "terminationCode": .string(stream.terminationCode), "metadata": stream.metadata.json,
+            ]
         }
-        return .json(.object([("runningStreams", .array(shown))]), headers: [.expires: first.httpDate])
+        return .json(["runningStreams": .array(shown)], headers: [.expires: first.httpDate])
     }
 
     // MARK: Callers and households
@@ -124,16 +124,10 @@ struct ConcurrencyEndpoints: Sendable {
     private func household(_ call: EndpointRequest) throws -> String {
         let (provider, subject) = (call.segment("idp"), call.segment("subject"))
         guard core.configuration.provider(provider) != nil else { throw EndpointError(404, "The idp is unknown.") }
-        for household in core.configuration.households {
-            let isHere = household.users.contains { user in
-                user.id == subject
-                    || core.configuration.requestors.contains { requestor in
-                        Viewer.guid(user: user.id, provider: provider, requestor: requestor.id) == subject
-                    }
-            }
-            if isHere { return household.id }
+        let household = core.configuration.households.first { household in
+            household.users.contains { $0.id == subject || Viewer.guid($0.id) == subject }
         }
-        return "\(provider)\n\(subject)"
+        return household?.id ?? "\(provider)\n\(subject)"
     }
 
     private func stream(_ call: EndpointRequest) async throws -> WatchedStream {
@@ -165,63 +159,49 @@ struct ConcurrencyEndpoints: Sendable {
     // MARK: Answers
 
     private func accepted(_ call: EndpointRequest) -> Response {
-        var response = Response.empty(.accepted)
-        response.headers[.cacheControl] = "no-store"
-        response.headers[.expires] = call.now.advanced(byMilliseconds: Self.heartbeat).httpDate
-        return response
+        let next = call.now.advanced(byMilliseconds: Self.heartbeat).httpDate
+        return Response(status: .accepted, headers: [.cacheControl: "no-store", .expires: next])
     }
 
     private static func obligation(_ names: [String]) -> Response {
         .json(
-            .object([
-                ("associatedAdvice", .array([])),
-                (
-                    "obligations",
-                    .object([
-                        ("namespace", .string("adobe.primetime.cm")), ("action", .string("refresh")),
-                        ("arguments", .array(names.map { .string($0) })),
-                    ])
-                ),
-            ]),
+            [
+                "associatedAdvice": [],
+                "obligations": [
+                    "namespace": "adobe.primetime.cm", "action": "refresh", "arguments": .strings(names),
+                ],
+            ],
             status: .badRequest
         )
     }
 
     private func conflict(_ streams: [WatchedStream]) -> Response {
         let limit = core.configuration.concurrency.limit
-        let conflicts = streams.map { stream -> (String, JSON) in
-            (
-                stream.id,
-                .array([
-                    .object([
-                        ("terminationCode", .string(stream.terminationCode)), ("metadata", stream.metadata.json),
-                        ("channel", .string(stream.metadata["channel"] ?? "Unknown")),
-                        ("startedAt", .string(stream.started.iso8601)),
-                        ("deviceName", .string(stream.metadata["deviceName"] ?? "Unknown")),
-                        ("applicationName", .string(stream.application)),
-                    ])
-                ])
-            )
+        let conflicts = streams.map { stream -> JSON.Member in
+            let conflict: JSON = [
+                "terminationCode": .string(stream.terminationCode), "metadata": stream.metadata.json,
+                "channel": .string(stream.metadata["channel"] ?? "Unknown"),
+                "startedAt": .string(stream.started.iso8601),
+                "deviceName": .string(stream.metadata["deviceName"] ?? "Unknown"),
+                "applicationName": .string(stream.application),
+            ]
+            return (stream.id, [conflict])
         }
-        let advice = JSON.object([
-            ("type", .string("rule-violation")), ("message", .string("Number of active streams exceeded")),
-            ("policyName", .string("sandbox-policy")), ("ruleName", .string("\(limit) streams cap")),
-            ("threshold", .number(Int64(limit))), ("conflicts", .object(conflicts)),
-        ])
-        return .json(.object([("associatedAdvice", .array([advice]))]), status: .conflict)
+        let advice: JSON = [
+            "type": "rule-violation", "message": "Number of active streams exceeded",
+            "policyName": "sandbox-policy", "ruleName": .string("\(limit) streams cap"),
+            "threshold": .number(Int64(limit)), "conflicts": .object(conflicts),
+        ]
+        return .json(["associatedAdvice": [advice]], status: .conflict)
     }
 
     /// Returns 410: without a body if the stream ended by itself, with the reason if another stream ended it.
     private static func gone(_ stream: WatchedStream) -> Response {
         guard let terminator = stream.terminator else { return .empty(.gone) }
-        let advice = JSON.object([
-            ("type", .string("remote-termination")),
-            ("message", .string("This session was terminated by a remote user")),
-            ("terminator", .object([("applicationName", .string(terminator))])),
-        ])
-        return .json(
-            .object([("associatedAdvice", .array([advice])), ("obligations", .array([]))]),
-            status: .gone
-        )
+        let advice: JSON = [
+            "type": "remote-termination", "message": "This session was terminated by a remote user",
+            "terminator": ["applicationName": .string(terminator)],
+        ]
+        return .json(["associatedAdvice": [advice], "obligations": []], status: .gone)
     }
 }

@@ -2,7 +2,6 @@
 // Copyright the Playgate authors.
 
 internal import Encodings
-internal import FoundationEssentials
 internal import GRDB
 internal import Platform
 
@@ -41,7 +40,6 @@ extension Store {
         admits: @escaping @Sendable ([WatchedStream]) -> [WatchedStream]?
     ) async throws -> [WatchedStream]? {
         try await write { database in
-            try database.prune(.stream, at: now)
             var running = try database.running(stream.household, at: now)
             let chosen = running.filter { terminated.contains($0.terminationCode) }
             running.removeAll { terminated.contains($0.terminationCode) }
@@ -49,18 +47,19 @@ extension Store {
             for other in chosen + evicted {
                 try database.execute(
                     sql: "UPDATE stream SET ended = 1, expires = ?, terminator = ? WHERE id = ?",
-                    arguments: [now.millisecondsSince1970, stream.application, other.id]
+                    arguments: [now.stored, stream.application, other.id]
                 )
             }
             var stream = stream
             if let other = chosen.first { stream.metadata["superseded"] = other.terminationCode }
-            try database.execute(
-                sql: "INSERT INTO stream VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, 0)",
-                arguments: [
+            try database.insert(
+                .stream,
+                [
                     stream.id, stream.provider, stream.subject, stream.household, stream.application,
-                    stream.metadata.json.line, stream.terminationCode, stream.started.millisecondsSince1970,
-                    stream.expires.millisecondsSince1970, stream.expires.forgettable,
-                ]
+                    stream.metadata.json.line, stream.terminationCode, stream.started.stored, stream.expires.stored,
+                ],
+                forgettable: stream.expires.forgettable,
+                at: now
             )
             return nil
         }
@@ -68,13 +67,7 @@ extension Store {
 
     /// Returns the stream with that id, including one that has ended.
     func stream(_ id: String, provider: String, subject: String) async throws -> WatchedStream? {
-        try await read { database in
-            try Row.fetchOne(
-                database,
-                sql: "SELECT * FROM stream WHERE id = ? AND idp = ? AND subject = ?",
-                arguments: [id, provider, subject]
-            ).map(WatchedStream.init)
-        }
+        try await row("SELECT * FROM stream WHERE id = ? AND idp = ? AND subject = ?", [id, provider, subject])
     }
 
     /// Changes a running stream. Of two concurrent changes, the second sees the result of the first.
@@ -86,8 +79,8 @@ extension Store {
         _ change: @escaping @Sendable (inout WatchedStream) throws -> Void
     ) async throws -> Bool {
         try await write { database in
-            let row = try Row.fetchOne(database, sql: "SELECT * FROM stream WHERE id = ?", arguments: [stream.id])
-            guard var stream = row.map(WatchedStream.init), stream.isRunning(at: now) else { return false }
+            let found: [WatchedStream] = try database.rows("SELECT * FROM stream WHERE id = ?", [stream.id])
+            guard var stream = found.first, stream.isRunning(at: now) else { return false }
             try change(&stream)
             try database.execute(
                 sql: """
@@ -95,7 +88,7 @@ extension Store {
                     WHERE id = ? AND ended = 0
                     """,
                 arguments: [
-                    stream.expires.millisecondsSince1970, stream.metadata.json.line, stream.expires.forgettable,
+                    stream.expires.stored, stream.metadata.json.line, stream.expires.forgettable.stored,
                     stream.hasEnded, stream.id,
                 ]
             )
@@ -105,22 +98,21 @@ extension Store {
 
     /// Returns the running streams of a household, oldest first.
     func streams(_ household: String, at now: Timestamp) async throws -> [WatchedStream] {
-        try await read { try $0.running(household, at: now) }
+        try await write { try $0.running(household, at: now) }
     }
 }
 
 extension Database {
     fileprivate func running(_ household: String, at now: Timestamp) throws -> [WatchedStream] {
-        try Row.fetchAll(
-            self,
-            sql: "SELECT * FROM stream WHERE household = ? AND expires > ? AND ended = 0 ORDER BY started, rowid",
-            arguments: [household, now.millisecondsSince1970]
-        ).map(WatchedStream.init)
+        try rows(
+            "SELECT * FROM stream WHERE household = ? AND expires > ? AND ended = 0 ORDER BY started, rowid",
+            [household, now.stored]
+        )
     }
 }
 
-extension WatchedStream {
-    fileprivate init(_ row: Row) {
+extension WatchedStream: StoredRow {
+    init(_ row: Row) {
         id = row["id"]
         provider = row["idp"]
         subject = row["subject"]
@@ -140,11 +132,11 @@ extension [String: String] {
     var json: JSON { .object(sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }) }
 
     fileprivate init(json text: String) {
-        self = [:]
         let limits = JSONLimits(depth: 2, members: Fields.limit + 1, elements: 1)
-        guard case .object(let members)? = try? JSONReader.read([UInt8](text.utf8).span, limits: limits) else { return }
-        for member in members {
-            if case .string(let value) = member.value { self[member.name] = value }
+        guard case .object(let members)? = try? JSONReader.read([UInt8](text.utf8).span, limits: limits) else {
+            self = [:]
+            return
         }
+        self.init(members.compactMap { name, value in value.text.map { (name, $0) } }) { $1 }
     }
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+package import ConfigurationReading
 internal import Encodings
 internal import Entitlements
 internal import MediaResources
-internal import MediaTokens
+internal import Platform
+internal import XML
 
 /// The configuration of the sandbox: programmers, providers, households and their packages.
 package struct SandboxConfiguration: Sendable {
@@ -22,145 +24,65 @@ package struct SandboxConfiguration: Sendable {
     /// The host names of the service besides the loopback names.
     let hosts: [String]
 
-    /// A programmer.
-    struct Requestor: Sendable {
-        let id: String
-        let name: String
-        let domains: [String]
-        /// The ids of the providers that work with it; `nil` for all.
-        let providers: [String]?
-        /// The software statements of its applications; `nil` accepts any well-formed statement.
-        let statements: [String]?
-        /// Software statements that registration refuses as unapproved.
-        let unapprovedStatements: [String]
-        /// True if preauthorization returns the reason for a denial.
-        let explainsDenials: Bool
-        let maximumPreauthorizedResources: Int
-        /// The metadata that only the programmer can read, and the certificate to encrypt it for.
-        let encryption: Encryption?
+    /// The default configuration as YAML.
+    package static let defaultText = String(decoding: PackageResources.default_yaml, as: UTF8.self)
 
-        struct Encryption: Sendable {
-            let certificate: MetadataCertificate
-            let keys: [String]
+    /// Creates the default configuration.
+    ///
+    /// - Throws: ``ConfigurationError``. The built-in text is valid.
+    package init() throws(ConfigurationError) {
+        try self.init(Self.defaultText, file: ConfigurationFile(path: "default.yaml"))
+    }
+
+    /// Reads a configuration file.
+    ///
+    /// - Throws: ``ConfigurationError`` with every problem that was found.
+    package init(file path: String) throws(ConfigurationError) {
+        let file = ConfigurationFile(path: path)
+        try self.init(file.text, file: file)
+    }
+
+    /// Parses the text of a configuration file. Problems name `file`, and other files are looked up beside it.
+    ///
+    /// - Throws: ``ConfigurationError`` with every problem that was found.
+    package init(_ text: String, file: ConfigurationFile) throws(ConfigurationError) {
+        let problems = ProblemList()
+        let root = try ConfigurationSection(text, file: file, problems: problems)
+        let providers = root.list("mvpds", Provider.init)
+        let packages = root.list("packages", Package.init)
+        let households = root.list("households") { Household($0, packages: packages) }
+        let requestors = root.list("requestors") { Requestor($0, providers: providers.map(\.id)) }
+        self.providers = providers
+        self.packages = packages
+        self.households = households
+        self.requestors = requestors
+        degradation = root.list("degradation") {
+            DegradationRule($0, requestors: requestors.map(\.id), providers: providers.map(\.id))
         }
-    }
-
-    /// A TV provider.
-    struct Provider: Sendable {
-        let description: MVPD
-        /// The proxy MVPD of the provider, which tokens name.
-        let proxy: String?
-        let temporaryAccess: TemporaryAccess?
-        /// The lifetime of a login in milliseconds.
-        let authenticationLifetime: Int64
-        /// The lifetime of an authorization in milliseconds.
-        let authorizationLifetime: Int64
-        /// True if it decides by the channel of a resource alone.
-        let isChannelOnly: Bool
-        /// True if a logout requires a browser.
-        let logsOutInBrowser: Bool
-
-        var id: String { description.id }
-    }
-
-    /// Temporary access without a login.
-    struct TemporaryAccess: Sendable {
-        /// The duration in milliseconds, from the first authorization.
-        let duration: Int64
-        /// The maximum number of resources; `nil` for no limit.
-        let maximumResources: Int?
-        /// True if access is bound to what the application sends about the viewer, not to the device.
-        let isPromotional: Bool
-    }
-
-    /// A package of channels and resources that households pay for.
-    struct Package: Sendable {
-        let id: String
-        let channels: [String]
-        let resources: [MediaResource]
-
-        /// True if `resource` is in this package. With `byChannelOnly`, only its channel is compared.
-        func contains(_ resource: MediaResource, byChannelOnly: Bool) -> Bool {
-            if channels.contains(where: { $0.hasSameBytes(as: resource.channel) }) { return true }
-            return resources.contains { own in
-                byChannelOnly ? own.channel.hasSameBytes(as: resource.channel) : own.covers(resource)
+        throttling = root.optionalSection("throttling", Throttling.init)
+        mediaTokenLifetime = root.section("mediaToken") {
+            let limit = Duration.seconds(900)
+            return $0.duration("timeToLive", in: .seconds(1)...limit, default: .seconds(420)).milliseconds
+        }
+        concurrency = root.section("concurrency", Concurrency.init)
+        demo = root.section("demo") { Demo($0, requestors: requestors.map(\.id)) }
+        hosts = root.strings("hosts") ?? []
+        root.finish()
+        let users = households.flatMap(\.users)
+        for (key, what, names) in [
+            ("mvpds", "id", providers.map(\.id)), ("packages", "id", packages.map(\.id)),
+            ("households", "id", households.map(\.id)), ("requestors", "id", requestors.map(\.id)),
+            ("households", "user", users.map(\.name)), ("households", "userID", users.map(\.id)),
+        ] {
+            var seen: Set<[UInt8]> = []
+            for name in names where !seen.insert([UInt8](name.utf8)).inserted {
+                root.note(key, "duplicate \(what) \(name)")
             }
         }
-    }
-
-    /// A household, whose users share its packages.
-    struct Household: Sendable {
-        let id: String
-        let zip: String
-        let packages: [Package]
-        let maximumRatings: [Rating]
-        let users: [User]
-    }
-
-    /// A user who can log in.
-    struct User: Sendable {
-        let name: String
-        let password: String
-        let id: String
-        /// The rating limits of the user; if empty, those of the household apply.
-        let maximumRatings: [Rating]
-        /// Further metadata of the user, by name.
-        let metadata: [(key: String, value: String)]
-    }
-
-    /// A rule that replaces a provider's decisions during an outage.
-    struct DegradationRule: Sendable {
-        let requestor: String
-        let provider: String
-        let kind: Kind
-
-        enum Kind: String, CaseIterable, Sendable {
-            /// Every viewer is authenticated and authorized.
-            case authNAll
-            /// Every authenticated viewer is authorized.
-            case authZAll
-            /// No viewer is authorized.
-            case authZNone
+        for (key, what) in [("requestors", "programmer"), ("mvpds", "TV provider")] where !root.has(key) {
+            root.note(key, "\(key) is missing: name at least one \(what)")
         }
-    }
-
-    /// The token bucket of each device.
-    struct Throttling: Sendable {
-        /// The number of requests that the bucket gains each second.
-        let rate: Int
-        /// The number of requests that the bucket holds.
-        let burst: Int
-    }
-
-    /// The limit of concurrent streams of a household.
-    struct Concurrency: Sendable {
-        let limit: Int
-        let strategy: Strategy
-        /// The names of the metadata that a stream must have.
-        let requiredMetadata: [String]
-
-        enum Strategy: String, CaseIterable, Sendable {
-            /// The new stream starts, and the oldest stream is ended.
-            case evictOldest
-            /// The new stream does not start.
-            case rejectNew
-        }
-    }
-
-    /// The content of the demo page.
-    struct Demo: Sendable {
-        let title: String
-        let requestor: String
-        let items: [Item]
-
-        struct Item: Sendable {
-            let media: String
-            let title: String
-            let description: String
-            let resource: String?
-            let path: String
-            let isProtected: Bool
-        }
+        try problems.throwIfAny()
     }
 }
 
@@ -188,12 +110,55 @@ extension SandboxConfiguration {
     }
 
     /// Returns the configuration of a requestor for clients.
-    func description(of requestor: Requestor) -> ServiceConfiguration {
+    ///
+    /// - Parameter origin: The base URL of the service, which has the logos of providers without one.
+    func description(of requestor: Requestor, at origin: String) -> ServiceConfiguration {
         ServiceConfiguration(
             id: requestor.id,
             name: requestor.name,
             domains: requestor.domains.map { ServiceConfiguration.Domain(name: $0) },
-            mvpds: providers(of: requestor).map(\.description)
+            mvpds: providers(of: requestor).map { provider in
+                var description = provider.description
+                description.logoURL = provider.logoPath.map { origin + $0 } ?? description.logoURL
+                return description
+            }
         )
+    }
+}
+
+extension ConfigurationSection {
+    /// Reads a mandatory id, which appears in tokens, paths and logs.
+    func id(_ key: String = "id") -> String {
+        let id = requiredString(key)
+        if id.utf8.count > 128 || !id.isLegalXML || id.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+            note(key, "must have at most 128 bytes and no control characters")
+        }
+        return id
+    }
+
+    /// Reads a mandatory name, which must be among `known`.
+    func name(_ key: String, among known: [String], what: String) -> String {
+        let name = requiredString(key)
+        noteUnknown(key, [name], among: known, what: what)
+        return name
+    }
+
+    func noteUnknown(_ key: String, _ names: [String], among known: [String], what: String) {
+        for name in names where !name.isEmpty && name != " " && !known.contains(name) {
+            note(key, "unknown \(what) \(name); known: \(known.joined(separator: ", "))")
+        }
+    }
+
+    func ratings(_ key: String) -> [Rating] {
+        let ratings = texts(key).map { Rating(scheme: $0.key, value: $0.value) }
+        for rating in ratings where !rating.isAtMost(rating) {
+            let known = "urn:v-chip (TV-Y to TV-MA) and urn:mpaa (G to NC-17)"
+            note(key, "\(rating.scheme) \(rating.value): unknown rating; known: \(known)")
+        }
+        return ratings
+    }
+
+    func lifetime(_ key: String, default fallback: Duration) -> Int64 {
+        duration(key, in: .seconds(1) ... .seconds(400 * 86_400), default: fallback).milliseconds
     }
 }

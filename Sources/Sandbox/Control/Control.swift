@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Entitlements
+internal import HTTPTypes
+internal import Hummingbird
 internal import Platform
 internal import Synchronization
 
@@ -36,7 +39,9 @@ final class Control: Sendable {
     /// Returns the first fault that is switched on for an operation, and decrements its count.
     func takeFault(on operation: Operation) -> Fault? {
         state.withLock { state in
-            let match = { (fault: Fault) in fault.operation == operation || fault.operation == .any }
+            let match = { (fault: Fault) in
+                fault.operation == operation || fault.operation == .any && operation != .mvpd
+            }
             guard let place = state.switches.faults.firstIndex(where: match) else { return nil }
             let fault = state.switches.faults[place]
             if let times = fault.times {
@@ -56,5 +61,54 @@ final class Control: Sendable {
             guard let limit = state.switches.throttling else { return true }
             return state.throttle.admits(device, limit, at: now)
         }
+    }
+}
+
+/// A token bucket for each device. It fills at a constant rate, and each request takes one token.
+struct Throttle {
+    private var buckets: [String: Bucket] = [:]
+
+    private struct Bucket {
+        /// The level in thousandths of a request.
+        var level: Int64
+        var filled: Timestamp
+    }
+
+    /// The maximum number of devices. At the limit, all buckets are discarded.
+    private static let limit = 10_000
+
+    mutating func admits(_ device: String, _ limit: SandboxConfiguration.Throttling, at now: Timestamp) -> Bool {
+        if buckets.count >= Self.limit { buckets = [:] }
+        let full = Int64(limit.burst) * 1000
+        var bucket = buckets[device] ?? Bucket(level: full, filled: now)
+        let elapsed = max(0, now.millisecondsSince1970 - bucket.filled.millisecondsSince1970)
+        bucket.level = min(full, bucket.level + min(elapsed, full) * Int64(limit.rate))
+        bucket.filled = now
+        let isAdmitted = bucket.level >= 1000
+        if isAdmitted { bucket.level -= 1000 }
+        buckets[device] = bucket
+        return isAdmitted
+    }
+
+    /// Returns the response (429) to a throttled client: the documented page, or an enhanced error for a client that
+    /// accepts JSON. The documents name no code for it.
+    static func refusal(of call: EndpointRequest) throws -> Response {
+        let message = "Too many requests of this device: wait a second, then retry."
+        let status = Status(status: 429, code: "too_many_requests", message: message, action: .retryAfter)
+        let acceptsJSON = call.headers[.accept]?.contains("application/json") ?? false
+        let page = "<html><body><h1>429 Too Many Requests</h1><p>Wait a second, then retry.</p></body></html>"
+        var response = Response.text(page, "text/html", status: .tooManyRequests)
+        if acceptsJSON { response = try .json(status.told(to: call), status: .tooManyRequests) }
+        // The documents ask for a second.
+        response.headers[.retryAfter] = "1"
+        response.headers[.accessControlAllowCredentials] = "true"
+        response.headers[.accessControlAllowMethods] = "POST,GET,OPTIONS,DELETE"
+        response.headers[.accessControlAllowHeaders] = """
+            ap_11,ap_42,ap_z,ap_19,ap_21,ap_23,authorization,content-type,pass_sfp,AP-Session-Identifier,\
+            AP-Device-Identifier,AP-SDK-Identifier,X-Device-Info
+            """
+        response.headers[.accessControlExposeHeaders] =
+            "pass_sfp,Authzf-Error-Code,Authzf-Sub-Error-Code,Authzf-Error-Details"
+        return response
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import ConfigurationReading
+internal import Encodings
 internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
@@ -41,7 +43,8 @@ extension Fault {
         switch effect {
         case .code(let code, let details): return try Self.answer(code, details: details, to: call, operation)
         case .registration(let error): throw error
-        case .status(let status): return .empty(HTTPResponse.Status(code: status))
+        case .status(let status):
+            return Response(status: .init(code: status), headers: status == 429 ? [.retryAfter: "1"] : [:])
         case .body(let text): return .text(text, "application/json;charset=UTF-8")
         case .delay(let duration):
             try await Self.wait(duration)
@@ -68,8 +71,7 @@ extension Fault {
         to call: EndpointRequest,
         _ operation: Operation
     ) throws -> Response {
-        let origin = call.dialect == .v2 ? StatusCode.Origin.v2 : .v1
-        let refusal = EndpointError(code, by: origin, details: details)
+        let refusal = EndpointError(code, by: call.isV2 ? .v2 : .v1, details: details)
         let isDecision = operation == .preauthorize || operation == .authorize
         // An error about one resource is part of its decision, in a response with status 200.
         if isDecision, code.isOfOneResource, let decisions = try refusal.decisions(for: call) { return decisions }
@@ -84,11 +86,98 @@ extension Fault {
     }
 }
 
+// MARK: JSON
+
+extension Fault {
+    fileprivate enum Key: String, CaseIterable { case code, status, body, stall, close, delay }
+
+    /// Reads a fault with one effect; `nil` if it has a problem.
+    static func read(_ section: ConfigurationSection) -> Fault? {
+        if !section.has("on") { section.note("on", "is missing: name the operation that fails") }
+        let operation = section.choice("on", default: Operation.any)
+        let times = section.has("times") ? section.integer("times", in: 1...1_000_000, default: 1) : nil
+        let details = section.optionalString("details")
+        let effects = Key.allCases.filter { section.has($0.rawValue) }
+            .compactMap { effect($0, section, operation, details: details) }
+        if effects.count > 1 { section.note("on", "a fault has one effect; add another fault for the second effect") }
+        guard let effect = effects.first else {
+            let keys = Key.allCases.map(\.rawValue).joined(separator: ", ")
+            if !section.isFaulty { section.note("on", "has no effect: add one of \(keys)") }
+            return nil
+        }
+        return Fault(operation: operation, effect: effect, times: times)
+    }
+
+    /// Reads the effect of a key; `nil` if it is false or invalid.
+    private static func effect(
+        _ key: Key,
+        _ section: ConfigurationSection,
+        _ operation: Operation,
+        details: String?
+    ) -> Effect? {
+        let name = key.rawValue
+        if operation == .mvpd, key != .code { section.note(name, "a fault of mvpd must have a code") }
+        switch key {
+        case .code:
+            let effect = section.parsed(name, default: nil) { text in try Effect(code: text, details: details) }
+            if case .registration? = effect, operation != .register, operation != .token {
+                section.note(name, "codes of client registration are valid only for register and token")
+            }
+            if case .code(let code, _)? = effect, operation == .mvpd, !code.isOfOneResource {
+                section.note(name, "a fault of mvpd must have a code of one resource")
+            }
+            return effect
+        case .status: return .status(section.integer(name, in: 400...599, default: 503))
+        case .body: return .body(section.string(name, default: ""))
+        case .stall: return section.bool(name, default: false) ? .stall : nil
+        case .close: return section.bool(name, default: false) ? .close : nil
+        case .delay: return .delay(section.duration(name, in: .zero ... .seconds(600), default: .milliseconds(500)))
+        }
+    }
+
+    /// This fault in the form that sets it.
+    var shown: JSON {
+        var members: [JSON.Member] = [("on", .string(operation.rawValue))]
+        switch effect {
+        case .code(let code, let details):
+            members.append(("code", .string(code.rawValue)))
+            if let details { members.append(("details", .string(details))) }
+        case .registration(let error): members.append(("code", .string(error.error)))
+        case .status(let status): members.append(("status", .number(Int64(status))))
+        case .body(let text): members.append(("body", .string(text)))
+        case .stall: members.append(("stall", true))
+        case .close: members.append(("close", true))
+        case .delay(let duration): members.append(("delay", .string(duration.text)))
+        }
+        if let times { members.append(("times", .number(Int64(times)))) }
+        return .object(members)
+    }
+}
+
+extension Fault.Effect {
+    /// Creates the effect of a documented code of the service or of registration.
+    fileprivate init(code name: String, details: String?) throws(SwitchChange.Message) {
+        let errors: [RegistrationError] = [
+            .invalidRequest, .invalidRedirectURI, .invalidSoftwareStatement, .unapprovedSoftwareStatement,
+            .invalidClient, .unauthorizedClient, .unsupportedGrantType,
+        ]
+        if let error = errors.first(where: { $0.error == name }) {
+            self = .registration(error)
+        } else if let code = StatusCode(rawValue: name),
+            code.documentation(.v1) != nil || code.documentation(.v2) != nil
+        {
+            self = .code(code, details: details)
+        } else {
+            throw SwitchChange.Message("\(name.prefix(64)) is not a service code; see /sandbox/errors")
+        }
+    }
+}
+
 extension EndpointError {
     /// Returns decisions that deny every requested resource with this error; `nil` if the dialect has no such response, or
     /// the request is malformed.
     fileprivate func decisions(for call: EndpointRequest) throws -> Response? {
-        if call.dialect == .v2, let resources = try? DecisionRequest(call).resources {
+        if call.dialect == .v2, let resources = try? call.resourcesOfBody() {
             let decisions = resources.map { resource in
                 AuthorizationDecision(
                     resource: resource,

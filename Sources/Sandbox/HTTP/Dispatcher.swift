@@ -37,9 +37,9 @@ struct Dispatcher: Sendable {
         } catch {
             // The error may contain a secret, so only its type is logged.
             context.logger.error("fault", metadata: ["kind": "\(type(of: error))", "trace": "\(call.trace)"])
-            let code = endpoint.dialect == .v2 ? StatusCode.internalServerError : .internalError
-            let origin = endpoint.dialect == .v2 ? StatusCode.Origin.v2 : .v1
-            response = try EndpointError(code, by: origin, httpStatus: 500).response(to: call)
+            var fault = EndpointError.of(call, v1: .internalError, v2: .internalServerError)
+            fault.status.status = 500
+            response = try fault.response(to: call)
         }
         // The unread rest of the body would be parsed as the next request.
         if isTooLarge { response.headers[.connection] = "close" }
@@ -63,7 +63,7 @@ struct Dispatcher: Sendable {
         if let operation = endpoint.operation {
             if core.control.switches.throttling != nil {
                 let address = try await deviceAddress(call)
-                if !core.control.admits(address, at: call.now) { return Throttle.refusal }
+                if !core.control.admits(address, at: call.now) { return try Throttle.refusal(of: call) }
             }
             if let fault = core.control.takeFault(on: operation),
                 let response = try await fault.answer(to: call, operation: operation)
@@ -120,6 +120,17 @@ struct Dispatcher: Sendable {
     }
 }
 
+/// The context of a request: the router's storage and the connection's channel.
+struct SandboxContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        channel = source.channel
+    }
+}
+
 /// Marks every response as the sandbox's, and turns errors that no endpoint caught into responses. Refuses (421) requests to
 /// a host name that is not the service's.
 struct StandInMiddleware: RouterMiddleware {
@@ -131,14 +142,12 @@ struct StandInMiddleware: RouterMiddleware {
         next: (Request, SandboxContext) async throws -> Response
     ) async throws -> Response {
         var response: Response
-        guard names.contain(request.head.authority) else {
-            response = .text(ServiceNames.refusal)
-            response.status = .misdirectedRequest
-            response.headers[.playgateSandbox] = "stand-in"
-            return response
-        }
-        do { response = try await next(request, context) } catch let error as any HTTPResponseError {
-            response = try error.response(from: request, context: context)
+        if !names.contain(request.head.authority) {
+            response = .text(ServiceNames.refusal, status: .misdirectedRequest)
+        } else {
+            do { response = try await next(request, context) } catch let error as any HTTPResponseError {
+                response = try error.response(from: request, context: context)
+            }
         }
         response.headers[.playgateSandbox] = "stand-in"
         return response

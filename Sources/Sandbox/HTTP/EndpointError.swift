@@ -36,8 +36,11 @@ struct EndpointError: Error {
         details: String? = nil
     ) -> EndpointError { EndpointError(code, by: .v1, httpStatus: httpStatus, message: message, details: details) }
 
-    static func v2(_ code: StatusCode, message: String? = nil, details: String? = nil) -> EndpointError {
-        EndpointError(code, by: .v2, message: message, details: details)
+    static func v2(_ code: StatusCode) -> EndpointError { EndpointError(code, by: .v2) }
+
+    /// Returns the refusal with the code of the API of a request.
+    static func of(_ call: EndpointRequest, v1: StatusCode, v2: StatusCode) -> EndpointError {
+        call.isV2 ? .v2(v2) : .v1(v1)
     }
 
     /// Creates an error in the old form, without a code.

@@ -18,21 +18,25 @@ extension Response {
     }
 
     /// Returns a response with a JSON text.
-    static func json(
-        _ text: JSON,
-        status: HTTPResponse.Status = .ok,
-        headers: HTTPFields = [:]
-    ) -> Response {
+    static func json(_ text: JSON, status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]) -> Response {
         .bytes([UInt8](text.line.utf8), "application/json;charset=UTF-8", status: status, headers: headers)
+    }
+
+    /// Returns a response with an entitlement value, in the format that the client prefers.
+    static func body(_ value: some Encodable, xml: String, to call: EndpointRequest) throws -> Response {
+        call.wantsJSON(default: true) ? try .json(value) : .xml(xml)
     }
 
     static func xml(_ text: String, status: HTTPResponse.Status = .ok) -> Response {
         .bytes([UInt8](text.utf8), "application/xml;charset=UTF-8", status: status)
     }
 
-    static func text(_ text: String, _ type: String = "text/plain;charset=UTF-8") -> Response {
-        .bytes([UInt8](text.utf8), type, status: .ok)
-    }
+    static func text(
+        _ text: String,
+        _ type: String = "text/plain;charset=UTF-8",
+        status: HTTPResponse.Status = .ok,
+        headers: HTTPFields = [:]
+    ) -> Response { .bytes([UInt8](text.utf8), type, status: status, headers: headers) }
 
     static func empty(_ status: HTTPResponse.Status) -> Response { Response(status: status) }
 
@@ -44,7 +48,7 @@ extension Response {
     static func bytes(
         _ bytes: [UInt8],
         _ type: String,
-        status: HTTPResponse.Status,
+        status: HTTPResponse.Status = .ok,
         headers: HTTPFields = [:]
     ) -> Response {
         var headers = headers

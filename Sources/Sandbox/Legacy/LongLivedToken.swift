@@ -7,137 +7,91 @@ internal import MediaTokens
 internal import Platform
 internal import XML
 
-/// The long-lived tokens of the native SDKs: authentication and authorization tokens. They do not open the gate, and only
-/// this service accepts them.
-enum LongLivedToken {
-    /// The authentication of a viewer on a device.
-    struct Authentication: Sendable {
-        static let root = "simpleAuthenticationToken"
+/// A long-lived token of the native SDKs. It does not open the gate, and only this service accepts it.
+struct LongLivedToken: Sendable {
+    /// The kinds of tokens, by the names of their elements.
+    enum Kind: String, Sendable {
+        /// The authentication of a viewer on a device. Its subject is the viewer's GUID.
+        case authentication = "simpleAuthenticationToken"
+        /// The authorization of a device to get media tokens. Its subject is the resource.
+        case authorization = "simpleAuthorizationToken"
 
-        let guid: String
-        let session: String
-        let requestor: String
-        let provider: String
-        let fingerprint: String
-        let expires: Timestamp
+        fileprivate var subject: String {
+            self == .authentication ? "simpleTokenAuthenticationGuid" : "simpleTokenResourceID"
+        }
+
+        fileprivate var expires: String { self == .authentication ? "simpleTokenExpires" : "simpleTokenTTL" }
     }
 
-    /// The authorization of a device to get media tokens for a resource.
-    struct Authorization: Sendable {
-        static let root = "simpleAuthorizationToken"
+    let kind: Kind
+    let subject: String
+    /// The login that it belongs to.
+    let session: String
+    let requestor: String
+    let provider: String
+    let fingerprint: String
+    let expires: Timestamp
 
-        let requestor: String
-        let provider: String
-        /// The login that it belongs to.
-        let session: String
-        let resource: String
-        let fingerprint: String
-        let expires: Timestamp
+    /// Creates a token for the login of a profile.
+    init(_ kind: Kind, _ subject: String, _ profile: StoredProfile, expires: Timestamp) {
+        self.kind = kind
+        self.subject = subject
+        self.expires = expires
+        session = profile.session
+        requestor = profile.requestor
+        provider = profile.provider
+        fingerprint = profile.device.fingerprint
     }
-}
 
-extension LongLivedToken.Authentication {
     /// Returns the signed token on one line.
     func signed(by issuer: Issuer) throws -> String {
+        var fields = [
+            (kind.subject, subject), ("simpleSamlSessionIndex", session), ("simpleTokenRequestorID", requestor),
+            (kind.expires, expires.longLivedForm), ("simpleTokenMsoID", provider),
+        ]
+        if kind == .authentication {
+            fields += [("simpleSamlNameID", subject), ("simpleTokenDomainName", "adobe.com")]
+        }
+        let device = XMLElement(
+            "simpleTokenDeviceID",
+            children: [XMLElement("simpleTokenFingerprint", text: fingerprint)]
+        )
         let element = XMLElement(
-            Self.root,
-            children: [
-                XMLElement("simpleTokenAuthenticationGuid", text: guid),
-                XMLElement("simpleSamlSessionIndex", text: session),
-                XMLElement("simpleSamlNameID", text: guid),
-                XMLElement("simpleTokenRequestorID", text: requestor),
-                XMLElement("simpleTokenDomainName", text: "adobe.com"),
-                XMLElement("simpleTokenExpires", text: expires.longLivedForm),
-                XMLElement("simpleTokenMsoID", text: provider), .device(fingerprint),
-            ]
+            kind.rawValue,
+            children: fields.map { XMLElement($0, text: $1) } + [device]
         )
         return try issuer.sign(body: element.documentInOneLine()).raw
     }
 
     /// Parses and verifies a token; `nil` if it is not signed by this service, is of another kind, is malformed or has
-    /// expired.
-    init?(_ raw: String, trustedBy trust: TrustStore, at now: Timestamp) {
-        guard let element = XMLElement(signed: raw, root: Self.root, trustedBy: trust, at: now),
-            let guid = element.first("simpleTokenAuthenticationGuid")?.text,
+    /// expired. Its name is checked as strictly as its signature, because one key signs all kinds of tokens.
+    init?(_ kind: Kind, _ raw: String, trustedBy trust: TrustStore, at now: Timestamp) {
+        guard let signed = SignedElement(raw: raw, trustedBy: trust, at: now),
+            let element = try? XMLElement(reading: signed.bytes.span), element.name == kind.rawValue,
+            element.namespace.isEmpty,
+            let subject = element.first(kind.subject)?.text,
             let session = element.first("simpleSamlSessionIndex")?.text,
             let requestor = element.first("simpleTokenRequestorID")?.text,
             let provider = element.first("simpleTokenMsoID")?.text,
-            let fingerprint = element.deviceFingerprint,
-            let expires = element.first("simpleTokenExpires").flatMap({ Timestamp(tokenTime: $0.text) }), expires > now
+            let fingerprint = element.first("simpleTokenDeviceID")?.first("simpleTokenFingerprint")?.text,
+            let expires = element.first(kind.expires).flatMap({ Timestamp(tokenTime: $0.text) }), expires > now
         else { return nil }
-        self.init(
-            guid: guid,
-            session: session,
-            requestor: requestor,
-            provider: provider,
-            fingerprint: fingerprint,
-            expires: expires
-        )
-    }
-}
-
-extension LongLivedToken.Authorization {
-    /// Returns the signed token on one line.
-    func signed(by issuer: Issuer) throws -> String {
-        let element = XMLElement(
-            Self.root,
-            children: [
-                XMLElement("simpleTokenRequestorID", text: requestor),
-                XMLElement("simpleTokenResourceID", text: resource),
-                XMLElement("simpleTokenTTL", text: expires.longLivedForm),
-                XMLElement("simpleTokenMsoID", text: provider),
-                XMLElement("simpleSamlSessionIndex", text: session), .device(fingerprint),
-            ]
-        )
-        return try issuer.sign(body: element.documentInOneLine()).raw
-    }
-
-    /// Parses and verifies a token; `nil` if it is not signed by this service, is of another kind, is malformed or has
-    /// expired.
-    init?(_ raw: String, trustedBy trust: TrustStore, at now: Timestamp) {
-        guard let element = XMLElement(signed: raw, root: Self.root, trustedBy: trust, at: now),
-            let session = element.first("simpleSamlSessionIndex")?.text,
-            let requestor = element.first("simpleTokenRequestorID")?.text,
-            let provider = element.first("simpleTokenMsoID")?.text,
-            let resource = element.first("simpleTokenResourceID")?.text,
-            let fingerprint = element.deviceFingerprint,
-            let expires = element.first("simpleTokenTTL").flatMap({ Timestamp(tokenTime: $0.text) }), expires > now
-        else { return nil }
-        self.init(
-            requestor: requestor,
-            provider: provider,
-            session: session,
-            resource: resource,
-            fingerprint: fingerprint,
-            expires: expires
-        )
+        self.kind = kind
+        self.subject = subject
+        self.session = session
+        self.requestor = requestor
+        self.provider = provider
+        self.fingerprint = fingerprint
+        self.expires = expires
     }
 }
 
 extension XMLElement {
-    /// Parses a signed element. Its name is checked as strictly as its signature, because one key signs all kinds of tokens.
-    fileprivate init?(signed raw: String, root: String, trustedBy trust: TrustStore, at now: Timestamp) {
-        guard let signed = SignedElement(raw: raw, trustedBy: trust, at: now),
-            let element = try? XMLElement(reading: signed.bytes.span), element.name == root,
-            element.namespace.isEmpty
-        else { return nil }
-        self = element
-    }
-
-    /// Returns the element that names the device of a token.
-    fileprivate static func device(_ fingerprint: String) -> XMLElement {
-        XMLElement("simpleTokenDeviceID", children: [XMLElement("simpleTokenFingerprint", text: fingerprint)])
-    }
-
-    fileprivate var deviceFingerprint: String? { first("simpleTokenDeviceID")?.first("simpleTokenFingerprint")?.text }
-
     /// Returns this element as a document on one line, whatever its texts contain. Clients search for tokens line by line.
     fileprivate func documentInOneLine() throws -> [UInt8] {
         try document().utf8.flatMap { byte -> [UInt8] in
             switch byte {
-            case UInt8(ascii: "\n"): [UInt8]("&#10;".utf8)
-            case UInt8(ascii: "\r"): [UInt8]("&#13;".utf8)
-            case UInt8(ascii: "\t"): [UInt8]("&#9;".utf8)
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\t"): [UInt8]("&#\(byte);".utf8)
             default: [byte]
             }
         }

@@ -6,7 +6,8 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Platform
 
-/// The login of a viewer in a browser: to the provider's page, and back to the application.
+/// The login of a viewer in a browser: to the provider's page, and back to the application by a redirect, or by forms that
+/// pass the viewer on, as in SAML.
 struct LoginEndpoints: Sendable {
     let core: SandboxCore
 
@@ -14,148 +15,221 @@ struct LoginEndpoints: Sendable {
         [
             Endpoint(.get, "/api/v1/authenticate", .authenticate, .page, authenticateV1),
             Endpoint(.get, "/api/v2/authenticate/:provider/:code", .authenticate, .page, authenticateV2),
-            Endpoint(.get, "/sandbox/idp/login", .login, .page, form),
-            Endpoint(.post, "/sandbox/idp/login", .login, .page, submit),
+            Endpoint(.get, "/sandbox/idp/login", .login, .page) { call in
+                try await form(call, call.query.first("ticket"), .login)
+            },
+            Endpoint(.post, "/sandbox/idp/login", .login, .page) { try await submit($0, .login) },
             Endpoint(.post, "/sandbox/idp/cancel", .login, .page, cancel),
+
+            Endpoint(.get, "/adobe-services/authenticate/saml", .authenticate, .page, authenticateBySAML),
+            Endpoint(.get, "/adobe-services/1.0/authenticate", .authenticate, .page, authenticateBySAML),
+            Endpoint(.post, "/sandbox/saml/idp", .login, .page) { call in
+                try await form(call, call.form.first("SAMLRequest"), .samlLogin)
+            },
+            Endpoint(.post, "/sandbox/saml/login", .login, .page) { try await submit($0, .samlLogin) },
+            Endpoint(.post, "/sp/saml/SAMLAssertionConsumer", .login, .page, consume),
         ]
     }
 
     // MARK: Start of a login
 
     private func authenticateV2(_ call: EndpointRequest) async throws -> Response {
-        guard let requestor = core.configuration.requestor(call.segment("provider")) else {
-            throw EndpointError.v2(.invalidParameterServiceProvider)
+        let requestor = try core.requestor(call)
+        guard let session = try await core.store.session(call.segment("code"), of: requestor.id, at: call.now) else {
+            throw EndpointError.v2(.invalidParameterCode)
         }
-        guard let session = try await core.store.session(call.segment("code"), at: call.now),
-            session.requestor == requestor.id
-        else { throw EndpointError.v2(.invalidParameterCode) }
         guard session.state == .open, let provider = session.provider, session.redirect != nil else {
             throw EndpointError.v2(.invalidAuthenticationSession)
         }
-        guard core.configuration.provider(provider, of: requestor) != nil else {
-            throw EndpointError.v2(.invalidIntegration)
-        }
-        return try await begin(session, call)
+        _ = try core.provider(provider, of: requestor, call)
+        return .redirect(to: "/sandbox/idp/login?ticket=\(try await ticket(.login, session, call))")
     }
 
     private func authenticateV1(_ call: EndpointRequest) async throws -> Response {
-        guard let requestor = call.parameter("requestor_id", "requestor").flatMap(core.configuration.requestor) else {
-            throw EndpointError.v1(.invalidRequestor)
-        }
-        let named = call.parameter("mso_id", "mvpd")
-        guard let provider = named.flatMap({ core.configuration.provider($0, of: requestor) }) else {
-            throw EndpointError.v1(.unknownIntegration)
-        }
-        guard let code = call.parameter("reg_code"),
-            var session = try await core.store.session(code, at: call.now), session.requestor == requestor.id,
-            session.state == .open
-        else {
-            throw EndpointError.v1(.badRequest, message: "The registration code is missing, unknown, used or expired.")
-        }
-        if let redirect = call.parameter("redirect_url") {
+        let (session, _) = try await begin(call, redirect: call.parameter("redirect_url"))
+        return .redirect(to: "/sandbox/idp/login?ticket=\(try await ticket(.login, session, call))")
+    }
+
+    private func authenticateBySAML(_ call: EndpointRequest) async throws -> Response {
+        // `redirect_url` is ignored, because no page of this flow redirects to it.
+        let (session, provider) = try await begin(call, redirect: nil)
+        return LoginPages.relay(
+            "Continue to \(provider.description.displayName)",
+            action: "/sandbox/saml/idp",
+            hidden: ["SAMLRequest": try await ticket(.samlLogin, session, call), "RelayState": session.code]
+        ).response()
+    }
+
+    /// Begins a login with a registration code. A provider that is already set cannot be changed, because the code is visible
+    /// on a screen.
+    private func begin(
+        _ call: EndpointRequest,
+        redirect: String?
+    ) async throws -> (LoginSession, SandboxConfiguration.Provider) {
+        func refusal(_ message: String) -> EndpointError { .v1(.badRequest, message: message) }
+        let requestor = try core.requestor(call)
+        let provider = try core.provider(call.parameter("mso_id", "mvpd"), of: requestor, call)
+        let code = call.parameter("reg_code") ?? ""
+        guard var session = try await core.store.session(code, of: requestor.id, at: call.now), session.state == .open
+        else { throw refusal("The registration code is missing, unknown, used or expired.") }
+        if let redirect {
             let client = try await session.client.asyncFlatMap { try await core.store.client($0) }
             let registered = client?.redirectURIs ?? []
             guard let target = RedirectTarget.allowed(redirect, registered: registered, host: call.host) else {
-                throw EndpointError.v1(.badRequest, message: StatusCode.invalidParameterRedirectURL.explanation)
+                throw refusal(StatusCode.invalidParameterRedirectURL.explanation)
             }
             session.redirect = session.redirect ?? target
         }
-        try session.begin(provider)
+        guard session.provider == nil || session.provider == provider.id else {
+            throw refusal("The registration code is for another provider.")
+        }
+        session.provider = provider.id
         session.domain = session.domain ?? call.parameter("domain_name").map { String($0.prefix(255)) }
         guard try await core.store.update(session) else {
-            throw EndpointError.v1(.badRequest, message: "The registration code was used by another request.")
+            throw refusal("The registration code was used by another request.")
         }
-        return try await begin(session, call)
+        return (session, provider)
     }
 
-    private func begin(_ session: LoginSession, _ call: EndpointRequest) async throws -> Response {
-        let ticket = Ticket(
-            purpose: .login,
-            subject: session.code,
-            target: session.redirect,
-            provider: session.provider
-        )
-        let secret = try await core.store.issue(ticket, at: call.now)
-        return .redirect(to: "/sandbox/idp/login?ticket=\(secret)")
+    private func ticket(
+        _ purpose: Ticket.Purpose,
+        _ session: LoginSession,
+        _ call: EndpointRequest
+    ) async throws -> String {
+        let target = purpose == .login ? session.redirect : nil
+        let ticket = Ticket(purpose: purpose, subject: session.code, target: target, provider: session.provider)
+        return try await core.store.issue(ticket, at: call.now)
     }
 
     // MARK: Pages of the provider
 
-    private func form(_ call: EndpointRequest) async throws -> Response {
-        let secret = call.query.first("ticket") ?? ""
-        guard let ticket = try await core.store.ticket(secret, for: .login, at: call.now),
-            let (_, provider) = try await session(of: ticket, at: call.now)
-        else { return Self.stale }
-        return page(provider, secret).response()
+    private func form(
+        _ call: EndpointRequest,
+        _ secret: String?,
+        _ purpose: Ticket.Purpose
+    ) async throws -> Response {
+        let found = try await core.store.ticket(secret ?? "", for: purpose, at: call.now)
+        let (ticket, _, provider) = try await session(of: found, call)
+        return page(ticket, provider, secret ?? "").response()
     }
 
-    private func submit(_ call: EndpointRequest) async throws -> Response {
-        guard let ticket = try await core.store.take(call.form.first("ticket") ?? "", for: .login, at: call.now),
-            let (session, provider) = try await session(of: ticket, at: call.now)
-        else { return Self.stale }
-        let desk = LoginService(core: core)
-        guard let user = desk.user(call) else {
+    private func submit(_ call: EndpointRequest, _ purpose: Ticket.Purpose) async throws -> Response {
+        let found = try await core.store.take(call.form.first("ticket") ?? "", for: purpose, at: call.now)
+        let (ticket, session, provider) = try await session(of: found, call)
+        guard let user = core.user(call) else {
             // The ticket is consumed, so a further attempt needs a new one.
-            let secret = try await core.store.issue(ticket, at: call.now)
+            let next = try await core.store.issue(ticket, at: call.now)
             let problem = "The user name or password is wrong. Try again."
-            return page(provider, secret, error: problem).response(status: .unauthorized)
+            return page(ticket, provider, next, error: problem).response(status: .unauthorized)
         }
-        guard try await desk.finish(session, user, provider: provider, at: call.now) else { return Self.stale }
-        guard let target = ticket.target else {
-            return LoginPages.done("You are logged in. Go back to your device.").response()
+        if purpose == .samlLogin {
+            let response = try await core.store.issue(
+                Ticket(purpose: .samlResponse, subject: session.code, target: user.name, provider: provider.id),
+                at: call.now
+            )
+            return LoginPages.relay(
+                "Back to your application",
+                action: "/sp/saml/SAMLAssertionConsumer",
+                hidden: ["SAMLResponse": response, "RelayState": session.code]
+            ).response()
         }
-        return .redirect(to: target)
+        return try await finish(session, user, provider, redirect: ticket.target, call)
+    }
+
+    /// Finishes a login by the response of a provider.
+    private func consume(_ call: EndpointRequest) async throws -> Response {
+        let secret = call.form.first("SAMLResponse") ?? ""
+        let found = try await core.store.take(secret, for: .samlResponse, at: call.now)
+        let (ticket, session, provider) = try await session(of: found, call)
+        guard let user = ticket.target.flatMap(core.configuration.user)?.user else { throw EndpointError.stale }
+        return try await finish(session, user, provider, redirect: nil, call)
     }
 
     private func cancel(_ call: EndpointRequest) async throws -> Response {
-        guard let ticket = try await core.store.take(call.form.first("ticket") ?? "", for: .login, at: call.now),
-            var (session, _) = try await session(of: ticket, at: call.now)
-        else { return Self.stale }
+        let found = try await core.store.take(call.form.first("ticket") ?? "", for: .login, at: call.now)
+        var (ticket, session, _) = try await session(of: found, call)
         session.state = .cancelled
         _ = try await core.store.update(session)
-        guard let target = ticket.target else {
-            return LoginPages.done("You are not logged in. Go back to your device.").response()
-        }
-        return .redirect(to: target)
+        return LoginPages.end(ticket.target, "You are not logged in. Go back to your device.")
     }
 
-    private func page(_ provider: SandboxConfiguration.Provider, _ secret: String, error: String? = nil) -> Page {
-        LoginPages.form(
+    /// Finishes a session: the device that began it gets a profile.
+    private func finish(
+        _ session: LoginSession,
+        _ user: SandboxConfiguration.User,
+        _ provider: SandboxConfiguration.Provider,
+        redirect: String?,
+        _ call: EndpointRequest
+    ) async throws -> Response {
+        var session = session
+        session.state = .done
+        guard try await core.store.update(session) else { throw EndpointError.stale }
+        try await core.authenticate(user, on: session.device, session.requestor, provider, .regular, at: call.now)
+        return LoginPages.end(redirect, "You are logged in. Go back to your device.")
+    }
+
+    private func page(
+        _ ticket: Ticket,
+        _ provider: SandboxConfiguration.Provider,
+        _ secret: String,
+        error: String? = nil
+    ) -> Page {
+        let isSAML = ticket.purpose == .samlLogin
+        return LoginPages.form(
             provider,
-            action: "/sandbox/idp/login",
-            hidden: ["ticket": secret],
+            accounts: core.configuration.households.flatMap(\.users).filter { $0.password == $0.name }.map(\.name),
+            action: isSAML ? "/sandbox/saml/login" : "/sandbox/idp/login",
+            hidden: isSAML ? ["ticket": secret, "RelayState": ticket.subject] : ["ticket": secret],
             error: error,
-            cancel: "/sandbox/idp/cancel"
+            cancel: isSAML ? nil : "/sandbox/idp/cancel"
         )
     }
 
+    /// Returns the open session of a ticket and its provider. In the SAML flow, the form must name the session too.
+    ///
+    /// - Throws: ``EndpointError/stale`` if there is none.
     private func session(
-        of ticket: Ticket,
-        at now: Timestamp
-    ) async throws -> (LoginSession, SandboxConfiguration.Provider)? {
-        guard let session = try await core.store.session(ticket.subject, at: now), session.state == .open,
-            session.provider == ticket.provider, let provider = session.provider.flatMap(core.configuration.provider)
+        of ticket: Ticket?,
+        _ call: EndpointRequest
+    ) async throws -> (Ticket, LoginSession, SandboxConfiguration.Provider) {
+        guard let ticket, ticket.purpose == .login || call.form.first("RelayState") == ticket.subject,
+            let session = try await core.store.session(of: ticket, at: call.now),
+            let provider = ticket.provider.flatMap(core.configuration.provider)
+        else { throw EndpointError.stale }
+        return (ticket, session, provider)
+    }
+}
+
+extension SandboxCore {
+    /// Returns the user with the name and password of a form. Passwords are checked here only.
+    func user(_ call: EndpointRequest) -> SandboxConfiguration.User? {
+        guard let name = call.form.first("username"), let password = call.form.first("password"),
+            let user = configuration.user(name)?.user, user.password == password
         else { return nil }
-        return (session, provider)
+        return user
     }
 
-    private static var stale: Response { LoginPages.stale.response(status: .badRequest) }
-}
-
-extension LoginSession {
-    /// Sets the provider that a browser names. A provider that is already set cannot be changed, because the code is visible
-    /// on a screen.
-    mutating func begin(_ chosen: SandboxConfiguration.Provider) throws(EndpointError) {
-        guard provider == nil || provider == chosen.id else {
-            throw .v1(.badRequest, message: "The registration code is for another provider.")
-        }
-        provider = chosen.id
-    }
-}
-
-extension Optional {
-    /// Returns the result of an asynchronous `transform`, like `flatMap`.
-    func asyncFlatMap<Value>(_ transform: (Wrapped) async throws -> Value?) async rethrows -> Value? {
-        if let self { try await transform(self) } else { nil }
+    /// Creates and stores a profile.
+    @discardableResult
+    func authenticate(
+        _ user: SandboxConfiguration.User,
+        on device: Device,
+        _ requestor: String,
+        _ provider: SandboxConfiguration.Provider,
+        _ kind: Profile.Kind,
+        at now: Timestamp
+    ) async throws -> StoredProfile {
+        let profile = StoredProfile(
+            device: device,
+            requestor: requestor,
+            provider: provider.id,
+            user: user.name,
+            kind: kind,
+            issued: now,
+            expires: now.advanced(byMilliseconds: provider.authenticationLifetime),
+            session: RandomText.uuid
+        )
+        try await store.add(profile, at: now)
+        return profile
     }
 }

@@ -2,71 +2,70 @@
 // Copyright the Playgate authors.
 
 internal import Entitlements
+internal import Hummingbird
 
 /// The pages on which a viewer logs in.
 enum LoginPages {
     /// Returns the login form of a provider.
     ///
     /// - Parameters:
+    ///   - accounts: The users whose password is their name, for people who try the sandbox.
     ///   - action: The address that the form posts to.
     ///   - hidden: The hidden fields.
     ///   - error: The error of the previous attempt; `nil` if there is none.
     ///   - cancel: The address that cancels the login; `nil` if it cannot be cancelled.
     static func form(
         _ provider: SandboxConfiguration.Provider,
+        accounts: [String],
         action: String,
         hidden: KeyValuePairs<String, String>,
         error: String? = nil,
         cancel: String?
     ) -> Page {
-        var fields: [HTML] = []
-        if let error {
-            fields.append(.element("p", ["class": "error", "role": "alert"], .text(error)))
+        let logo = provider.logoPath.map { "<img class=\"logo\" src=\"\($0)\" alt=\"\">" as HTML }
+        let problem = error.map { "<p class=\"error\" role=\"alert\">\($0)</p>" as HTML }
+        // A link would be unsafe: a client that prefetches links would end the login.
+        let button = cancel.map {
+            "<button class=\"cancel\" formaction=\"\($0)\" formnovalidate>Cancel</button>" as HTML
         }
-        fields += [
-            .element("label", ["for": "username"], .text("User name")),
-            .void(
-                "input",
-                [
-                    "id": "username", "name": "username", "type": "text", "autocomplete": "username",
-                    "autocapitalize": "none", "spellcheck": "false", "required": "", "autofocus": "",
-                ]
-            ),
-            .element("label", ["for": "password"], .text("Password")),
-            .void(
-                "input",
-                [
-                    "id": "password", "name": "password", "type": "password", "autocomplete": "current-password",
-                    "required": "",
-                ]
-            ),
-            .element("button", ["type": "submit"], .text("Log in")),
-        ]
-        if let cancel {
-            // A link would be unsafe: a client that prefetches links would end the login.
-            let attributes: KeyValuePairs = ["class": "cancel", "formaction": cancel, "formnovalidate": ""]
-            fields.append(.element("button", attributes, .text("Cancel")))
-        }
-        return Page("Log in to \(provider.description.displayName)", .form(action, hidden: hidden, .joined(fields)))
+        let names = accounts.joined(separator: ", ")
+        let hint = "<p>Demonstration accounts: \(names). Each password is the name.</p>" as HTML
+        let fields: HTML = """
+            \(problem)
+            <label for="username">User name</label>
+            <input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" \
+            spellcheck="false" required autofocus>
+            <label for="password">Password</label>
+            <input id="password" name="password" type="password" autocomplete="current-password" required>
+            <button type="submit">Log in</button>
+            \(button)
+            """
+        return Page(
+            "Log in to \(provider.description.displayName)",
+            "\(logo, form(action, hidden, fields), accounts.isEmpty ? nil : hint)"
+        )
     }
 
     /// Returns a form that the viewer submits with a button, because the page runs no scripts.
     static func relay(_ title: String, action: String, hidden: KeyValuePairs<String, String>) -> Page {
-        Page(
-            title,
-            .form(action, hidden: hidden, .element("button", ["type": "submit"], .text("Continue")))
-        )
+        Page(title, form(action, hidden, "<button type=\"submit\">Continue</button>"))
     }
 
-    /// The page for a consumed or expired ticket.
-    static let stale = Page.error(
-        Status(
-            status: 400,
-            code: "",
-            message: "This page was already used or has expired. Start again in your application."
-        )
-    )
+    private static func form(_ action: String, _ hidden: KeyValuePairs<String, String>, _ content: HTML) -> HTML {
+        let inputs = hidden.map { "<input type=\"hidden\" name=\"\($0)\" value=\"\($1)\">" as HTML }
+        return "<form method=\"post\" action=\"\(action)\">\(inputs)\n\(content)</form>"
+    }
 
-    /// Returns the last page of a flow that has no redirect target.
-    static func done(_ text: String) -> Page { Page("Done", .element("p", .text(text))) }
+    /// Returns the end of a flow: a redirect, or a page if the flow has no redirect target.
+    static func end(_ target: String?, _ text: String) -> Response {
+        target.map { .redirect(to: $0) } ?? Page("Done", "<p>\(text)</p>").response()
+    }
+}
+
+extension EndpointError {
+    /// The refusal of a consumed or expired ticket.
+    static let stale = EndpointError(
+        400,
+        "This page was already used or has expired. Start again in your application."
+    )
 }

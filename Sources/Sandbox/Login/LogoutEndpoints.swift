@@ -21,7 +21,7 @@ struct LogoutEndpoints: Sendable {
     /// Returns the address at which a browser logs out at a provider.
     func url(
         _ provider: SandboxConfiguration.Provider,
-        requestor: String,
+        _ requestor: String,
         redirect: String,
         _ call: EndpointRequest
     ) async throws -> String {
@@ -35,33 +35,40 @@ struct LogoutEndpoints: Sendable {
 
     private func begin(_ call: EndpointRequest) async throws -> Response {
         if let secret = call.query.first("ticket") {
-            guard try await core.store.ticket(secret, for: .logout, at: call.now) != nil else { return Self.stale }
+            guard try await core.store.ticket(secret, for: .logout, at: call.now) != nil else {
+                throw EndpointError.stale
+            }
             return .redirect(to: "/sandbox/idp/logout?ticket=\(secret)")
         }
-        let redirect = try call.parameter("redirect_url").map { url in
-            guard let target = RedirectTarget.allowed(url, registered: [], host: call.host) else {
-                throw EndpointError.v2(.invalidParameterRedirectURL)
-            }
-            return target
-        }
+        let redirect = call.parameter("redirect_url")
+        let registered = try await registered(redirect, call)
+        let target = redirect.flatMap { RedirectTarget.allowed($0, registered: registered, host: call.host) }
+        guard redirect == nil || target != nil else { throw EndpointError.v2(.invalidParameterRedirectURL) }
         // A device that calls directly names itself. A browser that was redirected here has a ticket.
         if let requestor = call.parameter("requestor_id"), let device = call.deviceName {
             let provider = call.parameter("mso_id")
-            _ = try await core.store.removeProfiles(of: Device(device), requestor: requestor, provider: provider)
+            try await core.store.removeProfiles(of: Device(device), requestor: requestor, provider: provider)
         }
-        let ticket = Ticket(purpose: .logout, subject: call.parameter("mso_id") ?? "", target: redirect)
+        let ticket = Ticket(purpose: .logout, subject: call.parameter("mso_id") ?? "", target: target)
         let secret = try await core.store.issue(ticket, at: call.now)
         return .redirect(to: "/sandbox/idp/logout?ticket=\(secret)")
     }
 
-    private func finish(_ call: EndpointRequest) async throws -> Response {
-        guard let ticket = try await core.store.take(call.query.first("ticket") ?? "", for: .logout, at: call.now)
-        else {
-            return Self.stale
+    /// Returns the redirect URI if an application of the requestor has registered it. A browser that a client of REST API v1
+    /// sends here has no access token, so the application itself is unknown.
+    private func registered(_ redirect: String?, _ call: EndpointRequest) async throws -> [String] {
+        guard let redirect, let requestor = call.parameter("requestor_id").flatMap(core.configuration.requestor) else {
+            return []
         }
-        guard let target = ticket.target else { return LoginPages.done("You are logged out.").response() }
-        return .redirect(to: target)
+        let clients = try await core.store.clients(redirectURI: redirect)
+        return clients.contains { core.isBound($0, to: requestor) } ? [redirect] : []
     }
 
-    private static var stale: Response { LoginPages.stale.response(status: .badRequest) }
+    private func finish(_ call: EndpointRequest) async throws -> Response {
+        let secret = call.query.first("ticket") ?? ""
+        guard let ticket = try await core.store.take(secret, for: .logout, at: call.now) else {
+            throw EndpointError.stale
+        }
+        return LoginPages.end(ticket.target, "You are logged out.")
+    }
 }

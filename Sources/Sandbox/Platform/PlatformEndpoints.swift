@@ -6,7 +6,6 @@ internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
 internal import MediaResources
-internal import MediaTokens
 internal import Platform
 internal import XML
 
@@ -35,82 +34,69 @@ struct PlatformEndpoints: Sendable {
         guard let provider = call.parameter("mvpd").flatMap(core.configuration.provider),
             provider.description.supportsPlatformSSO
         else { throw EndpointError(400, "mvpd must be an MVPD with enablePlatformServices: true.") }
-        guard let user = LoginService(core: core).user(call) else {
-            throw EndpointError(401, "The user name or password is wrong.")
-        }
-        let secret = try await core.store.issue(
-            Ticket(purpose: .platform, subject: user.name, target: provider.id),
-            at: call.now
-        )
-        let response = XMLElement(
-            "Response",
-            namespace: "urn:oasis:names:tc:SAML:2.0:protocol",
-            children: [XMLElement("Assertion", text: secret)]
-        )
+        guard let user = core.user(call) else { throw EndpointError(401, "The user name or password is wrong.") }
+        let ticket = Ticket(purpose: .platform, subject: user.name, target: provider.id)
+        let secret = try await core.store.issue(ticket, at: call.now)
+        let response = try Self.saml("Response", [XMLElement("Assertion", text: secret)])
         let expires = call.now.advanced(byMilliseconds: provider.authenticationLifetime).millisecondsSince1970
-        return .json(
-            .object([
-                ("SAMLResponse", .string(Base64.encode([UInt8](try response.document(prefix: "samlp").utf8)))),
-                ("mvpd", .string(provider.id)),
-                ("platformMappingId", .optional(provider.description.platformMappingID)),
-                ("expirationDate", .string("\(expires)")),
-            ])
-        )
+        return .json([
+            "SAMLResponse": .string(Base64.encode([UInt8](response.utf8))), "mvpd": .string(provider.id),
+            "platformMappingId": .optional(provider.description.platformMappingID),
+            "expirationDate": .string("\(expires)"),
+        ])
     }
 
-    /// Consumes a SAML response of the platform and returns its user and provider.
-    private func take(
-        _ text: String?,
-        at now: Timestamp
-    ) async throws -> (user: SandboxConfiguration.User, provider: SandboxConfiguration.Provider)? {
-        guard let text, text.utf8.count <= 16 * 1024, let bytes = Base64.decode([UInt8](text.utf8)),
+    private static func saml(_ name: String, _ children: [XMLElement]) throws -> String {
+        try XMLElement(name, namespace: "urn:oasis:names:tc:SAML:2.0:protocol", children: children)
+            .document(prefix: "samlp")
+    }
+
+    private static func request(_ requestor: SandboxConfiguration.Requestor) throws -> String {
+        let fields = [XMLElement("Issuer", text: requestor.id), XMLElement("ID", text: RandomText.uuid)]
+        return try saml("AuthnRequest", fields)
+    }
+
+    /// Consumes the SAML response of a platform in a request, and logs its user in.
+    ///
+    /// - Parameter id: The provider's id on the platform; `nil` for any.
+    private func exchange(_ call: EndpointRequest, _ caller: Caller, id: String?) async throws -> StoredProfile {
+        let text = call.parameter("SAMLResponse") ?? ""
+        guard text.utf8.count <= 16 * 1024, let bytes = Base64.decode([UInt8](text.utf8)),
             let response = try? XMLElement(reading: bytes.span), response.name == "Response",
             let secret = response.first("Assertion")?.text,
-            let ticket = try await core.store.take(secret, for: .platform, at: now),
+            let ticket = try await core.store.take(secret, for: .platform, at: call.now),
             let user = core.configuration.user(ticket.subject)?.user,
             let provider = ticket.target.flatMap(core.configuration.provider)
-        else { return nil }
-        return (user, provider)
-    }
-
-    private func request(_ requestor: SandboxConfiguration.Requestor) throws -> String {
-        let request = XMLElement(
-            "AuthnRequest",
-            namespace: "urn:oasis:names:tc:SAML:2.0:protocol",
-            children: [XMLElement("Issuer", text: requestor.id), XMLElement("ID", text: RandomText.uuid)]
+        else {
+            let code = StatusCode.invalidParameterSAMLResponse
+            throw call.isV2 ? EndpointError.v2(code) : EndpointError.v1(.badRequest, message: code.explanation)
+        }
+        if let id, provider.description.platformMappingID != id {
+            throw EndpointError.v2(.invalidHeaderProviderIDMismatch)
+        }
+        _ = try core.provider(provider.id, of: caller.requestor, call)
+        return try await core.authenticate(
+            user,
+            on: caller.device,
+            caller.requestor.id,
+            provider,
+            .appleSSO,
+            at: call.now
         )
-        return try request.document(prefix: "samlp")
     }
 
     // MARK: REST API v1
 
     private func profileRequest(_ call: EndpointRequest) async throws -> Response {
-        guard let requestor = core.configuration.requestor(call.segment("requestor")) else {
-            throw EndpointError.v1(.invalidRequestor)
-        }
-        _ = try await core.caller(call, for: requestor)
-        guard let provider = core.configuration.provider(call.segment("mvpd"), of: requestor),
-            provider.description.supportsPlatformSSO
-        else { throw EndpointError.v1(.unknownIntegration) }
-        return .xml(try request(requestor))
+        let requestor = try core.requestor(call)
+        try await core.client(call, for: requestor)
+        let provider = try core.provider(call.segment("mvpd"), of: requestor, call)
+        guard provider.description.supportsPlatformSSO else { throw EndpointError.v1(.unknownIntegration) }
+        return .xml(try Self.request(requestor))
     }
 
     private func exchangeV1(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await V1Caller(call, core)
-        guard let (user, provider) = try await take(call.parameter("SAMLResponse"), at: call.now) else {
-            throw EndpointError.v1(.badRequest, message: StatusCode.invalidParameterSAMLResponse.explanation)
-        }
-        guard core.configuration.provider(provider.id, of: caller.requestor) != nil else {
-            throw EndpointError.v1(.unknownIntegration)
-        }
-        try await LoginService(core: core).authenticate(
-            user,
-            on: caller.device,
-            requestor: caller.requestor.id,
-            provider: provider,
-            kind: .appleSSO,
-            at: call.now
-        )
+        _ = try await exchange(call, Caller(call, core), id: nil)
         return .empty(.noContent)
     }
 
@@ -118,63 +104,71 @@ struct PlatformEndpoints: Sendable {
 
     /// Begins single sign-on, or a regular login if single sign-on is not possible.
     private func sessionV2(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await V2Caller(call, core)
+        let caller = try await Caller(call, core)
+        let requestor = caller.requestor
         guard call.segment("partner") == Self.partner else { throw EndpointError.v2(.invalidParameterPartner) }
-        var reason = "pfs_fallback"
-        if let status = PartnerStatus(call), status.fault(at: call.now) == nil,
-            let id = status.provider
-        {
-            let provider = core.configuration.providers(of: caller.requestor)
-                .first { $0.description.platformMappingID == id }
-            if let provider, provider.description.supportsPlatformSSO {
-                return .json(
-                    .object([
-                        ("actionName", .string("partner_profile")), ("actionType", .string("direct")),
-                        ("reasonType", .string("none")),
-                        ("url", .string("/api/v2/\(caller.requestor.id)/profiles/sso/\(Self.partner)")),
-                        (
-                            "authenticationRequest",
-                            .object([
-                                ("type", .string("SAML")),
-                                (
-                                    "request",
-                                    .string(Base64.encode([UInt8](try request(caller.requestor).utf8)))
-                                ),
-                                ("attributesNames", .array([.string("userID")])),
-                            ])
-                        ),
-                        ("sessionId", .string(RandomText.uuid)), ("mvpd", .string(provider.id)),
-                        ("serviceProvider", .string(caller.requestor.id)),
-                    ])
-                )
-            }
-            reason = "configuration_fallback"
+        guard let status = PartnerStatus(call), status.fault(at: call.now) == nil else {
+            return try await V2SessionEndpoints(core: core).begin(call, reason: "pfs_fallback")
         }
-        return try await V2SessionEndpoints(core: core).begin(call, reason: reason)
+        let provider = core.configuration.providers(of: requestor)
+            .first { $0.description.platformMappingID == status.provider }
+        guard let provider, provider.description.supportsPlatformSSO else {
+            return try await V2SessionEndpoints(core: core).begin(call, reason: "configuration_fallback")
+        }
+        return .json([
+            "actionName": "partner_profile", "actionType": "direct", "reasonType": "none",
+            "url": .string("/api/v2/\(requestor.id)/profiles/sso/\(Self.partner)"),
+            "authenticationRequest": [
+                "type": "SAML", "request": .string(Base64.encode([UInt8](try Self.request(requestor).utf8))),
+                "attributesNames": ["userID"],
+            ],
+            "sessionId": .string(RandomText.uuid), "mvpd": .string(provider.id),
+            "serviceProvider": .string(requestor.id),
+        ])
     }
 
     private func exchangeV2(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await V2Caller(call, core)
+        let caller = try await Caller(call, core)
         guard call.segment("partner") == Self.partner else { throw EndpointError.v2(.invalidParameterPartner) }
         guard let status = PartnerStatus(call) else {
             throw EndpointError.v2(.invalidHeaderPermissionAccessNotPresent)
         }
         if let fault = status.fault(at: call.now) { throw EndpointError.v2(fault) }
-        guard let (user, provider) = try await take(call.parameter("SAMLResponse"), at: call.now) else {
-            throw EndpointError.v2(.invalidParameterSAMLResponse)
-        }
-        guard provider.description.platformMappingID == status.provider else {
-            throw EndpointError.v2(.invalidHeaderProviderIDMismatch)
-        }
-        _ = try caller.provider(provider.id, core)
-        let profile = try await LoginService(core: core).authenticate(
-            user,
-            on: caller.device,
-            requestor: caller.requestor.id,
-            provider: provider,
-            kind: .appleSSO,
-            at: call.now
-        )
+        let profile = try await exchange(call, caller, id: status.provider ?? "")
         return try .json(V2ProfileEndpoints(core: core).profiles([profile], at: call.now), status: .created)
+    }
+}
+
+/// The status of the platform, from the header field `AP-Partner-Framework-Status`.
+private struct PartnerStatus {
+    private let access: String?
+    /// The provider's id on the platform.
+    let provider: String?
+    private let expires: Timestamp?
+
+    /// Parses the header field of a request.
+    ///
+    /// - Returns: `nil` if the header field is missing or malformed, or does not contain the permission.
+    init?(_ call: EndpointRequest) {
+        guard case .some(.some(let status)) = call.object(inHeader: "AP-Partner-Framework-Status"),
+            case .object? = status["frameworkPermissionInfo"]
+        else { return nil }
+        access = status["frameworkPermissionInfo"]?["accessStatus"]?.text
+        let info = status["frameworkProviderInfo"]
+        provider = info?["id"]?.text
+        expires = info?["expirationDate"]?.text.flatMap { Int64($0) }.map { Timestamp(millisecondsSince1970: $0) }
+    }
+
+    /// Returns the reason that this status is not accepted; `nil` if it is.
+    func fault(at now: Timestamp) -> StatusCode? {
+        switch access {
+        case nil: return .invalidHeaderPermissionAccessNotPresent
+        case "granted": break
+        case "notDetermined": return .invalidHeaderPermissionAccessNotDetermined
+        default: return .invalidHeaderPermissionAccessNotGranted
+        }
+        guard let provider, !provider.isEmpty else { return .invalidHeaderProviderIDNotDetermined }
+        guard let expires, expires > now else { return .invalidHeaderProviderInfoExpired }
+        return nil
     }
 }

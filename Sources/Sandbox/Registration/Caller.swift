@@ -2,39 +2,128 @@
 // Copyright the Playgate authors.
 
 internal import Cryptography
+internal import Encodings
 internal import Entitlements
+internal import Platform
+
+/// The requestor, the application and the device, which every request of REST API v1 and v2 names.
+struct Caller: Sendable {
+    let requestor: SandboxConfiguration.Requestor
+    let client: Client
+    let device: Device
+
+    /// Reads the parameters of a request and checks its access token.
+    ///
+    /// - Throws: ``EndpointError`` if a parameter is missing or malformed, or the access token is not accepted.
+    init(_ call: EndpointRequest, _ core: SandboxCore) async throws {
+        requestor = try core.requestor(call)
+        client = try await core.client(call, for: requestor)
+        if call.dialect == .v2 {
+            guard let device = Device(v2: call.header("AP-Device-Identifier")) else {
+                throw EndpointError.v2(.invalidHeaderDeviceIdentifier)
+            }
+            self.device = device
+        } else if let name = call.deviceName {
+            device = Device(name)
+        } else {
+            guard call.dialect == .v1Preauthorization, !call.namesDevice else {
+                throw EndpointError.v1(.invalidDeviceID)
+            }
+            throw EndpointError.v1(.badRequest, message: "Missing required parameter : deviceId", details: "")
+        }
+        guard call.hasValidDeviceInfo else {
+            throw EndpointError.of(call, v1: .invalidDeviceInfo, v2: .invalidHeaderDeviceInfo)
+        }
+    }
+
+    /// Returns a profile on the device for a viewer who needs no login.
+    func profile(
+        _ provider: SandboxConfiguration.Provider,
+        _ kind: Profile.Kind,
+        from start: Timestamp,
+        lifetime: Int64,
+        session: String
+    ) -> StoredProfile {
+        StoredProfile(
+            device: device,
+            requestor: requestor.id,
+            provider: provider.id,
+            user: "",
+            kind: kind,
+            issued: start,
+            expires: start.advanced(byMilliseconds: lifetime),
+            session: session
+        )
+    }
+}
+
+extension Device {
+    /// Parses `fingerprint`, a space and the Base64 of the device's name.
+    fileprivate init?(v2 header: String?) {
+        let parts = (header ?? "").split(separator: " ")
+        guard parts.count == 2, parts[0].lowercased() == "fingerprint", parts[1].utf8.count <= 512,
+            let bytes = Base64.decode([UInt8](parts[1].utf8)), !bytes.isEmpty
+        else { return nil }
+        // As text, all names with invalid UTF-8 could become the same device.
+        self.init(bytes)
+    }
+}
 
 extension SandboxCore {
+    /// Returns the requestor that a request names, in the path or in a parameter.
+    func requestor(_ call: EndpointRequest) throws(EndpointError) -> SandboxConfiguration.Requestor {
+        let id = call.segments["provider"] ?? call.segments["requestor"] ?? call.parameter("requestor", "requestor_id")
+        guard let requestor = id.flatMap(configuration.requestor) else {
+            throw .of(call, v1: .invalidRequestor, v2: .invalidParameterServiceProvider)
+        }
+        return requestor
+    }
+
+    /// Returns a provider that works with a requestor.
+    func provider(
+        _ id: String?,
+        of requestor: SandboxConfiguration.Requestor,
+        _ call: EndpointRequest
+    ) throws(EndpointError) -> SandboxConfiguration.Provider {
+        if let provider = id.flatMap({ configuration.provider($0, of: requestor) }) { return provider }
+        let isKnown = id.flatMap(configuration.provider) != nil
+        throw .of(call, v1: .unknownIntegration, v2: isKnown ? .invalidIntegration : .invalidParameterMVPD)
+    }
+
     /// Returns the application of a request, according to its access token, if it may act for `requestor`.
     ///
     /// - Throws: ``EndpointError`` if the token is missing, unknown, expired or for another requestor.
-    func caller(_ call: EndpointRequest, for requestor: SandboxConfiguration.Requestor) async throws -> Client {
-        guard let token = call.bearer, let client = try await store.client(withAccessToken: token, at: call.now) else {
-            if call.dialect == .v2 { throw EndpointError.v2(.invalidAccessTokenClientApplication) }
+    @discardableResult
+    func client(_ call: EndpointRequest, for requestor: SandboxConfiguration.Requestor) async throws -> Client {
+        let client = try await call.bearer.asyncFlatMap { try await store.client(withAccessToken: $0, at: call.now) }
+        if let client, isBound(client, to: requestor) { return client }
+        guard call.dialect == .v2 else {
+            let problem = client == nil ? "missing, unknown or expired" : "for another requestor"
             throw EndpointError(
                 401,
-                "Unauthorized: the access token is missing, unknown or expired.",
+                "Unauthorized: the access token is \(problem).",
                 action: .applicationRegistration
             )
         }
-        guard isBound(client, to: requestor) else {
-            if call.dialect == .v2 { throw EndpointError.v2(.invalidAccessTokenServiceProvider) }
-            throw EndpointError(
-                401,
-                "Unauthorized: the access token is for another requestor.",
-                action: .applicationRegistration
-            )
-        }
-        return client
+        throw EndpointError.v2(
+            client == nil ? .invalidAccessTokenClientApplication : .invalidAccessTokenServiceProvider
+        )
     }
 
     /// True if an application may act for a requestor. A requestor with a list of statements accepts only those. Without a
     /// list, the statement must name this requestor or no known one.
-    private func isBound(_ client: Client, to requestor: SandboxConfiguration.Requestor) -> Bool {
+    func isBound(_ client: Client, to requestor: SandboxConfiguration.Requestor) -> Bool {
         if let statements = requestor.statements {
             return statements.contains { SHA256.digest($0) == client.statement }
         }
         let named = client.audiences.filter { configuration.requestor($0) != nil }
         return named.isEmpty || named.contains(requestor.id)
+    }
+}
+
+extension Optional {
+    /// Returns the result of an asynchronous `transform`, like `flatMap`.
+    func asyncFlatMap<Value>(_ transform: (Wrapped) async throws -> Value?) async rethrows -> Value? {
+        if let self { try await transform(self) } else { nil }
     }
 }

@@ -81,20 +81,14 @@ private struct RegistrationRequest {
     let statement: String
     let redirect: String?
 
-    init(_ body: [UInt8]) throws(RegistrationError) {
+    init(_ bytes: [UInt8]) throws(RegistrationError) {
         let limits = JSONLimits(depth: 4, members: 32, elements: 32)
-        guard case .object(let members)? = try? JSONReader.read(body.span, limits: limits) else {
-            throw .invalidRequest
-        }
-        func text(_ name: String) throws(RegistrationError) -> String? {
-            switch members.first(where: { $0.name == name })?.value {
-            case nil, .null: return nil
-            case .string(let text): return text
-            default: throw .invalidRequest
-            }
-        }
-        guard let statement = try text("software_statement") else { throw .invalidRequest }
+        guard let body = try? JSONReader.read(bytes.span, limits: limits),
+            let statement = body["software_statement"]?.text
+        else { throw .invalidRequest }
         self.statement = statement
-        redirect = try text("redirect_uri")
+        redirect = body["redirect_uri"]?.text
+        let isAbsent = body["redirect_uri"].map { $0 == .null } ?? true
+        guard redirect != nil || isAbsent else { throw .invalidRequest }
     }
 }

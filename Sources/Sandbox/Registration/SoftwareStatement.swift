@@ -17,27 +17,10 @@ struct SoftwareStatement: Sendable {
     init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard text.utf8.count <= 16 * 1024, parts.count == 3, !parts[2].isEmpty,
-            Base64.decode([UInt8](parts[0].utf8)) != nil, let claims = Self.members(parts[1]),
+            Base64.decode([UInt8](parts[0].utf8)) != nil, let claims = JSON(base64Object: parts[1]),
             Base64.decode([UInt8](parts[2].utf8)) != nil
         else { return nil }
         digest = SHA256.digest(text)
-        switch claims.first(where: { $0.name == "aud" })?.value {
-        case .string(let audience): audiences = [audience]
-        case .array(let values):
-            audiences = values.compactMap { value in
-                if case .string(let audience) = value { audience } else { nil }
-            }
-        default: audiences = []
-        }
-    }
-
-    private static func members(_ part: Substring) -> [JSON.Member]? {
-        guard let bytes = Base64.decode([UInt8](part.utf8)),
-            case .object(let members)? = try? JSONReader.read(
-                bytes.span,
-                limits: JSONLimits(depth: 8, members: 64, elements: 64)
-            )
-        else { return nil }
-        return members
+        audiences = claims["aud"]?.text.map { [$0] } ?? claims["aud"]?.values?.compactMap(\.text) ?? []
     }
 }

@@ -5,28 +5,33 @@ internal import Encodings
 internal import Entitlements
 internal import MediaTokens
 internal import Platform
+internal import Synchronization
 
-/// Issues media tokens.
+/// Issues media tokens, none of which is stored.
 ///
-/// Each token is signed anew, and none is stored. Two tokens of one viewer for one resource in one second are still
-/// byte-identical: their time has a resolution of one second, and the signature is deterministic. The real service behaves
-/// in the same way, and verifiers must allow for it.
-struct MediaTokenIssuer: Sendable {
-    let core: SandboxCore
+/// Every token has an issue time of its own, to the millisecond. The session GUID cannot tell tokens apart: it is documented
+/// as the same for one viewer, at all times and on all devices. Without a difference, two tokens of one viewer for one
+/// resource would be the same bytes, because the signature is deterministic, and a gate would refuse the second as used.
+final class MediaTokenIssuer: Sendable {
+    private let latest = Mutex(Timestamp(millisecondsSince1970: .min))
 
-    /// Checks that a token for a resource can be issued, before the viewer is charged for it.
-    ///
-    /// - Throws: ``EndpointError`` if the token would be too large.
-    func check(_ viewer: Viewer, resource: String, at now: Timestamp) throws {
-        do { _ = try issue(viewer, resource: resource, at: now) } catch IssueError.tooLarge {
-            throw EndpointError.v1(
-                .malformedAuthorizationRequest,
-                message: "The resource is too long for a media token."
-            )
+    /// The time by which issue times may run ahead of the clock, in milliseconds. A clock that goes back further is followed.
+    private static let lead: Int64 = 1000
+
+    /// Returns the time of the next token: `now`, or the next millisecond that no token has.
+    private func issueTime(_ now: Timestamp) -> Timestamp {
+        latest.withLock { latest in
+            let next = latest.advanced(byMilliseconds: 1)
+            let isAhead = next > now && next <= now.advanced(byMilliseconds: Self.lead)
+            latest = isAhead ? next : now
+            return latest
         }
     }
 
-    func issue(_ viewer: Viewer, resource: String, at now: Timestamp) throws -> AuthorizedToken {
+    /// Issues a token as the switches are set.
+    ///
+    /// - Throws: ``IssueError`` if the token would be too large.
+    func issue(_ core: SandboxCore, _ viewer: Viewer, resource: String, at now: Timestamp) throws -> AuthorizedToken {
         let switches = core.control.switches
         let lifetime = core.configuration.mediaTokenLifetime
         let claims = TokenClaims(
@@ -37,8 +42,8 @@ struct MediaTokenIssuer: Sendable {
             userSessionGUID: viewer.guid,
             timeToLiveMilliseconds: lifetime
         )
-        let issued = now.advanced(byMilliseconds: switches.clockSkew)
-        let issuer = Issuer(key: switches.wrongKey ?? core.keys.signer)
+        let issued = issueTime(now).advanced(byMilliseconds: switches.clockSkew)
+        let issuer = Issuer(key: switches.wrongKey ?? core.keys.signer, writesMilliseconds: true)
         let token = try issuer.issue(claims, at: issued)
         // The closing tag is dropped, as in a truncated token.
         let raw = switches.malformsTokens ? String(token.raw.dropLast("</authToken>".count)) : token.raw
@@ -46,7 +51,7 @@ struct MediaTokenIssuer: Sendable {
             requestor: viewer.requestor.id,
             mvpd: viewer.provider.id,
             resource: resource,
-            userID: viewer.guid,
+            userID: viewer.shownID,
             issued: issued,
             notBefore: issued,
             expires: issued.advanced(byMilliseconds: lifetime),

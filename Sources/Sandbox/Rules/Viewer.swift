@@ -13,39 +13,42 @@ struct Viewer: Sendable {
     let profile: StoredProfile
     /// The user and household; `nil` if no login was required.
     let person: (user: SandboxConfiguration.User, household: SandboxConfiguration.Household)?
+
     /// The identity that temporary access is bound to.
-    let temporaryIdentity: String
+    var temporaryIdentity: String { profile.kind == .temporary ? profile.session : profile.device.name }
 
-    /// The id of the viewer for programmers: always the same for one user, provider and requestor. Like the provider's own
-    /// ids it is not secret, and like the ids in real tokens it has 32 hexadecimal digits.
-    var guid: String {
-        Self.guid(
-            user: person?.user.id ?? temporaryIdentity,
-            provider: provider.id,
-            requestor: requestor.id
+    /// The provider's id of the viewer, in metadata of REST API v2, and in those and the authentication of v1.
+    var id: String { person?.user.id ?? temporaryIdentity }
+
+    /// The id of the viewer in media tokens: the MD5 of ``id``. As documented, it is the GUID that clients of both APIs
+    /// report in tracking data, and is the same at all times and on all devices.
+    var guid: String { Self.guid(id) }
+
+    /// The id of the viewer in answers of REST API v1: hashed if the programmer's clients must not read the provider's.
+    var shownID: String { requestor.encryption?.keys.contains("userID") == true ? guid : id }
+
+    static func guid(_ id: String) -> String { MD5.hexadecimal(id) }
+}
+
+extension Store {
+    func temporaryUse(of viewer: Viewer) async throws -> TemporaryUse? {
+        try await temporaryUse(
+            viewer.temporaryIdentity,
+            requestor: viewer.requestor.id,
+            provider: viewer.provider.id
         )
-    }
-
-    static func guid(user: String, provider: String, requestor: String) -> String {
-        SHA256.digest([user, provider, requestor].joined(separator: "\n")).prefix(16).hexadecimal
     }
 }
 
 extension SandboxCore {
     /// Returns the viewer of a profile; `nil` if the provider no longer knows the user or does not work with the requestor.
-    func viewer(_ profile: StoredProfile, temporaryIdentity: String? = nil) -> Viewer? {
+    func viewer(_ profile: StoredProfile) -> Viewer? {
         guard let requestor = configuration.requestor(profile.requestor),
             let provider = configuration.provider(profile.provider, of: requestor)
         else { return nil }
         let person = configuration.user(profile.user)
         if !profile.user.isEmpty, person == nil { return nil }
-        return Viewer(
-            requestor: requestor,
-            provider: provider,
-            profile: profile,
-            person: person,
-            temporaryIdentity: temporaryIdentity ?? (profile.kind == .temporary ? profile.session : profile.device.name)
-        )
+        return Viewer(requestor: requestor, provider: provider, profile: profile, person: person)
     }
 
     /// Returns the profiles of a device, newest first, including expired ones. The time of temporary access runs from the
@@ -71,26 +74,32 @@ extension SandboxCore {
         return profiles
     }
 
-    /// Returns a profile for a viewer who needs no login: under a degradation rule, or with temporary access.
-    func profileWithoutLogin(
-        _ device: Device,
-        _ requestor: SandboxConfiguration.Requestor,
+    /// Returns a viewer who needs no login, because of temporary access or of a degradation rule.
+    ///
+    /// - Parameter identity: The identity that temporary access is bound to; `nil` if only a rule counts.
+    /// - Returns: `nil` if the provider requires a login. The profile of temporary access may have expired.
+    func viewerWithoutLogin(
+        _ caller: Caller,
         _ provider: SandboxConfiguration.Provider,
-        kind: Profile.Kind,
-        from start: Timestamp,
-        lifetime: Int64,
-        identity: String? = nil
-    ) -> StoredProfile {
-        StoredProfile(
-            device: device,
-            requestor: requestor.id,
-            provider: provider.id,
-            user: "",
-            kind: kind,
-            issued: start,
-            expires: start.advanced(byMilliseconds: lifetime),
-            session: identity ?? device.name
-        )
+        identity: String? = nil,
+        at now: Timestamp
+    ) async throws -> Viewer? {
+        if let access = provider.temporaryAccess, let identity {
+            let requestor = caller.requestor.id
+            let use = try await store.temporaryUse(identity, requestor: requestor, provider: provider.id)
+            return viewer(
+                caller.profile(
+                    provider,
+                    .temporary,
+                    from: use?.started ?? now,
+                    lifetime: access.duration,
+                    session: identity
+                )
+            )
+        }
+        guard degradation(caller.requestor, provider) == .authNAll else { return nil }
+        let lifetime = provider.authorizationLifetime
+        return viewer(caller.profile(provider, .degraded, from: now, lifetime: lifetime, session: caller.device.name))
     }
 
     /// Returns the degradation rule that is in force for a requestor and a provider.

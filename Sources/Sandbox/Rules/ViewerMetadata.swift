@@ -16,9 +16,8 @@ struct ViewerMetadata: Sendable {
     ///
     /// - Throws: ``EndpointError`` if a value cannot be encrypted.
     init(_ viewer: Viewer) throws {
-        var values: [String: MetadataValue] = ["userID": .text(viewer.guid)]
+        var values: [String: MetadataValue] = ["userID": .text(viewer.id)]
         if let (user, household) = viewer.person {
-            values["userID"] = .text(user.id)
             values["householdID"] = .text(household.id)
             values["zip"] = .list([.text(household.zip)])
             let channels = Set(household.packages.flatMap(\.channels)).sorted()
@@ -55,13 +54,6 @@ struct ViewerMetadata: Sendable {
             attributes[name] = Profile.Attribute(value, state: encrypted.contains(name) ? .encrypted : .plain)
         }
         return attributes
-    }
-}
-
-extension SandboxConfiguration.Household {
-    /// Returns the rating limits of a user: the user's own, or else those of the household.
-    func ratings(of user: SandboxConfiguration.User) -> [Rating] {
-        user.maximumRatings.isEmpty ? maximumRatings : user.maximumRatings
     }
 }
 

@@ -8,6 +8,29 @@ enum Schema {
     /// The tables. Each has the column `forgettable`: the time after which a row may be deleted.
     enum Table: String, CaseIterable {
         case client, accessToken, session, ticket, profile, authorization, temporaryUse, stream
+
+        /// The columns in the order of ``Store/insert(_:_:forgettable:at:)``, without `forgettable`.
+        var columns: [String] {
+            switch self {
+            case .client: ["id", "secret", "statement", "audiences", "redirectURIs"]
+            case .accessToken: ["token", "client", "expires"]
+            case .session:
+                [
+                    "code", "id", "requestor", "device", "client", "mvpd", "domain", "redirect", "created", "expires",
+                    "state",
+                ]
+            case .ticket: ["ticket", "purpose", "subject", "target", "mvpd", "expires"]
+            case .profile:
+                ["device", "requestor", "mvpd", "user", "kind", "issued", "expires", "session", "fingerprint"]
+            case .authorization: ["device", "requestor", "mvpd", "resource", "source", "issued", "expires", "session"]
+            case .temporaryUse: ["identity", "requestor", "mvpd", "resource", "started"]
+            case .stream:
+                [
+                    "id", "idp", "subject", "household", "application", "metadata", "terminationCode", "started",
+                    "expires",
+                ]
+            }
+        }
     }
 
     static var migrator: DatabaseMigrator {
@@ -28,87 +51,42 @@ enum Schema {
 
     private static let tables = """
         CREATE TABLE client (
-            id TEXT NOT NULL UNIQUE,
-            secret BLOB NOT NULL,
-            statement BLOB NOT NULL,
-            audiences TEXT NOT NULL,
-            redirectURIs TEXT NOT NULL,
-            forgettable INTEGER NOT NULL
+            id TEXT NOT NULL UNIQUE, secret BLOB NOT NULL, statement BLOB NOT NULL, audiences TEXT NOT NULL,
+            redirectURIs TEXT NOT NULL, forgettable INTEGER NOT NULL
         );
         CREATE TABLE accessToken (
-            token BLOB NOT NULL UNIQUE,
-            client TEXT NOT NULL,
-            expires INTEGER NOT NULL,
-            forgettable INTEGER NOT NULL
+            token BLOB NOT NULL UNIQUE, client TEXT NOT NULL, expires INTEGER NOT NULL, forgettable INTEGER NOT NULL
         );
         CREATE TABLE session (
-            code TEXT NOT NULL UNIQUE,
-            id TEXT NOT NULL,
-            requestor TEXT NOT NULL,
-            device BLOB NOT NULL,
-            client TEXT,
-            mvpd TEXT,
-            domain TEXT,
-            redirect TEXT,
-            created INTEGER NOT NULL,
-            expires INTEGER NOT NULL,
-            state TEXT NOT NULL,
-            forgettable INTEGER NOT NULL
+            code TEXT NOT NULL UNIQUE, id TEXT NOT NULL, requestor TEXT NOT NULL, device BLOB NOT NULL, client TEXT,
+            mvpd TEXT, domain TEXT, redirect TEXT, created INTEGER NOT NULL, expires INTEGER NOT NULL,
+            state TEXT NOT NULL, forgettable INTEGER NOT NULL
         );
         CREATE TABLE ticket (
-            ticket BLOB NOT NULL UNIQUE,
-            purpose TEXT NOT NULL,
-            subject TEXT NOT NULL,
-            target TEXT,
-            expires INTEGER NOT NULL,
-            forgettable INTEGER NOT NULL
+            ticket BLOB NOT NULL UNIQUE, purpose TEXT NOT NULL, subject TEXT NOT NULL, target TEXT,
+            expires INTEGER NOT NULL, forgettable INTEGER NOT NULL
         );
         CREATE TABLE profile (
-            device BLOB NOT NULL,
-            requestor TEXT NOT NULL,
-            mvpd TEXT NOT NULL,
-            user TEXT NOT NULL,
-            kind TEXT NOT NULL,
-            issued INTEGER NOT NULL,
-            expires INTEGER NOT NULL,
-            session TEXT NOT NULL,
-            fingerprint TEXT NOT NULL,
+            device BLOB NOT NULL, requestor TEXT NOT NULL, mvpd TEXT NOT NULL, user TEXT NOT NULL, kind TEXT NOT NULL,
+            issued INTEGER NOT NULL, expires INTEGER NOT NULL, session TEXT NOT NULL, fingerprint TEXT NOT NULL,
             forgettable INTEGER NOT NULL,
             UNIQUE (device, requestor, mvpd)
         );
         CREATE INDEX profile_fingerprint ON profile (fingerprint);
         CREATE TABLE authorization (
-            device BLOB NOT NULL,
-            requestor TEXT NOT NULL,
-            mvpd TEXT NOT NULL,
-            resource BLOB NOT NULL,
-            source TEXT NOT NULL,
-            issued INTEGER NOT NULL,
-            expires INTEGER NOT NULL,
-            forgettable INTEGER NOT NULL,
+            device BLOB NOT NULL, requestor TEXT NOT NULL, mvpd TEXT NOT NULL, resource BLOB NOT NULL,
+            source TEXT NOT NULL, issued INTEGER NOT NULL, expires INTEGER NOT NULL, forgettable INTEGER NOT NULL,
             UNIQUE (device, requestor, mvpd, resource)
         );
         CREATE TABLE temporaryUse (
-            identity TEXT NOT NULL,
-            requestor TEXT NOT NULL,
-            mvpd TEXT NOT NULL,
-            resource BLOB NOT NULL,
-            started INTEGER NOT NULL,
-            forgettable INTEGER NOT NULL,
+            identity TEXT NOT NULL, requestor TEXT NOT NULL, mvpd TEXT NOT NULL, resource BLOB NOT NULL,
+            started INTEGER NOT NULL, forgettable INTEGER NOT NULL,
             UNIQUE (identity, requestor, mvpd, resource)
         );
         CREATE TABLE stream (
-            id TEXT NOT NULL UNIQUE,
-            idp TEXT NOT NULL,
-            subject TEXT NOT NULL,
-            household TEXT NOT NULL,
-            application TEXT NOT NULL,
-            metadata TEXT NOT NULL,
-            terminationCode TEXT NOT NULL,
-            started INTEGER NOT NULL,
-            expires INTEGER NOT NULL,
-            terminator TEXT,
-            forgettable INTEGER NOT NULL
+            id TEXT NOT NULL UNIQUE, idp TEXT NOT NULL, subject TEXT NOT NULL, household TEXT NOT NULL,
+            application TEXT NOT NULL, metadata TEXT NOT NULL, terminationCode TEXT NOT NULL,
+            started INTEGER NOT NULL, expires INTEGER NOT NULL, terminator TEXT, forgettable INTEGER NOT NULL
         );
         CREATE INDEX stream_household ON stream (household);
         """

@@ -20,64 +20,53 @@ extension Store {
     private static let clientLifetime: Int64 = 365 * 86_400_000
 
     func add(_ client: Client, secret: String, at now: Timestamp) async throws {
-        try await write { database in
-            try database.prune(.client, at: now)
-            try database.execute(
-                sql: "INSERT INTO client VALUES (?, ?, ?, ?, ?, ?)",
-                arguments: [
-                    client.id, Data(digestOf: secret), Data(client.statement), client.audiences.line,
-                    client.redirectURIs.line, now.millisecondsSince1970 + Self.clientLifetime,
-                ]
-            )
-        }
+        try await insert(
+            .client,
+            [
+                client.id, Data(digestOf: secret), Data(client.statement), client.audiences.line,
+                client.redirectURIs.line,
+            ],
+            forgettable: now.advanced(byMilliseconds: Self.clientLifetime),
+            at: now
+        )
     }
 
-    /// Returns the application with that id and secret.
-    func client(_ id: String, secret: String) async throws -> Client? {
-        try await read { database in
-            try Row.fetchOne(
-                database,
-                sql: "SELECT * FROM client WHERE id = ? AND secret = ?",
-                arguments: [id, Data(digestOf: secret)]
-            ).map(Client.init)
-        }
+    /// Returns the application with that id and, if one is given, that secret.
+    func client(_ id: String, secret: String? = nil) async throws -> Client? {
+        try await row(
+            "SELECT * FROM client WHERE id = ?1 AND (?2 IS NULL OR secret = ?2)",
+            [id, secret.map { Data(digestOf: $0) }]
+        )
     }
 
-    func client(_ id: String) async throws -> Client? {
-        try await read { database in
-            try Row.fetchOne(database, sql: "SELECT * FROM client WHERE id = ?", arguments: [id]).map(Client.init)
-        }
+    /// Returns the applications that have registered a redirect URI, one of each statement.
+    func clients(redirectURI: String) async throws -> [Client] {
+        try await rows("SELECT * FROM client WHERE redirectURIs = ? GROUP BY statement", [redirectURI])
     }
 
     func addAccessToken(_ token: String, of client: Client, expires: Timestamp, at now: Timestamp) async throws {
-        try await write { database in
-            try database.prune(.accessToken, at: now)
-            try database.execute(
-                sql: "INSERT INTO accessToken VALUES (?, ?, ?, ?)",
-                arguments: [
-                    Data(digestOf: token), client.id, expires.millisecondsSince1970, expires.millisecondsSince1970,
-                ]
-            )
-        }
+        try await insert(
+            .accessToken,
+            [Data(digestOf: token), client.id, expires.stored],
+            forgettable: expires,
+            at: now
+        )
     }
 
     /// Returns the application of an access token that has not expired.
     func client(withAccessToken token: String, at now: Timestamp) async throws -> Client? {
-        try await read { database in
-            try Row.fetchOne(
-                database,
-                sql: """
-                    SELECT client.* FROM accessToken JOIN client ON client.id = accessToken.client
-                    WHERE accessToken.token = ? AND accessToken.expires > ?
-                    """,
-                arguments: [Data(digestOf: token), now.millisecondsSince1970]
-            ).map(Client.init)
-        }
+        try await row(
+            """
+            SELECT client.* FROM accessToken JOIN client ON client.id = accessToken.client
+            WHERE accessToken.token = ? AND accessToken.expires > ?
+            """,
+            [Data(digestOf: token), now.stored]
+        )
     }
 }
 
-extension Client {
-    fileprivate init(_ row: Row) {
+extension Client: StoredRow {
+    init(_ row: Row) {
         let digest: Data = row["statement"]
         id = row["id"]
         statement = [UInt8](digest)

@@ -2,7 +2,6 @@
 // Copyright the Playgate authors.
 
 internal import Entitlements
-internal import FoundationEssentials
 internal import GRDB
 internal import Platform
 
@@ -26,77 +25,67 @@ extension Store {
     /// Adds a profile and replaces that of the same device, requestor and provider.
     func add(_ profile: StoredProfile, at now: Timestamp) async throws {
         try await write { database in
-            try database.prune(.profile, at: now)
-            try database.execute(
-                sql: "INSERT OR REPLACE INTO profile VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                arguments: [
-                    profile.device.digest, profile.requestor, profile.provider, profile.user, profile.kind.rawValue,
-                    profile.issued.millisecondsSince1970, profile.expires.millisecondsSince1970, profile.session,
-                    profile.device.fingerprint, profile.expires.forgettable,
-                ]
+            try database.insert(
+                .profile,
+                [
+                    profile.device, profile.requestor, profile.provider, profile.user, profile.kind.rawValue,
+                    profile.issued.stored,
+                    profile.expires.stored, profile.session, profile.device.fingerprint,
+                ],
+                forgettable: profile.expires.forgettable,
+                at: now
             )
             // The next viewer does not inherit authorizations.
             try database.execute(
                 sql: "DELETE FROM authorization WHERE device = ? AND requestor = ? AND mvpd = ?",
-                arguments: [profile.device.digest, profile.requestor, profile.provider]
+                arguments: [profile.device, profile.requestor, profile.provider]
             )
         }
     }
 
     /// Returns the profiles of a device, newest first, including those that expired recently.
     func profiles(of device: Device, requestor: String) async throws -> [StoredProfile] {
-        try await read { database in
-            try Row.fetchAll(
-                database,
-                sql: "SELECT * FROM profile WHERE device = ? AND requestor = ? ORDER BY rowid DESC",
-                arguments: [device.digest, requestor]
-            ).map(StoredProfile.init)
-        }
+        try await rows(
+            "SELECT * FROM profile WHERE device = ? AND requestor = ? ORDER BY rowid DESC",
+            [device, requestor]
+        )
     }
 
-    /// Returns the profile that a long-lived token refers to.
-    func profile(fingerprint: String, requestor: String, provider: String) async throws -> StoredProfile? {
-        try await read { database in
-            try Row.fetchOne(
-                database,
-                sql: "SELECT * FROM profile WHERE fingerprint = ? AND requestor = ? AND mvpd = ?",
-                arguments: [fingerprint, requestor, provider]
-            ).map(StoredProfile.init)
-        }
+    /// Returns the current profile of the device, requestor and provider of a long-lived token.
+    func profile(of token: LongLivedToken) async throws -> StoredProfile? {
+        try await row(
+            "SELECT * FROM profile WHERE fingerprint = ? AND requestor = ? AND mvpd = ?",
+            [token.fingerprint, token.requestor, token.provider]
+        )
     }
 
     /// Removes and returns the profiles of a device, with their authorizations. `nil` as the provider stands for all
     /// providers.
+    @discardableResult
     func removeProfiles(of device: Device, requestor: String, provider: String?) async throws -> [StoredProfile] {
         try await write { database in
-            let condition = "device = ? AND requestor = ?" + (provider == nil ? "" : " AND mvpd = ?")
-            var arguments: StatementArguments = [device.digest, requestor]
-            if let provider { arguments += [provider] }
-            let removed = try Row.fetchAll(
-                database,
-                sql: "SELECT * FROM profile WHERE \(condition)",
-                arguments: arguments
-            ).map(StoredProfile.init)
-            try database.execute(sql: "DELETE FROM profile WHERE \(condition)", arguments: arguments)
-            try database.execute(sql: "DELETE FROM authorization WHERE \(condition)", arguments: arguments)
+            let condition = "WHERE device = ?1 AND requestor = ?2 AND (?3 IS NULL OR mvpd = ?3)"
+            let arguments: StatementArguments = [device, requestor, provider]
+            let removed: [StoredProfile] = try database.rows("SELECT * FROM profile \(condition)", arguments)
+            for table in ["profile", "authorization"] {
+                try database.execute(sql: "DELETE FROM \(table) \(condition)", arguments: arguments)
+            }
             return removed
         }
     }
 
     /// Expires all profiles now.
     func expireProfiles(at now: Timestamp) async throws {
-        try await write { database in
-            try database.execute(
-                sql: "UPDATE profile SET expires = min(expires, ?1), forgettable = ?2 WHERE expires > ?1",
-                arguments: [now.millisecondsSince1970, now.forgettable]
-            )
-        }
+        try await change(
+            "UPDATE profile SET expires = ?1, forgettable = ?2 WHERE expires > ?1",
+            [now.stored, now.forgettable.stored]
+        )
     }
 }
 
-extension StoredProfile {
-    fileprivate init(_ row: Row) {
-        device = Device(digest: row["device"])
+extension StoredProfile: StoredRow {
+    init(_ row: Row) {
+        device = row["device"]
         requestor = row["requestor"]
         provider = row["mvpd"]
         user = row["user"]

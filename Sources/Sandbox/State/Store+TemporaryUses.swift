@@ -18,7 +18,7 @@ extension Store {
     private static let useMemory: Int64 = 30 * 86_400_000
 
     func temporaryUse(_ identity: String, requestor: String, provider: String) async throws -> TemporaryUse? {
-        try await read { try $0.temporaryUse(identity, requestor: requestor, provider: provider) }
+        try await write { try $0.temporaryUse(identity, requestor: requestor, provider: provider) }
     }
 
     /// Uses temporary access for a resource if `isAllowed` returns true for the earlier uses. Both happen in one
@@ -27,26 +27,25 @@ extension Store {
     /// - Parameter duration: The duration of the access in milliseconds.
     /// - Returns: The start of the access; `nil` if it is not allowed.
     func useTemporaryAccess(
-        _ identity: String,
-        requestor: String,
-        provider: String,
+        _ viewer: Viewer,
         resource: Data,
         duration: Int64,
         at now: Timestamp,
         isAllowed: @escaping @Sendable (TemporaryUse?) -> Bool
     ) async throws -> Timestamp? {
-        try await write { database in
+        let (identity, requestor, provider) = (viewer.temporaryIdentity, viewer.requestor.id, viewer.provider.id)
+        return try await write { database in
             let use = try database.temporaryUse(identity, requestor: requestor, provider: provider)
             guard isAllowed(use) else { return nil }
             let started = use?.started ?? now
-            try database.prune(.temporaryUse, at: now)
-            try database.execute(
-                sql: "INSERT OR IGNORE INTO temporaryUse VALUES (?, ?, ?, ?, ?, ?)",
-                arguments: [
-                    identity, requestor, provider, resource, started.millisecondsSince1970,
-                    started.millisecondsSince1970 + duration + Self.useMemory,
-                ]
-            )
+            if use?.resources.contains(resource) != true {
+                try database.insert(
+                    .temporaryUse,
+                    [identity, requestor, provider, resource, started.stored],
+                    forgettable: started.advanced(byMilliseconds: duration + Self.useMemory),
+                    at: now
+                )
+            }
             return started
         }
     }

@@ -33,44 +33,45 @@ extension Store {
     /// The lifetime of a ticket in milliseconds.
     private static let ticketLifetime: Int64 = 10 * 60_000
 
+    private static let valid = "FROM ticket WHERE ticket = ? AND purpose = ? AND expires > ?"
+
     /// Issues a ticket and returns its secret.
     func issue(_ ticket: Ticket, at now: Timestamp) async throws -> String {
         let secret = RandomText.secret
-        let expires = now.advanced(byMilliseconds: Self.ticketLifetime).millisecondsSince1970
-        try await write { database in
-            try database.prune(.ticket, at: now)
-            try database.execute(
-                sql: "INSERT INTO ticket VALUES (?, ?, ?, ?, ?, ?, ?)",
-                arguments: [
-                    Data(digestOf: secret), ticket.purpose.rawValue, ticket.subject, ticket.target, expires, expires,
-                    ticket.provider,
-                ]
-            )
-        }
+        let expires = now.advanced(byMilliseconds: Self.ticketLifetime)
+        try await insert(
+            .ticket,
+            [
+                Data(digestOf: secret), ticket.purpose.rawValue, ticket.subject, ticket.target, ticket.provider,
+                expires.stored,
+            ],
+            forgettable: expires,
+            at: now
+        )
         return secret
     }
 
     /// Returns a ticket without consuming it.
     func ticket(_ secret: String, for purpose: Ticket.Purpose, at now: Timestamp) async throws -> Ticket? {
-        try await read { try $0.ticket(secret, for: purpose, at: now) }
+        try await row("SELECT * \(Self.valid)", [Data(digestOf: secret), purpose.rawValue, now.stored])
     }
 
     /// Consumes a ticket and returns it.
     func take(_ secret: String, for purpose: Ticket.Purpose, at now: Timestamp) async throws -> Ticket? {
         try await write { database in
-            guard let ticket = try database.ticket(secret, for: purpose, at: now) else { return nil }
-            try database.execute(sql: "DELETE FROM ticket WHERE ticket = ?", arguments: [Data(digestOf: secret)])
-            return ticket
+            let arguments: StatementArguments = [Data(digestOf: secret), purpose.rawValue, now.stored]
+            let found: [Ticket] = try database.rows("SELECT * \(Self.valid)", arguments)
+            try database.execute(sql: "DELETE \(Self.valid)", arguments: arguments)
+            return found.first
         }
     }
 }
 
-extension Database {
-    fileprivate func ticket(_ secret: String, for purpose: Ticket.Purpose, at now: Timestamp) throws -> Ticket? {
-        try Row.fetchOne(
-            self,
-            sql: "SELECT * FROM ticket WHERE ticket = ? AND purpose = ? AND expires > ?",
-            arguments: [Data(digestOf: secret), purpose.rawValue, now.millisecondsSince1970]
-        ).map { Ticket(purpose: purpose, subject: $0["subject"], target: $0["target"], provider: $0["mvpd"]) }
+extension Ticket: StoredRow {
+    init(_ row: Row) {
+        purpose = Purpose(rawValue: row["purpose"]) ?? .login
+        subject = row["subject"]
+        target = row["target"]
+        provider = row["mvpd"]
     }
 }

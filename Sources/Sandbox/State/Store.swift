@@ -2,13 +2,14 @@
 // Copyright the Playgate authors.
 
 internal import Cryptography
+internal import Encodings
 internal import FoundationEssentials
 internal import GRDB
 internal import Platform
 
 /// The state of the sandbox, in memory or in a file that outlives the process. Secrets are stored as their SHA-256 only.
 final class Store: Sendable {
-    let database: DatabaseQueue
+    private let database: DatabaseQueue
 
     /// The maximum number of rows in a table. The oldest rows are deleted.
     static let rowLimit = 50_000
@@ -22,18 +23,17 @@ final class Store: Sendable {
     init(path: String?) throws {
         var configuration = Configuration()
         configuration.label = "playgate.sandbox"
-        guard let path else {
+        if let path {
+            // SQLite would create the file with the default permissions.
+            if !FileManager.default.fileExists(atPath: path) {
+                _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
+            }
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+            configuration.journalMode = .wal
+            database = try DatabaseQueue(path: path, configuration: configuration)
+        } else {
             database = try DatabaseQueue(configuration: configuration)
-            try Schema.migrator.migrate(database)
-            return
         }
-        // SQLite would create the file with the default permissions.
-        if !FileManager.default.fileExists(atPath: path) {
-            _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
-        }
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-        configuration.journalMode = .wal
-        database = try DatabaseQueue(path: path, configuration: configuration)
         try Schema.migrator.migrate(database)
     }
 
@@ -42,23 +42,67 @@ final class Store: Sendable {
         try await database.write(body)
     }
 
-    /// Runs `body` with read access.
-    func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-        try await database.read(body)
+    /// Runs a statement and returns the number of rows that it changes.
+    @discardableResult
+    func change(_ sql: String, _ arguments: StatementArguments) async throws -> Int {
+        try await database.write { database in
+            try database.execute(sql: sql, arguments: arguments)
+            return database.changesCount
+        }
+    }
+
+    /// Adds a row, which may be deleted after `forgettable`.
+    func insert(
+        _ table: Schema.Table,
+        _ values: StatementArguments,
+        forgettable: Timestamp,
+        at now: Timestamp
+    ) async throws {
+        try await database.write { try $0.insert(table, values, forgettable: forgettable, at: now) }
+    }
+
+    /// Returns the rows that a query finds.
+    func rows<Value: StoredRow>(_ sql: String, _ arguments: StatementArguments) async throws -> [Value] {
+        try await database.read { try $0.rows(sql, arguments) }
+    }
+
+    /// Returns the first row that a query finds.
+    func row<Value: StoredRow>(_ sql: String, _ arguments: StatementArguments) async throws -> Value? {
+        let found: [Value] = try await rows(sql, arguments)
+        return found.first
     }
 }
 
+/// A value that is read from a row.
+protocol StoredRow: Sendable {
+    init(_ row: Row)
+}
+
 extension Database {
-    /// Deletes the rows of a table that may be forgotten, before a row is added.
-    func prune(_ table: Schema.Table, at now: Timestamp) throws {
+    func rows<Value: StoredRow>(_ sql: String, _ arguments: StatementArguments) throws -> [Value] {
+        try Row.fetchAll(self, sql: sql, arguments: arguments).map(Value.init)
+    }
+
+    /// Adds a row, after deleting the rows of the table that may be forgotten. A profile and an authorization replace those
+    /// with the same key; other keys are random.
+    func insert(
+        _ table: Schema.Table,
+        _ values: StatementArguments,
+        forgettable: Timestamp,
+        at now: Timestamp
+    ) throws {
         let name = table.rawValue
-        try execute(
-            sql: "DELETE FROM \(name) WHERE forgettable < ?",
-            arguments: [now.millisecondsSince1970]
-        )
+        try execute(sql: "DELETE FROM \(name) WHERE forgettable < ?", arguments: [now.stored])
         try execute(
             sql: "DELETE FROM \(name) WHERE rowid <= (SELECT max(rowid) FROM \(name)) - ?",
             arguments: [Store.rowLimit]
+        )
+        let columns = table.columns + ["forgettable"]
+        let verb = table == .profile || table == .authorization ? "INSERT OR REPLACE" : "INSERT"
+        let marks = columns.map { _ in "?" }.joined(separator: ", ")
+        try execute(
+            sql: "\(verb) INTO \(name) (\(columns.joined(separator: ", "))) VALUES (\(marks))",
+            arguments: values + [forgettable.stored]
         )
     }
 }
@@ -68,14 +112,40 @@ extension Data {
     init(digestOf text: String) { self.init(SHA256.digest(text)) }
 }
 
+// MARK: Values of columns
+
 extension Timestamp {
-    /// The time after which a row that expires now may be deleted, in milliseconds since 1970.
-    var forgettable: Int64 { advanced(byMilliseconds: Store.memory).millisecondsSince1970 }
+    /// Milliseconds since 1970, the form of times in columns.
+    var stored: Int64 { millisecondsSince1970 }
+
+    /// The time after which a row that expires now may be deleted.
+    var forgettable: Timestamp { advanced(byMilliseconds: Store.memory) }
 }
 
 extension Row {
-    /// Returns the timestamp in a column of milliseconds since 1970.
-    func time(_ column: String) -> Timestamp {
-        Timestamp(millisecondsSince1970: self[column] as Int64? ?? 0)
+    func time(_ column: String) -> Timestamp { Timestamp(millisecondsSince1970: self[column]) }
+}
+
+/// A device, identified by the SHA-256 of its name. It is the same in every version of the API.
+struct Device: Hashable, Sendable, DatabaseValueConvertible {
+    let digest: Data
+
+    init(_ name: String) { self.init([UInt8](name.utf8)) }
+
+    /// Creates a device from a name that need not be valid text.
+    init(_ name: [UInt8]) { digest = Data(SHA256.digest([UInt8]("device ".utf8) + name)) }
+
+    private init(digest: Data) { self.digest = digest }
+
+    /// The digest in hexadecimal.
+    var name: String { digest.hexadecimal }
+
+    /// The name of the device in long-lived tokens: 40 hexadecimal digits.
+    var fingerprint: String { digest.prefix(20).hexadecimal }
+
+    var databaseValue: DatabaseValue { digest.databaseValue }
+
+    static func fromDatabaseValue(_ value: DatabaseValue) -> Device? {
+        Data.fromDatabaseValue(value).map { Device(digest: $0) }
     }
 }

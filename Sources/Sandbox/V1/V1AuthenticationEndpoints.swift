@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import Cryptography
-internal import Encodings
 internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
@@ -34,46 +32,43 @@ struct V1AuthenticationEndpoints: Sendable {
             wantsJSON = isJSON
         }
         guard let requestor = core.configuration.requestor(id) else { throw EndpointError.v1(.invalidRequestor, 404) }
-        let description = core.configuration.description(of: requestor)
+        let description = core.configuration.description(of: requestor, at: call.origin)
         return wantsJSON ? try .json(description) : .xml(try description.xml)
     }
 
     private func check(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await V1Caller(call, core)
-        _ = try await caller.viewer(call, core, missing: 403, expired: 403)
+        _ = try await Caller(call, core).viewer(call, core, missing: 403, expired: 403)
         return .empty(.ok)
     }
 
     /// Answers a second screen with 200 if the login of its code is finished.
     private func checkByCode(_ call: EndpointRequest) async throws -> Response {
-        guard let requestor = call.parameter("requestor", "requestor_id").flatMap(core.configuration.requestor) else {
-            throw EndpointError.v1(.invalidRequestor)
+        let requestor = try core.requestor(call)
+        try await core.client(call, for: requestor)
+        guard let session = try await core.store.session(call.segment("code"), of: requestor.id, at: call.now) else {
+            throw EndpointError.v1(.authenticationSessionMissing, 404)
         }
-        _ = try await core.caller(call, for: requestor)
-        guard let session = try await core.store.session(call.segment("code"), at: call.now),
-            session.requestor == requestor.id
-        else { throw EndpointError.v1(.authenticationSessionMissing, 404) }
-        guard session.state == .done,
-            let profile = try await core.profiles(of: session.device, requestor: requestor, at: call.now)
-                .first(where: { $0.provider == session.provider })
-        else { throw EndpointError.v1(.authenticationSessionMissing, 403) }
+        let profiles = try await core.profiles(of: session.device, requestor: requestor, at: call.now)
+        guard session.state == .done, let profile = profiles.first(where: { $0.provider == session.provider }) else {
+            throw EndpointError.v1(.authenticationSessionMissing, 403)
+        }
         guard !profile.isExpired(at: call.now) else { throw EndpointError.v1(.authenticationSessionExpired, 403) }
         return .empty(.ok)
     }
 
     private func authentication(_ call: EndpointRequest) async throws -> Response {
-        let viewer = try await V1Caller(call, core).viewer(call, core, missing: 404, expired: 410)
+        let viewer = try await Caller(call, core).viewer(call, core, missing: 404, expired: 410)
         let answer = Authentication(
             requestor: viewer.requestor.id,
             mvpd: viewer.provider.id,
-            userID: viewer.guid,
+            userID: viewer.shownID,
             expires: viewer.profile.expires
         )
-        return call.wantsJSON(default: true) ? try .json(answer) : .xml(try answer.xml)
+        return try .body(answer, xml: try answer.xml, to: call)
     }
 
     private func userMetadata(_ call: EndpointRequest) async throws -> Response {
-        let viewer = try await V1Caller(call, core).viewer(call, core, missing: 412, expired: 410)
+        let viewer = try await Caller(call, core).viewer(call, core, missing: 412, expired: 410)
         let metadata = try ViewerMetadata(viewer)
         return try .json(
             UserMetadata(updated: viewer.profile.issued, encrypted: metadata.encrypted, data: metadata.values)
@@ -89,12 +84,11 @@ struct V1AuthenticationEndpoints: Sendable {
         var refusal: (any Error)?
         var isDone = false
         for requestor in requestors {
-            do { _ = try await core.caller(call, for: requestor) } catch {
-                refusal = error
-                continue
-            }
-            _ = try await core.store.removeProfiles(of: Device(device), requestor: requestor.id, provider: nil)
-            isDone = true
+            do {
+                try await core.client(call, for: requestor)
+                try await core.store.removeProfiles(of: Device(device), requestor: requestor.id, provider: nil)
+                isDone = true
+            } catch let error as EndpointError { refusal = error }
         }
         if let refusal, !isDone { throw refusal }
         return .empty(.noContent)
@@ -102,46 +96,73 @@ struct V1AuthenticationEndpoints: Sendable {
 
     /// Starts temporary access, which needs no login.
     private func freePreview(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await V1Caller(call, core)
-        let named = call.parameter("mso_id", "mvpd")
-        guard let provider = named.flatMap({ core.configuration.provider($0, of: caller.requestor) }),
-            let access = provider.temporaryAccess
-        else { throw EndpointError.v1(.unknownIntegration) }
-        guard let identity = caller.temporaryIdentity(access, call) else {
+        let caller = try await Caller(call, core)
+        let provider = try core.provider(call.parameter("mso_id", "mvpd"), of: caller.requestor, call)
+        guard let access = provider.temporaryAccess else { throw EndpointError.v1(.unknownIntegration) }
+        guard let identity = call.temporaryIdentity(access, of: caller.device) else {
             throw EndpointError.v1(.badRequest, message: "Missing required parameter : generic_data")
         }
-        let use = try await core.store.temporaryUse(identity, requestor: caller.requestor.id, provider: provider.id)
-        let start = use?.started ?? call.now
-        guard call.now < start.advanced(byMilliseconds: access.duration) else {
+        let viewer = try await core.viewerWithoutLogin(caller, provider, identity: identity, at: call.now)
+        guard let viewer, !viewer.profile.isExpired(at: call.now) else {
             throw EndpointError.v1(
                 .authorizationDeniedByMVPD,
                 details: StatusCode.temporaryAccessDurationLimitExceeded.explanation
             )
         }
         // The profile is valid until the access is first used. From then on the duration of the access limits it.
-        let profile = core.profileWithoutLogin(
-            caller.device,
-            caller.requestor,
-            provider,
-            kind: .temporary,
-            from: call.now,
-            lifetime: max(provider.authenticationLifetime, access.duration),
-            identity: identity
-        )
+        let lifetime = max(provider.authenticationLifetime, access.duration)
+        let profile = caller.profile(provider, .temporary, from: call.now, lifetime: lifetime, session: identity)
         try await core.store.add(profile, at: call.now)
         return .empty(.noContent)
     }
 }
 
-extension V1Caller {
-    /// Returns the identity that temporary access is bound to: the device, or the application's `generic_data`, plain or in
-    /// Base64.
-    fileprivate func temporaryIdentity(
-        _ access: SandboxConfiguration.TemporaryAccess,
-        _ call: EndpointRequest
-    ) -> String? {
-        guard access.isPromotional else { return device.name }
-        guard let data = call.parameter("generic_data") else { return nil }
-        return SHA256.digest(Base64.decode([UInt8](data.utf8)) ?? [UInt8](data.utf8)).hexadecimal
+// MARK: Login state
+
+extension Caller {
+    /// The login state of a device.
+    enum State: Sendable {
+        case authenticated(Viewer)
+        case expired
+        case missing
+        /// The provider no longer knows the user.
+        case unknown
+    }
+
+    /// Returns the login state with the provider in the request, or of the latest login if there is none. An expired login
+    /// is reported only if no other is valid.
+    ///
+    /// - Throws: ``EndpointError`` if the request names a provider that does not work with the requestor, or another than that of
+    ///   the valid login.
+    func state(_ call: EndpointRequest, _ core: SandboxCore) async throws -> State {
+        let profiles = try await core.profiles(of: device, requestor: requestor, at: call.now)
+        let valid = profiles.filter { !$0.isExpired(at: call.now) }
+        let named = call.parameter("mso_id", "mvpd")
+        if let named { _ = try core.provider(named, of: requestor, call) }
+        let profile = named.map { named in valid.first { $0.provider == named } } ?? valid.first
+        if let id = named ?? profile?.provider ?? profiles.first?.provider,
+            let provider = core.configuration.provider(id, of: requestor),
+            let viewer = try await core.viewerWithoutLogin(self, provider, at: call.now)
+        {
+            return .authenticated(viewer)
+        }
+        if profile == nil, !valid.isEmpty { throw EndpointError.v1(.authenticationSessionIssuerMismatch) }
+        guard let profile else {
+            return profiles.contains { named == nil || $0.provider == named } ? .expired : .missing
+        }
+        _ = try core.provider(profile.provider, of: requestor, call)
+        return core.viewer(profile).map { .authenticated($0) } ?? .unknown
+    }
+
+    /// Returns the authenticated viewer of the device.
+    ///
+    /// - Throws: ``EndpointError`` with the HTTP status `missing` or `expired` if there is no valid login.
+    func viewer(_ call: EndpointRequest, _ core: SandboxCore, missing: Int, expired: Int) async throws -> Viewer {
+        switch try await state(call, core) {
+        case .authenticated(let viewer): return viewer
+        case .expired: throw EndpointError.v1(.authenticationSessionExpired, expired)
+        case .missing: throw EndpointError.v1(.authenticationSessionMissing, missing)
+        case .unknown: throw EndpointError.v1(.identityNotRecognizedByMVPD)
+        }
     }
 }

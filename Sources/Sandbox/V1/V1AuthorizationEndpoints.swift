@@ -4,8 +4,6 @@
 internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
-internal import MediaResources
-internal import MediaTokens
 
 /// Preauthorization, authorization and media tokens of REST API v1.
 struct V1AuthorizationEndpoints: Sendable {
@@ -23,7 +21,7 @@ struct V1AuthorizationEndpoints: Sendable {
     }
 
     private func preauthorize(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await V1Caller(call, core)
+        let caller = try await Caller(call, core)
         let texts = call.resourceList
         guard !texts.isEmpty else { throw EndpointError.v1(.missingResource) }
         guard texts.count <= caller.requestor.maximumPreauthorizedResources else {
@@ -36,20 +34,11 @@ struct V1AuthorizationEndpoints: Sendable {
         case .missing: throw EndpointError.v1(.preauthorizationAuthenticationSessionMissing)
         case .unknown: throw EndpointError.v1(.identityNotRecognizedByMVPD)
         }
-        let decider = AuthorizationRules(core: core, viewer: viewer)
-        var decisions: [PreauthorizeResponse.Decision] = []
-        for text in texts {
-            guard let resource = try? MediaResource(text) else {
-                throw EndpointError.v1(.malformedAuthorizationRequest)
-            }
-            let denial = try await decider.preauthorize(resource, at: call.now).v1Denial
-            decisions.append(
-                PreauthorizeResponse.Decision(
-                    id: text,
-                    isAuthorized: denial == nil,
-                    error: caller.requestor.explainsDenials ? denial?.told(to: call) : nil
-                )
-            )
+        let verdicts = try await AuthorizationRules(core: core, viewer: viewer, call: call).preauthorize(texts)
+        let decisions = zip(texts, verdicts).map { text, verdict in
+            let denial = verdict.v1Denial?.told(to: call)
+            let error = caller.requestor.explainsDenials ? denial : nil
+            return PreauthorizeResponse.Decision(id: text, isAuthorized: denial == nil, error: error)
         }
         return try .json(
             PreauthorizeResponse(decisions: decisions),
@@ -58,18 +47,15 @@ struct V1AuthorizationEndpoints: Sendable {
     }
 
     private func authorize(_ call: EndpointRequest) async throws -> Response {
-        let viewer = try await V1Caller(call, core).viewer(call, core, missing: 412, expired: 412)
+        let viewer = try await Caller(call, core).viewer(call, core, missing: 412, expired: 412)
         guard let text = call.parameter("resource", "resource_id") else { throw EndpointError.v1(.missingResource) }
-        guard let resource = try? MediaResource(text) else { throw EndpointError.v1(.malformedAuthorizationRequest) }
-        try MediaTokenIssuer(core: core).check(viewer, resource: text, at: call.now)
-        let verdict = try await AuthorizationRules(core: core, viewer: viewer).authorize(resource, at: call.now)
-        guard case .permit(let source, let expires) = verdict else {
+        let rules = AuthorizationRules(core: core, viewer: viewer, call: call)
+        let (verdict, authorization, _) = try await rules.authorize(text)
+        guard let authorization else {
             var refusal = EndpointError.v1(.authorizationDeniedByMVPD)
             refusal.status = verdict.v1Denial ?? refusal.status
             throw refusal
         }
-        let authorization = StoredAuthorization(viewer, resource: text, source: source, from: call.now, to: expires)
-        try await core.store.add(authorization, at: call.now)
         return try answer(authorization, viewer, call)
     }
 
@@ -80,8 +66,8 @@ struct V1AuthorizationEndpoints: Sendable {
 
     private func mediaToken(_ call: EndpointRequest) async throws -> Response {
         let (viewer, authorization) = try await stored(call, missing: 403, expired: 403)
-        let answer = try MediaTokenIssuer(core: core).issue(viewer, resource: authorization.resource, at: call.now)
-        return call.wantsJSON(default: true) ? try .json(answer) : .xml(try answer.xml)
+        let token = try core.issuer.issue(core, viewer, resource: authorization.resource, at: call.now)
+        return try .body(token, xml: try token.xml, to: call)
     }
 
     /// Returns an authorization that was given before.
@@ -92,7 +78,7 @@ struct V1AuthorizationEndpoints: Sendable {
         missing: Int,
         expired: Int
     ) async throws -> (Viewer, StoredAuthorization) {
-        let viewer = try await V1Caller(call, core).viewer(call, core, missing: 412, expired: 412)
+        let viewer = try await Caller(call, core).viewer(call, core, missing: 412, expired: 412)
         guard let text = call.parameter("resource", "resource_id") else {
             throw EndpointError.v1(.missingResource, 412)
         }
@@ -113,12 +99,12 @@ struct V1AuthorizationEndpoints: Sendable {
         _ call: EndpointRequest
     ) throws -> Response {
         let answer = Authorization(
-            requestor: authorization.requestor,
-            mvpd: authorization.provider,
+            requestor: viewer.requestor.id,
+            mvpd: viewer.provider.id,
             proxyMVPD: viewer.provider.proxy,
             resource: authorization.resource,
             expires: authorization.expires
         )
-        return call.wantsJSON(default: true) ? try .json(answer) : .xml(try answer.xml)
+        return try .body(answer, xml: try answer.xml, to: call)
     }
 }

@@ -5,7 +5,6 @@ internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
 internal import MediaResources
-internal import MediaTokens
 
 /// The decisions of REST API v2. A denial of a resource is part of its decision, in a response with status 200.
 struct V2DecisionEndpoints: Sendable {
@@ -13,89 +12,40 @@ struct V2DecisionEndpoints: Sendable {
 
     var all: [Endpoint] {
         [
-            Endpoint(.post, "/api/v2/:provider/decisions/preauthorize/:mvpd", .preauthorize, .v2) { call in
-                try await decide(call, isPreauthorization: true)
-            },
-            Endpoint(.post, "/api/v2/:provider/decisions/authorize/:mvpd", .authorize, .v2) { call in
-                try await decide(call, isPreauthorization: false)
-            },
+            Endpoint(.post, "/api/v2/:provider/decisions/preauthorize/:mvpd", .preauthorize, .v2, preauthorize),
+            Endpoint(.post, "/api/v2/:provider/decisions/authorize/:mvpd", .authorize, .v2, authorize),
         ]
     }
 
-    private func decide(_ call: EndpointRequest, isPreauthorization: Bool) async throws -> Response {
-        let caller = try await V2Caller(call, core)
-        let provider = try caller.provider(call, core)
-        let maximum = isPreauthorization ? caller.requestor.maximumPreauthorizedResources : 1
-        let resources = try resources(call, atMost: maximum)
-        let viewer = try await viewer(caller, provider, call)
-        var decisions: [AuthorizationDecision] = []
-        for resource in resources {
-            var decision = AuthorizationDecision(
-                resource: resource.text,
-                serviceProvider: caller.requestor.id,
-                mvpd: provider.id,
-                source: viewer.source,
-                isAuthorized: false
-            )
-            switch viewer {
-            case .nobody(_, let code): decision.error = Status.documented(code, by: .v2).told(to: call)
-            case .known(let viewer, _):
-                try await decide(&decision, viewer, resource, call, isPreauthorization: isPreauthorization)
+    private func preauthorize(_ call: EndpointRequest) async throws -> Response {
+        let (caller, texts, requester) = try await read(call, atMost: \.maximumPreauthorizedResources)
+        var decisions = texts.map { requester.refusal(of: $0, call) }
+        if case .known(let viewer, _) = requester {
+            let verdicts = try await AuthorizationRules(core: core, viewer: viewer, call: call).preauthorize(texts)
+            for (index, verdict) in verdicts.enumerated() {
+                decisions[index].apply(verdict, call, denied: .preauthorizationDeniedByMVPD)
             }
-            if isPreauthorization, !caller.requestor.explainsDenials { decision.error = nil }
-            decisions.append(decision)
+        }
+        if !caller.requestor.explainsDenials {
+            for index in decisions.indices { decisions[index].error = nil }
         }
         return try .json(AuthorizationDecisions(decisions: decisions))
     }
 
-    /// Reads the resources of a request.
-    private func resources(_ call: EndpointRequest, atMost maximum: Int) throws(EndpointError) -> [MediaResource] {
-        let texts = try DecisionRequest(call).resources
-        guard texts.count <= maximum else { throw .v2(.tooManyResources) }
-        var resources: [MediaResource] = []
-        for text in texts {
-            guard let resource = try? MediaResource(text) else { throw .v2(.invalidParameterResources) }
-            resources.append(resource)
+    private func authorize(_ call: EndpointRequest) async throws -> Response {
+        let (_, texts, requester) = try await read(call) { _ in 1 }
+        var decision = requester.refusal(of: texts[0], call)
+        if case .known(let viewer, _) = requester {
+            let rules = AuthorizationRules(core: core, viewer: viewer, call: call)
+            let (verdict, authorization, token) = try await rules.authorize(texts[0])
+            decision.apply(verdict, call, denied: .authorizationDeniedByMVPD)
+            if let authorization {
+                decision.notBefore = authorization.issued
+                decision.notAfter = authorization.expires
+                decision.token = token
+            }
         }
-        return resources
-    }
-
-    private func decide(
-        _ decision: inout AuthorizationDecision,
-        _ viewer: Viewer,
-        _ resource: MediaResource,
-        _ call: EndpointRequest,
-        isPreauthorization: Bool
-    ) async throws {
-        let decider = AuthorizationRules(core: core, viewer: viewer)
-        // The token is issued before the viewer is charged for it, because issuing may fail.
-        var token: AuthorizedToken?
-        let verdict: AuthorizationRules.Verdict
-        if isPreauthorization {
-            verdict = try await decider.preauthorize(resource, at: call.now)
-        } else {
-            do {
-                token = try MediaTokenIssuer(core: core).issue(viewer, resource: resource.text, at: call.now)
-            } catch IssueError.tooLarge { throw EndpointError.v2(.invalidParameterResources) }
-            verdict = try await decider.authorize(resource, at: call.now)
-        }
-        switch verdict {
-        case .permit(let source, let expires):
-            decision.source = source
-            decision.isAuthorized = true
-            guard let token else { return }
-            decision.notBefore = call.now
-            decision.notAfter = expires
-            decision.token = token
-            try await core.store.add(
-                StoredAuthorization(viewer, resource: resource.text, source: source, from: call.now, to: expires),
-                at: call.now
-            )
-        case .deny(let source, let code, let details):
-            decision.source = source
-            let told = code == .authorizationDeniedByMVPD && isPreauthorization ? .preauthorizationDeniedByMVPD : code
-            decision.error = Status.documented(told, by: .v2, details: details).told(to: call)
-        }
+        return try .json(AuthorizationDecisions(decisions: [decision]))
     }
 
     /// The viewer of a request, or the reason that there is none.
@@ -103,26 +53,51 @@ struct V2DecisionEndpoints: Sendable {
         case known(Viewer, source: AuthorizationDecision.Source)
         case nobody(source: AuthorizationDecision.Source, StatusCode)
 
-        var source: AuthorizationDecision.Source {
+        /// Returns a decision that denies a resource, with the reason that there is no viewer.
+        func refusal(of resource: String, _ call: EndpointRequest) -> AuthorizationDecision {
+            var decision = AuthorizationDecision(
+                resource: resource,
+                serviceProvider: call.segment("provider"),
+                mvpd: call.segment("mvpd"),
+                source: .mvpd,
+                isAuthorized: false
+            )
             switch self {
-            case .known(_, let source), .nobody(let source, _): source
+            case .known(_, let source): decision.source = source
+            case .nobody(let source, let code):
+                decision.source = source
+                decision.error = Status.documented(code, by: .v2).told(to: call)
             }
+            return decision
         }
     }
 
-    private func viewer(
-        _ caller: V2Caller,
+    /// Reads the caller, the well-formed resources and the viewer of a request.
+    private func read(
+        _ call: EndpointRequest,
+        atMost maximum: (SandboxConfiguration.Requestor) -> Int
+    ) async throws -> (Caller, [String], Requester) {
+        let caller = try await Caller(call, core)
+        let provider = try core.provider(call.segment("mvpd"), of: caller.requestor, call)
+        let texts = try call.resourcesOfBody()
+        guard texts.count <= maximum(caller.requestor) else { throw EndpointError.v2(.tooManyResources) }
+        guard texts.allSatisfy({ (try? MediaResource($0)) != nil }) else {
+            throw EndpointError.v2(.invalidParameterResources)
+        }
+        return (caller, texts, try await requester(caller, provider, call))
+    }
+
+    private func requester(
+        _ caller: Caller,
         _ provider: SandboxConfiguration.Provider,
         _ call: EndpointRequest
     ) async throws -> Requester {
-        if let access = provider.temporaryAccess {
-            guard let identity = caller.temporaryIdentity(access, call) else {
-                return .nobody(source: .tempPass, .invalidHeaderIdentityForTemporaryAccess)
-            }
-            return known(caller, provider, .temporary, .tempPass, identity, call)
+        let identity = provider.temporaryAccess.flatMap { call.temporaryIdentity($0, of: caller.device) }
+        if provider.temporaryAccess != nil, identity == nil {
+            return .nobody(source: .tempPass, .invalidHeaderIdentityForTemporaryAccess)
         }
-        if core.degradation(caller.requestor, provider) == .authNAll {
-            return known(caller, provider, .degraded, .degradation, caller.device.name, call)
+        if let viewer = try await core.viewerWithoutLogin(caller, provider, identity: identity, at: call.now) {
+            return .known(viewer, source: viewer.profile.kind == .temporary ? .tempPass : .degradation)
         }
         let stored = try await core.store.profiles(of: caller.device, requestor: caller.requestor.id)
         guard let profile = stored.first(where: { $0.provider == provider.id }) else {
@@ -132,27 +107,23 @@ struct V2DecisionEndpoints: Sendable {
         guard let viewer = core.viewer(profile) else { return .nobody(source: .mvpd, .identityNotRecognizedByMVPD) }
         return .known(viewer, source: .mvpd)
     }
+}
 
-    private func known(
-        _ caller: V2Caller,
-        _ provider: SandboxConfiguration.Provider,
-        _ kind: Profile.Kind,
-        _ source: AuthorizationDecision.Source,
-        _ identity: String,
-        _ call: EndpointRequest
-    ) -> Requester {
-        let profile = core.profileWithoutLogin(
-            caller.device,
-            caller.requestor,
-            provider,
-            kind: kind,
-            from: call.now,
-            lifetime: provider.authorizationLifetime,
-            identity: identity
-        )
-        guard let viewer = core.viewer(profile, temporaryIdentity: identity) else {
-            return .nobody(source: source, .authenticatedProfileMissing)
+extension AuthorizationDecision {
+    /// Sets the result of this decision.
+    ///
+    /// - Parameter denied: The code of a denial by the provider.
+    fileprivate mutating func apply(
+        _ verdict: AuthorizationRules.Verdict,
+        _ call: EndpointRequest,
+        denied: StatusCode
+    ) {
+        switch verdict {
+        case .permit(let source, _): (self.source, isAuthorized) = (source, true)
+        case .deny(let source, let code, let details):
+            self.source = source
+            let told = code == .authorizationDeniedByMVPD ? denied : code
+            error = Status.documented(told, by: .v2, details: details).told(to: call)
         }
-        return .known(viewer, source: source)
     }
 }

@@ -22,41 +22,53 @@ struct V2ProfileEndpoints: Sendable {
     }
 
     private func list(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await V2Caller(call, core)
+        let caller = try await Caller(call, core)
         let stored = try await core.profiles(of: caller.device, requestor: caller.requestor, at: call.now)
         return try .json(profiles(stored, at: call.now))
     }
 
     private func one(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await V2Caller(call, core)
-        let provider = try caller.provider(call, core)
-        if let profile = try await withoutLogin(caller, provider, call) {
-            return try .json(profiles([profile.stored], at: call.now, temporaryIdentity: profile.identity))
+        let caller = try await Caller(call, core)
+        let provider = try core.provider(call.segment("mvpd"), of: caller.requestor, call)
+        let identity = provider.temporaryAccess.flatMap { call.temporaryIdentity($0, of: caller.device) }
+        if provider.temporaryAccess != nil, identity == nil {
+            throw EndpointError.v2(.invalidHeaderIdentityForTemporaryAccess)
         }
-        let stored = try await core.store.profiles(of: caller.device, requestor: caller.requestor.id)
-        return try .json(profiles(stored.filter { $0.provider == provider.id }, at: call.now))
+        if let viewer = try await core.viewerWithoutLogin(caller, provider, identity: identity, at: call.now) {
+            guard !viewer.profile.isExpired(at: call.now) else {
+                throw EndpointError.v2(.temporaryAccessDurationLimitExceeded)
+            }
+            return try .json(profiles([viewer.profile], at: call.now))
+        }
+        return try await .json(profiles(of: caller.device, with: provider.id, caller, call))
     }
 
     /// Returns the profile of a finished session, to the device that began it and to the second screen.
     private func byCode(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await V2Caller(call, core)
-        guard let session = try await core.store.session(call.segment("code"), at: call.now),
-            session.requestor == caller.requestor.id
-        else { throw EndpointError.v2(.invalidParameterCode) }
+        let caller = try await Caller(call, core)
+        let requestor = caller.requestor.id
+        guard let session = try await core.store.session(call.segment("code"), of: requestor, at: call.now) else {
+            throw EndpointError.v2(.invalidParameterCode)
+        }
         guard session.state == .done, let provider = session.provider else { return try .json(Profiles()) }
-        let stored = try await core.store.profiles(of: session.device, requestor: session.requestor)
-        return try .json(profiles(stored.filter { $0.provider == provider }, at: call.now))
+        return try await .json(profiles(of: session.device, with: provider, caller, call))
+    }
+
+    private func profiles(
+        of device: Device,
+        with provider: String,
+        _ caller: Caller,
+        _ call: EndpointRequest
+    ) async throws -> Profiles {
+        let stored = try await core.store.profiles(of: device, requestor: caller.requestor.id)
+        return try profiles(stored.filter { $0.provider == provider }, at: call.now)
     }
 
     /// Returns the profiles that have not expired, as a response body.
-    func profiles(
-        _ stored: [StoredProfile],
-        at now: Timestamp,
-        temporaryIdentity: String? = nil
-    ) throws -> Profiles {
+    func profiles(_ stored: [StoredProfile], at now: Timestamp) throws -> Profiles {
         var profiles: [String: Profile] = [:]
         for profile in stored where !profile.isExpired(at: now) {
-            guard let viewer = core.viewer(profile, temporaryIdentity: temporaryIdentity) else { continue }
+            guard let viewer = core.viewer(profile) else { continue }
             profiles[profile.provider] = Profile(
                 notBefore: profile.issued,
                 notAfter: profile.expires,
@@ -68,50 +80,9 @@ struct V2ProfileEndpoints: Sendable {
         return Profiles(profiles: profiles)
     }
 
-    /// Returns the profile of a viewer who needs no login; `nil` if the provider requires one.
-    private func withoutLogin(
-        _ caller: V2Caller,
-        _ provider: SandboxConfiguration.Provider,
-        _ call: EndpointRequest
-    ) async throws -> (stored: StoredProfile, identity: String)? {
-        if let access = provider.temporaryAccess {
-            guard let identity = caller.temporaryIdentity(access, call) else {
-                throw EndpointError.v2(.invalidHeaderIdentityForTemporaryAccess)
-            }
-            let use = try await core.store.temporaryUse(
-                identity,
-                requestor: caller.requestor.id,
-                provider: provider.id
-            )
-            let start = use?.started ?? call.now
-            guard call.now < start.advanced(byMilliseconds: access.duration) else {
-                throw EndpointError.v2(.temporaryAccessDurationLimitExceeded)
-            }
-            let profile = core.profileWithoutLogin(
-                caller.device,
-                caller.requestor,
-                provider,
-                kind: .temporary,
-                from: start,
-                lifetime: access.duration
-            )
-            return (profile, identity)
-        }
-        guard core.degradation(caller.requestor, provider) == .authNAll else { return nil }
-        let profile = core.profileWithoutLogin(
-            caller.device,
-            caller.requestor,
-            provider,
-            kind: .degraded,
-            from: call.now,
-            lifetime: provider.authorizationLifetime
-        )
-        return (profile, caller.device.name)
-    }
-
     private func logout(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await V2Caller(call, core)
-        let provider = try caller.provider(call, core)
+        let caller = try await Caller(call, core)
+        let provider = try core.provider(call.segment("mvpd"), of: caller.requestor, call)
         let registered = caller.client.redirectURIs
         guard
             let redirect = call.parameter("redirectUrl").flatMap({
@@ -122,36 +93,27 @@ struct V2ProfileEndpoints: Sendable {
             of: caller.device,
             requestor: caller.requestor.id,
             provider: provider.id
-        )
+        ).first.flatMap { $0.isExpired(at: call.now) ? nil : $0 }
         let isFree = provider.temporaryAccess != nil || core.degradation(caller.requestor, provider) == .authNAll
         var logout = Logouts.Logout(actionName: "complete", actionType: "none", mvpd: provider.id)
-        if !isFree {
-            if let profile = removed.first, !profile.isExpired(at: call.now) {
-                if profile.kind == .appleSSO {
-                    // The platform would log the viewer in again, so the login must be ended there.
-                    logout.actionName = "partner_logout"
-                    logout.actionType = "partner_interactive"
-                } else if provider.logsOutInBrowser {
-                    logout.actionName = "logout"
-                    logout.actionType = "interactive"
-                    logout.url = try await LogoutEndpoints(core: core).url(
-                        provider,
-                        requestor: caller.requestor.id,
-                        redirect: redirect,
-                        call
-                    )
-                }
-            } else {
-                logout.actionName = "invalid"
-            }
+        if isFree {
+            // There is no login to end.
+        } else if removed == nil {
+            logout.actionName = "invalid"
+        } else if removed?.kind == .appleSSO {
+            // The platform would log the viewer in again, so the login must be ended there.
+            (logout.actionName, logout.actionType) = ("partner_logout", "partner_interactive")
+        } else if provider.logsOutInBrowser {
+            (logout.actionName, logout.actionType) = ("logout", "interactive")
+            let pages = LogoutEndpoints(core: core)
+            logout.url = try await pages.url(provider, caller.requestor.id, redirect: redirect, call)
         }
         return try .json(Logouts(logouts: [provider.id: logout]))
     }
 }
 
 extension StoredProfile {
-    /// The issuer of the profile.
-    var issuer: String {
+    fileprivate var issuer: String {
         switch kind {
         case .degraded, .temporary: "Adobe"
         case .appleSSO: "Apple"

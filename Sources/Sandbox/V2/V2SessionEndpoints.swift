@@ -28,15 +28,17 @@ struct V2SessionEndpoints: Sendable {
     }
 
     private func configuration(_ call: EndpointRequest) async throws -> Response {
-        guard let requestor = core.configuration.requestor(call.segment("provider")) else {
-            throw EndpointError.v2(.invalidParameterServiceProvider)
+        let requestor = try core.requestor(call)
+        try await core.client(call, for: requestor)
+        func info(_ name: String) -> String {
+            guard case .some(.some(let info)) = call.object(inHeader: "X-Device-Info") else { return "unknown" }
+            return info[name]?.text ?? "unknown"
         }
-        _ = try await core.caller(call, for: requestor)
         return try .json(
             DeviceConfiguration(
-                device: call.deviceInfo("primaryHardwareType") ?? "unknown",
-                os: call.deviceInfo("osName") ?? "unknown",
-                description: core.configuration.description(of: requestor)
+                device: info("primaryHardwareType"),
+                os: info("osName"),
+                description: core.configuration.description(of: requestor, at: call.origin)
             )
         )
     }
@@ -47,10 +49,8 @@ struct V2SessionEndpoints: Sendable {
     ///
     /// - Parameter reason: The reason for a regular login if another kind was requested.
     func begin(_ call: EndpointRequest, reason: String) async throws -> Response {
-        let caller = try await V2Caller(call, core)
+        let caller = try await Caller(call, core)
         var session = LoginSession(
-            code: RandomText.code,
-            id: RandomText.uuid,
             requestor: caller.requestor.id,
             device: caller.device,
             client: caller.client.id,
@@ -65,8 +65,8 @@ struct V2SessionEndpoints: Sendable {
 
     /// Adds missing parameters to a session, from the same device or, with the code, from another.
     private func resume(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await V2Caller(call, core)
-        guard var session = try await open(call, caller) else { throw EndpointError.v2(.invalidParameterCode) }
+        let caller = try await Caller(call, core)
+        var session = try await open(call, caller)
         let client = try await session.client.asyncFlatMap { try await core.store.client($0) }
         try complete(&session, caller, registered: client?.redirectURIs ?? [], call)
         guard try await core.store.update(session) else { throw EndpointError.v2(.invalidAuthenticationSession) }
@@ -74,28 +74,25 @@ struct V2SessionEndpoints: Sendable {
     }
 
     private func show(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await V2Caller(call, core)
-        guard let session = try await open(call, caller) else { throw EndpointError.v2(.invalidParameterCode) }
+        let session = try await open(call, Caller(call, core))
         let existing = [
             ("mvpd", session.provider), ("domainName", session.domain), ("redirectUrl", session.redirect),
             ("serviceProvider", session.requestor),
         ].compactMap { name, value in value.map { (name, JSON.string($0)) } }
         var members: [JSON.Member] = [("existingParameters", .object(existing))]
-        if !session.missing.isEmpty {
-            members.append(("missingParameters", .array(session.missing.map { .string($0) })))
-        }
+        if !session.missing.isEmpty { members.append(("missingParameters", .strings(session.missing))) }
         members += [
-            ("device", .object([("type", .string("unknown"))])),
-            ("notBefore", .string("\(session.created.millisecondsSince1970)")),
+            ("device", ["type": "unknown"]), ("notBefore", .string("\(session.created.millisecondsSince1970)")),
             ("notAfter", .string("\(session.expires.millisecondsSince1970)")),
         ]
         return .json(.object(members))
     }
 
-    private func open(_ call: EndpointRequest, _ caller: V2Caller) async throws -> LoginSession? {
-        guard let session = try await core.store.session(call.segment("code"), at: call.now),
-            session.requestor == caller.requestor.id, session.state == .open
-        else { return nil }
+    private func open(_ call: EndpointRequest, _ caller: Caller) async throws -> LoginSession {
+        let code = call.segment("code")
+        guard let session = try await core.store.session(code, of: caller.requestor.id, at: call.now),
+            session.state == .open
+        else { throw EndpointError.v2(.invalidParameterCode) }
         return session
     }
 
@@ -103,12 +100,12 @@ struct V2SessionEndpoints: Sendable {
     /// redirect the viewer.
     private func complete(
         _ session: inout LoginSession,
-        _ caller: V2Caller,
+        _ caller: Caller,
         registered: [String],
         _ call: EndpointRequest
     ) throws {
         if let id = call.parameter("mvpd") {
-            let provider = try caller.provider(id, core)
+            let provider = try core.provider(id, of: caller.requestor, call)
             guard session.provider == nil || session.provider == provider.id else {
                 throw EndpointError.v2(.invalidAuthenticationSession)
             }
@@ -128,7 +125,7 @@ struct V2SessionEndpoints: Sendable {
     /// Returns the answer if no login is needed; `nil` if one is.
     private func direct(
         _ session: LoginSession,
-        _ caller: V2Caller,
+        _ caller: Caller,
         _ call: EndpointRequest
     ) async throws -> AuthenticationSession? {
         guard let provider = session.provider.flatMap(core.configuration.provider) else { return nil }
@@ -188,16 +185,6 @@ private struct DeviceConfiguration: Encodable {
         try members.encode("unknown", forKey: .clientType)
         try members.encode(os, forKey: .os)
         try description.encode(to: encoder)
-    }
-}
-
-extension EndpointRequest {
-    /// Returns a text member of `X-Device-Info`.
-    fileprivate func deviceInfo(_ name: String) -> String? {
-        guard case .some(.some(let members)) = object(inHeader: "X-Device-Info"),
-            case .string(let text)? = members.first(where: { $0.name == name })?.value
-        else { return nil }
-        return text
     }
 }
 

@@ -12,9 +12,9 @@ struct Page: Sendable {
     /// The HTML below the heading.
     let content: HTML
 
-    init(_ title: String, _ content: HTML...) {
+    init(_ title: String, _ content: HTML) {
         self.title = title
-        self.content = .joined(content)
+        self.content = content
     }
 
     static let banner = "Playgate sandbox: a test service, not a TV provider"
@@ -28,40 +28,42 @@ struct Page: Sendable {
     ]
 
     func response(status: HTTPResponse.Status = .ok) -> Response {
-        let text = """
+        let page: HTML = """
             <!doctype html>
             <html lang="en">
             <head>
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
-            <title>\(HTML.text(title).source)</title>
+            <title>\(title)</title>
             <link rel="stylesheet" href="/sandbox.css">
             </head>
             <body>
             <header class="banner">\(Self.banner)</header>
             <main>
-            <h1>\(HTML.text(title).source)</h1>
-            \(content.source)
+            <h1>\(title)</h1>
+            \(content)
             </main>
             </body>
             </html>
 
             """
-        var response = Response.text(text)
-        response.status = status
-        for field in Self.headers { response.headers[field.name] = field.value }
-        return response
+        return .file([UInt8](page.source.utf8), "text/html;charset=UTF-8", status: status)
     }
 
     /// Returns a page about an error.
     static func error(_ status: Status) -> Page {
-        var parts: [HTML] = [.element("p", ["class": "error"], .text(status.message ?? "The request failed."))]
-        if let details = status.details { parts.append(.element("p", .text(details))) }
-        if !status.code.isEmpty {
-            let link = HTML.element("a", ["href": "/sandbox/errors#\(status.code)"], .text(status.code))
-            parts.append(.element("p", .text("Code: "), link))
-        }
-        if let trace = status.trace { parts.append(.element("p", .text("Trace: \(trace)"))) }
-        return Page("The request failed", .joined(parts))
+        let details = status.details.map { "<p>\($0)</p>" as HTML }
+        let code = status.code
+        let link = code.isEmpty ? nil : "<p>Code: <a href=\"/sandbox/errors#\(code)\">\(code)</a></p>" as HTML
+        let trace = status.trace.map { "<p>Trace: \($0)</p>" as HTML }
+        let message = status.message ?? "The request failed."
+        return Page("The request failed", "<p class=\"error\">\(message)</p>\n\(details, link, trace)")
+    }
+}
+
+extension Response {
+    /// Returns a file for browsers, with the headers of pages.
+    static func file(_ bytes: [UInt8], _ type: String, status: HTTPResponse.Status = .ok) -> Response {
+        .bytes(bytes, type, status: status, headers: Page.headers)
     }
 }

@@ -7,15 +7,18 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// The endpoints without access control: the pages of an application, the error codes and the certificate.
+/// The endpoints without access control: the pages of an application, logos, the error codes and the certificate.
 struct PublicEndpoints: Sendable {
     let core: SandboxCore
 
     var all: [Endpoint] {
-        pages + [
+        core.pages.map { file in
+            Endpoint(.get, file.path, nil, .page) { _ in .file(file.bytes, file.type) }
+        } + [
             Endpoint(.get, "/sandbox.css", nil, .page) { _ in
-                Self.file(PackageResources.sandbox_css, "text/css;charset=UTF-8")
+                .file(PackageResources.sandbox_css, "text/css;charset=UTF-8")
             },
+            Endpoint(.get, "/sandbox/logos/:mvpd", nil, .page, logo),
             Endpoint(.get, "/sandbox/demo.json", nil, .plain) { _ in .json(demo) },
             Endpoint(.get, "/sandbox/errors", nil, .page) { _ in Self.codes.response() },
             Endpoint(.get, "/sandbox/keys", nil, .plain) { _ in
@@ -24,30 +27,33 @@ struct PublicEndpoints: Sendable {
         ]
     }
 
-    /// The pages of the application, if there are any.
-    private var pages: [Endpoint] {
-        core.pages.map { file in
-            Endpoint(.get, file.path, nil, .page) { _ in Self.file(file.bytes, file.type) }
+    /// Returns the logo of a provider that has none of its own.
+    private func logo(_ call: EndpointRequest) throws -> Response {
+        guard let provider = core.configuration.providers.first(where: { $0.logoFile == call.segment("mvpd") }) else {
+            throw EndpointError(404, "The provider is unknown.")
         }
-    }
-
-    private static func file(_ bytes: [UInt8], _ type: String) -> Response {
-        var response = Response.bytes(bytes, type, status: .ok, headers: Page.headers)
-        response.headers[.contentType] = type
-        return response
+        return .file([UInt8](provider.logo.source.utf8), "image/svg+xml")
     }
 
     /// The content of the demo page. Its own software statement names the one requestor and is not signed.
     private var demo: JSON {
         let demo = core.configuration.demo
-        let claims = JSON.object([("sub", .string("playgate-demo")), ("aud", .string(demo.requestor))]).line
-        let statement = [#"{"alg":"none"}"#, claims, "unsigned"].map { Base64.encode([UInt8]($0.utf8)).base64URL }
+        let claims: JSON = ["sub": "playgate-demo", "aud": .string(demo.requestor)]
+        let statement = [#"{"alg":"none"}"#, claims.line, "unsigned"].map { Base64.encode([UInt8]($0.utf8)).base64URL }
         let own = core.configuration.requestor(demo.requestor)?.statements?.first
-        return .object([
-            ("title", .string(demo.title)), ("requestor", .string(demo.requestor)),
-            ("softwareStatement", .string(own ?? statement.joined(separator: "."))),
-            ("items", .array(demo.items.map(\.shown))),
-        ])
+        return [
+            "title": .string(demo.title), "requestor": .string(demo.requestor),
+            "softwareStatement": .string(own ?? statement.joined(separator: ".")),
+            "items": .array(
+                demo.items.map { item in
+                    [
+                        "media": .string(item.media), "title": .string(item.title),
+                        "description": .string(item.description), "resource": .optional(item.resource),
+                        "path": .string(item.path), "protected": .bool(item.isProtected),
+                    ]
+                }
+            ),
+        ]
     }
 
     /// The page about all codes.
@@ -58,36 +64,45 @@ struct PublicEndpoints: Sendable {
                     let statuses = documentation.statuses.map { "\($0)" }.joined(separator: "/")
                     return "\(name): \(statuses), action \(documentation.action.rawValue)"
                 }
-            }
-            return .joined([
-                .element("dt", ["id": code.rawValue], .element("code", .text(code.rawValue))),
-                .element("dd", .text(code.explanation), .void("br"), .text(origins.joined(separator: "; "))),
-            ])
+            }.joined(separator: "; ")
+            return """
+                <dt id="\(code.rawValue)"><code>\(code.rawValue)</code></dt>
+                <dd>\(code.explanation)
+                <br>
+                \(origins)</dd>
+                """
         }
-        return Page("Error codes", .element("dl", .joined(rows)))
+        return Page("Error codes", "<dl>\(rows)</dl>")
     }()
 }
 
-extension SandboxConfiguration.Demo.Item {
-    fileprivate var shown: JSON {
-        .object([
-            ("media", .string(media)), ("title", .string(title)), ("description", .string(description)),
-            ("resource", .optional(resource)), ("path", .string(path)), ("protected", .bool(isProtected)),
-        ])
+extension SandboxConfiguration.Provider {
+    /// The name of the file of the logo.
+    fileprivate var logoFile: String { id + ".svg" }
+
+    /// The path of the logo on this service; `nil` if the configuration names another logo.
+    var logoPath: String? { description.logoURL == nil ? "/sandbox/logos/\(logoFile.percentEncoded)" : nil }
+
+    /// A square with the initials of the provider, in a colour of its own.
+    fileprivate var logo: HTML {
+        let words = description.displayName.split(separator: " ")
+        let initials = String(words.prefix(2).compactMap(\.first)).uppercased()
+        let hue = id.utf8.reduce(0) { ($0 * 31 + Int($1)) % 360 }
+        return """
+            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64" role="img" aria-label="\(description.displayName)">
+            <rect width="64" height="64" rx="12" fill="hsl(\(String(hue)), 60%, 30%)"/>
+            <text x="32" y="42" font-family="sans-serif" font-size="28" font-weight="bold" text-anchor="middle" \
+            fill="#fff">\(initials)</text>
+            </svg>
+
+            """
     }
 }
 
 extension String {
     /// This Base64 text in the URL-safe alphabet, without padding.
     fileprivate var base64URL: String {
-        String(
-            filter { $0 != "=" }.map { character in
-                switch character {
-                case "+": "-"
-                case "/": "_"
-                default: character
-                }
-            }
-        )
+        let letters: [Character: Character] = ["+": "-", "/": "_"]
+        return String(filter { $0 != "=" }.map { letters[$0] ?? $0 })
     }
 }
