@@ -54,7 +54,7 @@ import Testing
         let raws = try times.map { try issuer.issue(Sample.claims, at: $0).raw }
         #expect(Set(raws).count == 3)
         #expect(raws[1].contains("<issueTime>2031-01-02T10:04:05.001Z</issueTime>"))
-        #expect(try raws.map { try UnverifiedToken(reading: $0).timeIssued } == times)
+        #expect(try raws.map { try UnverifiedToken(reading: $0).content.timeIssued } == times)
     }
 
     @Test(

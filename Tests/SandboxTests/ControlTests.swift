@@ -21,6 +21,8 @@ import Testing
             (#"{"faults":[{"on":"token","code":"made_up"}]}"#, "made_up is not a service code"),
             (#"{"faults":[{"on":"any","code":"network_error"}]}"#, "network_error is not a service code"),
             (#"{"faults":[{"on":"authorize","code":"invalid_client"}]}"#, "only for register and token"),
+            (#"{"faults":[{"on":"mvpd","status":503}]}"#, "a fault of mvpd must have a code"),
+            (#"{"faults":[{"on":"mvpd","code":"invalid_requestor"}]}"#, "must have a code of one resource"),
             (#"{"throttling":{"speed":1}}"#, "speed"), (#"{"denied":"TNT"}"#, "denied: must be a list"),
             (#"{"degradation":[{"requestor":"REF30","mvpd":"X","rule":"authNAll"}]}"#, "mvpd: unknown MVPD X"),
             (#"{"degradation":[{"requestor":"REF30","mvpd":"DTV","rule":"x"}]}"#, "rule: must be one of authNAll"),

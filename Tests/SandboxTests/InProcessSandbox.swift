@@ -7,6 +7,7 @@ import GateTestSupport
 import MediaResources
 import MediaTokens
 import Platform
+import PlaybackGate
 import Sandbox
 
 /// A sandbox that runs in this process during a test, with a clock that the test sets.
@@ -145,6 +146,23 @@ final class InProcessSandbox: Sendable {
         let trust = try TrustStore([.pem(keys.certificate, name: "signer")], at: now)
         let verifier = Verifier(trust: trust, policy: try VerificationPolicy(requestor: requestor))
         return verifier.verify(token, for: try MediaResource(resource), at: now)
+    }
+
+    /// Returns a gate that protects one programme by a resource, and trusts the sandbox.
+    func gate(_ resource: String) throws -> Gate {
+        var catalogue = Catalogue()
+        try catalogue.add(
+            Catalogue.Entry(
+                key: .media("programme"),
+                protection: .resource(try MediaResource(resource), requestor: "REF30")
+            )
+        )
+        let trust = try TrustStore([.pem(keys.certificate, name: "signer")], at: now)
+        return Gate(
+            catalogue: catalogue,
+            verifier: Verifier(trust: trust, policy: try VerificationPolicy(requestor: "REF30")),
+            store: MemoryReplayStore(capacity: 10)
+        )
     }
 }
 

@@ -29,6 +29,37 @@ import Testing
         }
     }
 
+    /// The requests of yt-dlp in their order, which also work where it is not installed.
+    @Test func `Y1 to Y11: comes to a client that imitates the SDKs, by forms`() async throws {
+        try await InProcessSandbox.with { (sandbox) throws in
+            let individualized = try sandbox.json("/indiv/devices", #"{"fingerprint":"00"}"#)
+            let device = TestDevice(sandbox, individualized.json["deviceId"] as? String ?? "", try sandbox.bearer())
+            #expect(device.name.count == 64)
+            #expect(individualized.headers["pass_sfp"]?.isEmpty == false)
+            let code = try device.code(["format": "json"])
+            var page = try sandbox.get(
+                "/adobe-services/authenticate/saml?noflash=true&mso_id=DTV&requestor_id=REF30&no_iframe=false"
+                    + "&domain_name=adobe.com&redirect_url=http%3A%2F%2F127.0.0.1%2F&reg_code=\(code)"
+            )
+            for fields in [[:], ["username": "alice", "password": "alice"], [:]] {
+                let action = try #require(page.body.between("<form method=\"post\" action=\"", "\""))
+                let hidden = ["SAMLRequest", "SAMLResponse", "ticket", "RelayState"].compactMap { name in
+                    page.body.hidden(name).map { (name, $0) }
+                }
+                page = try sandbox.form(action, fields.merging(hidden) { $1 })
+                #expect(page.status == 200)
+            }
+            let session = try device.legacy("session", ["reg_code": code, "_method": "GET"], isKnown: true)
+            let authN = try #require(session.element("authnToken"))
+            let authorize = ["authentication_token": authN, "resource_id": "TNT", "mso_id": "DTV", "userMeta": "1"]
+            let authZ = try #require(try device.legacy("authorize", authorize).element("authzToken"))
+            let guid = try #require(authN.between("<simpleTokenAuthenticationGuid>", "<"))
+            let short = ["authz_token": authZ, "session_guid": guid, "hashed_guid": "false"]
+            let token = try device.legacy("shortAuthorize", short).body
+            #expect(try sandbox.verify(token, resource: "TNT").token?.userSessionGUID == guid)
+        }
+    }
+
     /// Inputs that a client may send in place of an authorization token, and that must be refused.
     static let forged: [(name: String, make: @Sendable (TestDevice) throws -> String)] = [
         ("nothing", { _ in "" }),

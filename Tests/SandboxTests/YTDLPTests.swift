@@ -4,7 +4,6 @@
 import Encodings
 import Foundation
 import GateTestSupport
-import MediaResources
 import MediaTokens
 import Platform
 import PlaybackGate
@@ -81,7 +80,7 @@ import Testing
     )
     func runs(resource: String) async throws {
         guard Self.isInstalled else { return }
-        let (certificate, tokens, now) = try await InProcessSandbox.with { (sandbox) throws in
+        let (gate, tokens, now) = try await InProcessSandbox.with { (sandbox) throws in
             let folder = try TemporaryFolder()
             let (first, log) = try Self.run(sandbox, folder, user: "bob", resource: resource)
             let fresh = try #require(first, "\(log)")
@@ -104,32 +103,14 @@ import Testing
             #expect(cached.token != fresh.token)
             #expect(try sandbox.verify(cached.token, resource: resource).status == .validToken)
             #expect(try Self.isVerified(cached.token, sandbox, folder, resource: resource))
-            return (sandbox.keys.certificate, [fresh.token, cached.token], sandbox.now)
+            return (try sandbox.gate(resource), [fresh.token, cached.token], sandbox.now)
         }
-        let gate = try Self.gate(trusting: certificate, resource: resource, at: now)
         for token in tokens {
             #expect(await gate.decide(PlaybackRequest(.media("programme"), token: token), at: now).code == nil)
             #expect(
                 await gate.decide(PlaybackRequest(.media("programme"), token: token), at: now).code == .tokenAlreadyUsed
             )
         }
-    }
-
-    /// Creates a gate that protects one programme.
-    private static func gate(trusting certificate: String, resource: String, at now: Timestamp) throws -> Gate {
-        var catalogue = Catalogue()
-        try catalogue.add(
-            Catalogue.Entry(
-                key: .media("programme"),
-                protection: .resource(try MediaResource(resource), requestor: "REF30")
-            )
-        )
-        let trust = try TrustStore([.pem(certificate, name: "signer")], at: now)
-        return Gate(
-            catalogue: catalogue,
-            verifier: Verifier(trust: trust, policy: try VerificationPolicy(requestor: "REF30")),
-            store: MemoryReplayStore(capacity: 10)
-        )
     }
 
     @Test func `is told no in the provider's words, and begins again where its login has ended`() async throws {
