@@ -37,6 +37,9 @@ public struct MVPD: Hashable, Sendable {
     public var enforcePlatformPermissions: Bool?
     /// True if viewers log in once for each application.
     public var authPerAggregator: Bool?
+    /// True if the login page refuses web views and needs the system's in-app browser (SVC: `SFSafariViewController`). No
+    /// document names the member of the configuration; here it is `requiresSVC`.
+    public var requiresSVC: Bool
 
     /// Creates a provider.
     public init(
@@ -50,7 +53,8 @@ public struct MVPD: Hashable, Sendable {
         platformMappingID: String? = nil,
         displayInPlatformPicker: Bool? = nil,
         enforcePlatformPermissions: Bool? = nil,
-        authPerAggregator: Bool? = nil
+        authPerAggregator: Bool? = nil,
+        requiresSVC: Bool = false
     ) {
         self.id = id
         self.displayName = displayName
@@ -63,6 +67,7 @@ public struct MVPD: Hashable, Sendable {
         self.displayInPlatformPicker = displayInPlatformPicker
         self.enforcePlatformPermissions = enforcePlatformPermissions
         self.authPerAggregator = authPerAggregator
+        self.requiresSVC = requiresSVC
     }
 
     /// True if the platform's single sign-on can be used with the provider.
@@ -74,7 +79,7 @@ public struct MVPD: Hashable, Sendable {
 extension MVPD: Codable {
     private enum Key: String, CodingKey {
         case id, displayName, logoUrl, enablePlatformServices, boardingStatus, isTempPass, isProxy, platformMappingId
-        case displayInPlatformPicker, enforcePlatformPermissions, authPerAggregator
+        case displayInPlatformPicker, enforcePlatformPermissions, authPerAggregator, requiresSVC
     }
 
     public init(from decoder: any Decoder) throws {
@@ -90,6 +95,7 @@ extension MVPD: Codable {
         displayInPlatformPicker = try members.decodeIfPresent(Bool.self, forKey: .displayInPlatformPicker)
         enforcePlatformPermissions = try members.decodeIfPresent(Bool.self, forKey: .enforcePlatformPermissions)
         authPerAggregator = try members.decodeIfPresent(Bool.self, forKey: .authPerAggregator)
+        requiresSVC = try members.decodeIfPresent(Bool.self, forKey: .requiresSVC) ?? false
     }
 
     /// Encodes the provider, without members that have their default value.
@@ -106,5 +112,6 @@ extension MVPD: Codable {
         try members.encodeIfPresent(displayInPlatformPicker, forKey: .displayInPlatformPicker)
         try members.encodeIfPresent(enforcePlatformPermissions, forKey: .enforcePlatformPermissions)
         try members.encodeIfPresent(authPerAggregator, forKey: .authPerAggregator)
+        if requiresSVC { try members.encode(true, forKey: .requiresSVC) }
     }
 }

@@ -94,7 +94,8 @@ extension ServiceConfiguration {
                     boardingStatus: try mvpd.optional("boardingStatus").map(MVPD.BoardingStatus.init),
                     isTempPass: try mvpd.optional("tempPass") == "true",
                     isProxy: try mvpd.optional("isProxy") == "true",
-                    platformMappingID: try mvpd.optional("platformMappingId")
+                    platformMappingID: try mvpd.optional("platformMappingId"),
+                    requiresSVC: try mvpd.optional("requiresSVC") == "true"
                 )
             )
         }
@@ -114,6 +115,7 @@ extension ServiceConfiguration {
                         ("enablePlatformServices", mvpd.enablePlatformServices ? "true" : nil),
                         ("boardingStatus", mvpd.boardingStatus?.rawValue), ("tempPass", mvpd.isTempPass ? "true" : nil),
                         ("isProxy", mvpd.isProxy ? "true" : nil), ("platformMappingId", mvpd.platformMappingID),
+                        ("requiresSVC", mvpd.requiresSVC ? "true" : nil),
                     ]
                 )
             }

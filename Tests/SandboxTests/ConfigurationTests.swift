@@ -56,10 +56,7 @@ import Testing
         ("mediaToken: { timeToLive: 7m }", "mediaToken: { timeToLive: 1h }", "mediaToken.timeToLive", "to 15m"),
         ("limit: 2", "limit: 0", "concurrency.limit", "from 1 to 100"),
         ("strategy: rejectNew", "strategy: shuffle", "concurrency.strategy", "one of evictOldest, rejectNew"),
-        (
-            "  requestor: REF30\n  items", "  requestor: NOBODY\n  items", "demo.requestor",
-            "unknown requestor NOBODY"
-        ),
+        ("  requestor: REF30\n  items", "  requestor: NOBODY\n  items", "demo.requestor", "unknown requestor NOBODY"),
         ("      resource: TBS\n", "", "demo.items[2].resource", "resource is missing"),
         (
             "concurrency:", "degradation: [{ requestor: X, mvpd: DTV, rule: authNAll }]\nconcurrency:",

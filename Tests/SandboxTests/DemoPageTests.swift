@@ -148,12 +148,7 @@ private func playOnce(_ browser: WebDriver) throws {
 
     // The same token again: the gate refuses it as consumed.
     try browser.click("#replay")
-    try Page.expectRefusal(
-        in: browser,
-        by: "Refused by the gate",
-        code: "token_already_used",
-        action: "authorization"
-    )
+    try Page.expectRefusal(in: browser, by: "Refused by the gate", code: "token_already_used", action: "authorization")
     try browser.screenshot("desktop-replay")
     try browser.press(.escape)
     try browser.wait(until: "!document.getElementById('stage').open")

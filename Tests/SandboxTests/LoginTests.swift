@@ -156,10 +156,7 @@ import Testing
             let ticket = try #require(try sandbox.get(second).body.hidden("ticket"))
             #expect(try device.submit("alice", first).status == 302)
             // A second viewer who opens the same session cannot log in on the device.
-            let late = try sandbox.form(
-                "/sandbox/idp/login",
-                ["ticket": ticket, "username": "bob", "password": "bob"]
-            )
+            let late = try sandbox.form("/sandbox/idp/login", ["ticket": ticket, "username": "bob", "password": "bob"])
             #expect(late.status == 400)
             #expect(try device.get("/api/v2/REF30/profiles").body.contains("\"household-1\""))
         }
@@ -258,9 +255,7 @@ import Testing
 
     @Test(
         "to the application or this machine is followed",
-        arguments: [
-            "adobepass://ios.app", "http://127.0.0.1:8071/done?x=1", "http://localhost/", "https://[::1]:1/a",
-        ]
+        arguments: ["adobepass://ios.app", "http://127.0.0.1:8071/done?x=1", "http://localhost/", "https://[::1]:1/a"]
     )
     func here(url: String) async throws {
         try await InProcessSandbox.with { (sandbox) throws in

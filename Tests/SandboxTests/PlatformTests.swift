@@ -76,9 +76,7 @@ import Testing
 
     @Test(
         "inventory E: falls back to a login where the platform cannot",
-        arguments: [
-            ("denied", "platform-tv", "pfs_fallback"), ("granted", "unknown", "configuration_fallback"),
-        ]
+        arguments: [("denied", "platform-tv", "pfs_fallback"), ("granted", "unknown", "configuration_fallback")]
     )
     func fallback(access: String, id: String, reason: String) async throws {
         try await InProcessSandbox.with { (sandbox) throws in

@@ -167,9 +167,7 @@ struct ConcurrencyEndpoints: Sendable {
         .json(
             [
                 "associatedAdvice": [],
-                "obligations": [
-                    "namespace": "adobe.primetime.cm", "action": "refresh", "arguments": .strings(names),
-                ],
+                "obligations": ["namespace": "adobe.primetime.cm", "action": "refresh", "arguments": .strings(names)],
             ],
             status: .badRequest
         )

@@ -77,7 +77,7 @@ struct Throttle {
     /// The maximum number of devices. At the limit, all buckets are discarded.
     private static let limit = 10_000
 
-    mutating func admits(_ device: String, _ limit: SandboxConfiguration.Throttling, at now: Timestamp) -> Bool {
+    mutating func admits(_ device: String, _ limit: Throttling, at now: Timestamp) -> Bool {
         if buckets.count >= Self.limit { buckets = [:] }
         let full = Int64(limit.burst) * 1000
         var bucket = buckets[device] ?? Bucket(level: full, filled: now)

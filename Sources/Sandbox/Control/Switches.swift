@@ -16,10 +16,10 @@ struct Switches: Sendable {
     var clockSkew: Int64 = 0
     /// True if media tokens are issued without their closing tag.
     var malformsTokens = false
-    var throttling: SandboxConfiguration.Throttling?
+    var throttling: Throttling?
     /// Resources and channels that every provider denies.
     var denied: [String] = []
-    var degradation: [SandboxConfiguration.DegradationRule]
+    var degradation: [DegradationRule]
 
     /// Creates the initial switches of a configuration.
     init(_ configuration: SandboxConfiguration) {
@@ -83,11 +83,11 @@ struct SwitchChange: Sendable {
             let faults = section.list("faults", Fault.read).compactMap(\.self)
             let skew = section.parsed("clockSkew", default: 0, Self.skew)
             let malformsTokens = isOn("malformedTokens")
-            let throttling = section.optionalSection("throttling", SandboxConfiguration.Throttling.init)
+            let throttling = section.optionalSection("throttling", Throttling.init)
             let denied = value["denied"]?.values == nil ? [] : section.strings("denied") ?? []
             let (requestors, providers) = (configuration.requestors.map(\.id), configuration.providers.map(\.id))
             let rules = section.list("degradation") {
-                SandboxConfiguration.DegradationRule($0, requestors: requestors, providers: providers)
+                DegradationRule($0, requestors: requestors, providers: providers)
             }
             if section.has("denied"), value["denied"]?.values == nil { section.note("denied", "must be a list") }
             section.finish()

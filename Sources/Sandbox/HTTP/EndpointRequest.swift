@@ -129,7 +129,7 @@ extension EndpointRequest {
     /// Returns the identity that temporary access is bound to: the device or, for a promotion, what the application sends
     /// about the viewer: `AP-TempPass-Identity` in v2; in v1 `generic_data`, plain or in Base64. `nil` if that is missing or
     /// malformed.
-    func temporaryIdentity(_ access: SandboxConfiguration.TemporaryAccess, of device: Device) -> String? {
+    func temporaryIdentity(_ access: TemporaryAccess, of device: Device) -> String? {
         guard access.isPromotional else { return device.name }
         if dialect != .v2 {
             guard let data = parameter("generic_data") else { return nil }

@@ -45,10 +45,7 @@ struct Fields: Sendable {
 
     /// Returns all fields except those of `names`. The last field of each name counts.
     func others(than names: Set<String>) -> [String: String] {
-        Dictionary(
-            pairs.filter { !names.contains($0.name) }.map { ($0.name, $0.value) },
-            uniquingKeysWith: { $1 }
-        )
+        Dictionary(pairs.filter { !names.contains($0.name) }.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
     }
 }
 

@@ -32,8 +32,7 @@ struct LegacyEndpoints: Sendable {
 
     /// Returns the authentication token of a finished login.
     private func session(_ call: EndpointRequest) async throws -> Response {
-        let requestor = try core.requestor(call)
-        try await core.client(call, for: requestor)
+        let (requestor, _) = try await core.authorized(call)
         guard
             let session = try await core.store.session(
                 call.parameter("reg_code") ?? "",
@@ -93,9 +92,7 @@ struct LegacyEndpoints: Sendable {
         let resources = zip(texts, verdicts).map { text, verdict in
             XMLElement(
                 "resource",
-                children: [
-                    XMLElement("id", text: text), XMLElement("authorized", text: "\(verdict.v1Denial == nil)"),
-                ]
+                children: [XMLElement("id", text: text), XMLElement("authorized", text: "\(verdict.v1Denial == nil)")]
             )
         }
         return try answer("resources", resources)
@@ -106,7 +103,7 @@ struct LegacyEndpoints: Sendable {
     private func token(
         _ kind: LongLivedToken.Kind,
         _ raw: String?,
-        _ requestor: SandboxConfiguration.Requestor,
+        _ requestor: Requestor,
         _ call: EndpointRequest
     ) -> LongLivedToken? {
         let token = raw.flatMap { LongLivedToken(kind, $0, trustedBy: core.keys.trust, at: call.now) }

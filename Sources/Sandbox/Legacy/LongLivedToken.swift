@@ -56,10 +56,7 @@ struct LongLivedToken: Sendable {
             "simpleTokenDeviceID",
             children: [XMLElement("simpleTokenFingerprint", text: fingerprint)]
         )
-        let element = XMLElement(
-            kind.rawValue,
-            children: fields.map { XMLElement($0, text: $1) } + [device]
-        )
+        let element = XMLElement(kind.rawValue, children: fields.map { XMLElement($0, text: $1) } + [device])
         return try issuer.sign(body: element.documentInOneLine()).raw
     }
 

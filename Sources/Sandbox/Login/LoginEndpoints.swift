@@ -62,10 +62,7 @@ struct LoginEndpoints: Sendable {
 
     /// Begins a login with a registration code. A provider that is already set cannot be changed, because the code is visible
     /// on a screen.
-    private func begin(
-        _ call: EndpointRequest,
-        redirect: String?
-    ) async throws -> (LoginSession, SandboxConfiguration.Provider) {
+    private func begin(_ call: EndpointRequest, redirect: String?) async throws -> (LoginSession, Provider) {
         func refusal(_ message: String) -> EndpointError { .v1(.badRequest, message: message) }
         let requestor = try core.requestor(call)
         let provider = try core.provider(call.parameter("mso_id", "mvpd"), of: requestor, call)
@@ -74,10 +71,8 @@ struct LoginEndpoints: Sendable {
         else { throw refusal("The registration code is missing, unknown, used or expired.") }
         if let redirect {
             let client = try await session.client.asyncFlatMap { try await core.store.client($0) }
-            let registered = client?.redirectURIs ?? []
-            guard let target = RedirectTarget.allowed(redirect, registered: registered, host: call.host) else {
-                throw refusal(StatusCode.invalidParameterRedirectURL.explanation)
-            }
+            let message = StatusCode.invalidParameterRedirectURL.explanation
+            let target = try call.redirect(redirect, client?.redirectURIs ?? [], or: refusal(message))
             session.redirect = session.redirect ?? target
         }
         guard session.provider == nil || session.provider == provider.id else {
@@ -103,11 +98,7 @@ struct LoginEndpoints: Sendable {
 
     // MARK: Pages of the provider
 
-    private func form(
-        _ call: EndpointRequest,
-        _ secret: String?,
-        _ purpose: Ticket.Purpose
-    ) async throws -> Response {
+    private func form(_ call: EndpointRequest, _ secret: String?, _ purpose: Ticket.Purpose) async throws -> Response {
         let found = try await core.store.ticket(secret ?? "", for: purpose, at: call.now)
         let (ticket, _, provider) = try await session(of: found, call)
         return page(ticket, provider, secret ?? "").response()
@@ -156,8 +147,8 @@ struct LoginEndpoints: Sendable {
     /// Finishes a session: the device that began it gets a profile.
     private func finish(
         _ session: LoginSession,
-        _ user: SandboxConfiguration.User,
-        _ provider: SandboxConfiguration.Provider,
+        _ user: User,
+        _ provider: Provider,
         redirect: String?,
         _ call: EndpointRequest
     ) async throws -> Response {
@@ -168,12 +159,7 @@ struct LoginEndpoints: Sendable {
         return LoginPages.end(redirect, "You are logged in. Go back to your device.")
     }
 
-    private func page(
-        _ ticket: Ticket,
-        _ provider: SandboxConfiguration.Provider,
-        _ secret: String,
-        error: String? = nil
-    ) -> Page {
+    private func page(_ ticket: Ticket, _ provider: Provider, _ secret: String, error: String? = nil) -> Page {
         let isSAML = ticket.purpose == .samlLogin
         return LoginPages.form(
             provider,
@@ -188,10 +174,7 @@ struct LoginEndpoints: Sendable {
     /// Returns the open session of a ticket and its provider. In the SAML flow, the form must name the session too.
     ///
     /// - Throws: ``EndpointError/stale`` if there is none.
-    private func session(
-        of ticket: Ticket?,
-        _ call: EndpointRequest
-    ) async throws -> (Ticket, LoginSession, SandboxConfiguration.Provider) {
+    private func session(of ticket: Ticket?, _ call: EndpointRequest) async throws -> (Ticket, LoginSession, Provider) {
         guard let ticket, ticket.purpose == .login || call.form.first("RelayState") == ticket.subject,
             let session = try await core.store.session(of: ticket, at: call.now),
             let provider = ticket.provider.flatMap(core.configuration.provider)
@@ -202,7 +185,7 @@ struct LoginEndpoints: Sendable {
 
 extension SandboxCore {
     /// Returns the user with the name and password of a form. Passwords are checked here only.
-    func user(_ call: EndpointRequest) -> SandboxConfiguration.User? {
+    func user(_ call: EndpointRequest) -> User? {
         guard let name = call.form.first("username"), let password = call.form.first("password"),
             let user = configuration.user(name)?.user, user.password == password
         else { return nil }
@@ -212,10 +195,10 @@ extension SandboxCore {
     /// Creates and stores a profile.
     @discardableResult
     func authenticate(
-        _ user: SandboxConfiguration.User,
+        _ user: User,
         on device: Device,
         _ requestor: String,
-        _ provider: SandboxConfiguration.Provider,
+        _ provider: Provider,
         _ kind: Profile.Kind,
         at now: Timestamp
     ) async throws -> StoredProfile {

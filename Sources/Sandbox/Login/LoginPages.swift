@@ -15,7 +15,7 @@ enum LoginPages {
     ///   - error: The error of the previous attempt; `nil` if there is none.
     ///   - cancel: The address that cancels the login; `nil` if it cannot be cancelled.
     static func form(
-        _ provider: SandboxConfiguration.Provider,
+        _ provider: Provider,
         accounts: [String],
         action: String,
         hidden: KeyValuePairs<String, String>,
@@ -64,8 +64,5 @@ enum LoginPages {
 
 extension EndpointError {
     /// The refusal of a consumed or expired ticket.
-    static let stale = EndpointError(
-        400,
-        "This page was already used or has expired. Start again in your application."
-    )
+    static let stale = EndpointError(400, "This page was already used or has expired. Start again in your application.")
 }

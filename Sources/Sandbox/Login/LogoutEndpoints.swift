@@ -20,7 +20,7 @@ struct LogoutEndpoints: Sendable {
 
     /// Returns the address at which a browser logs out at a provider.
     func url(
-        _ provider: SandboxConfiguration.Provider,
+        _ provider: Provider,
         _ requestor: String,
         redirect: String,
         _ call: EndpointRequest
@@ -42,8 +42,7 @@ struct LogoutEndpoints: Sendable {
         }
         let redirect = call.parameter("redirect_url")
         let registered = try await registered(redirect, call)
-        let target = redirect.flatMap { RedirectTarget.allowed($0, registered: registered, host: call.host) }
-        guard redirect == nil || target != nil else { throw EndpointError.v2(.invalidParameterRedirectURL) }
+        let target = try call.redirect(redirect, registered, or: .v2(.invalidParameterRedirectURL))
         // A device that calls directly names itself. A browser that was redirected here has a ticket.
         if let requestor = call.parameter("requestor_id"), let device = call.deviceName {
             let provider = call.parameter("mso_id")

@@ -51,7 +51,7 @@ struct PlatformEndpoints: Sendable {
             .document(prefix: "samlp")
     }
 
-    private static func request(_ requestor: SandboxConfiguration.Requestor) throws -> String {
+    private static func request(_ requestor: Requestor) throws -> String {
         let fields = [XMLElement("Issuer", text: requestor.id), XMLElement("ID", text: RandomText.uuid)]
         return try saml("AuthnRequest", fields)
     }
@@ -59,7 +59,8 @@ struct PlatformEndpoints: Sendable {
     /// Consumes the SAML response of a platform in a request, and logs its user in.
     ///
     /// - Parameter id: The provider's id on the platform; `nil` for any.
-    private func exchange(_ call: EndpointRequest, _ caller: Caller, id: String?) async throws -> StoredProfile {
+    private func exchange(_ caller: Caller, id: String?) async throws -> StoredProfile {
+        let call = caller.call
         let text = call.parameter("SAMLResponse") ?? ""
         guard text.utf8.count <= 16 * 1024, let bytes = Base64.decode([UInt8](text.utf8)),
             let response = try? XMLElement(reading: bytes.span), response.name == "Response",
@@ -74,7 +75,7 @@ struct PlatformEndpoints: Sendable {
         if let id, provider.description.platformMappingID != id {
             throw EndpointError.v2(.invalidHeaderProviderIDMismatch)
         }
-        _ = try core.provider(provider.id, of: caller.requestor, call)
+        _ = try caller.provider(provider.id)
         return try await core.authenticate(
             user,
             on: caller.device,
@@ -88,15 +89,14 @@ struct PlatformEndpoints: Sendable {
     // MARK: REST API v1
 
     private func profileRequest(_ call: EndpointRequest) async throws -> Response {
-        let requestor = try core.requestor(call)
-        try await core.client(call, for: requestor)
+        let (requestor, _) = try await core.authorized(call)
         let provider = try core.provider(call.segment("mvpd"), of: requestor, call)
         guard provider.description.supportsPlatformSSO else { throw EndpointError.v1(.unknownIntegration) }
         return .xml(try Self.request(requestor))
     }
 
     private func exchangeV1(_ call: EndpointRequest) async throws -> Response {
-        _ = try await exchange(call, Caller(call, core), id: nil)
+        _ = try await exchange(Caller(call, core), id: nil)
         return .empty(.noContent)
     }
 
@@ -134,7 +134,7 @@ struct PlatformEndpoints: Sendable {
             throw EndpointError.v2(.invalidHeaderPermissionAccessNotPresent)
         }
         if let fault = status.fault(at: call.now) { throw EndpointError.v2(fault) }
-        let profile = try await exchange(call, caller, id: status.provider ?? "")
+        let profile = try await exchange(caller, id: status.provider ?? "")
         return try .json(V2ProfileEndpoints(core: core).profiles([profile], at: call.now), status: .created)
     }
 }

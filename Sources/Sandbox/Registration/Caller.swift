@@ -8,7 +8,9 @@ internal import Platform
 
 /// The requestor, the application and the device, which every request of REST API v1 and v2 names.
 struct Caller: Sendable {
-    let requestor: SandboxConfiguration.Requestor
+    let core: SandboxCore
+    let call: EndpointRequest
+    let requestor: Requestor
     let client: Client
     let device: Device
 
@@ -16,6 +18,8 @@ struct Caller: Sendable {
     ///
     /// - Throws: ``EndpointError`` if a parameter is missing or malformed, or the access token is not accepted.
     init(_ call: EndpointRequest, _ core: SandboxCore) async throws {
+        self.call = call
+        self.core = core
         requestor = try core.requestor(call)
         client = try await core.client(call, for: requestor)
         if call.dialect == .v2 {
@@ -36,12 +40,36 @@ struct Caller: Sendable {
         }
     }
 
+    /// Returns a provider that works with the requestor.
+    func provider(_ id: String?) throws(EndpointError) -> Provider { try core.provider(id, of: requestor, call) }
+
+    /// Returns the identity that temporary access is bound to; `nil` if it is missing or malformed, or the provider has no
+    /// temporary access.
+    func temporaryIdentity(_ provider: Provider) -> String? {
+        provider.temporaryAccess.flatMap { call.temporaryIdentity($0, of: device) }
+    }
+
+    /// Returns a viewer who needs no login, because of temporary access or of a degradation rule.
+    ///
+    /// - Parameter identity: The identity that temporary access is bound to; `nil` if only a rule counts.
+    /// - Returns: `nil` if the provider requires a login. The profile of temporary access may have expired.
+    func viewerWithoutLogin(_ provider: Provider, identity: String? = nil) async throws -> Viewer? {
+        if let access = provider.temporaryAccess, let identity {
+            let use = try await core.store.temporaryUse(identity, requestor: requestor.id, provider: provider.id)
+            let start = use?.started ?? call.now
+            return core.viewer(profile(provider, .temporary, from: start, access.duration, session: identity))
+        }
+        guard core.degradation(requestor, provider) == .authNAll else { return nil }
+        let life = provider.authorizationLifetime
+        return core.viewer(profile(provider, .degraded, from: call.now, life, session: device.name))
+    }
+
     /// Returns a profile on the device for a viewer who needs no login.
     func profile(
-        _ provider: SandboxConfiguration.Provider,
+        _ provider: Provider,
         _ kind: Profile.Kind,
         from start: Timestamp,
-        lifetime: Int64,
+        _ lifetime: Int64,
         session: String
     ) -> StoredProfile {
         StoredProfile(
@@ -71,7 +99,7 @@ extension Device {
 
 extension SandboxCore {
     /// Returns the requestor that a request names, in the path or in a parameter.
-    func requestor(_ call: EndpointRequest) throws(EndpointError) -> SandboxConfiguration.Requestor {
+    func requestor(_ call: EndpointRequest) throws(EndpointError) -> Requestor {
         let id = call.segments["provider"] ?? call.segments["requestor"] ?? call.parameter("requestor", "requestor_id")
         guard let requestor = id.flatMap(configuration.requestor) else {
             throw .of(call, v1: .invalidRequestor, v2: .invalidParameterServiceProvider)
@@ -79,12 +107,14 @@ extension SandboxCore {
         return requestor
     }
 
+    /// Returns the requestor that a request names, and the application of its access token.
+    func authorized(_ call: EndpointRequest) async throws -> (Requestor, Client) {
+        let requestor = try requestor(call)
+        return (requestor, try await client(call, for: requestor))
+    }
+
     /// Returns a provider that works with a requestor.
-    func provider(
-        _ id: String?,
-        of requestor: SandboxConfiguration.Requestor,
-        _ call: EndpointRequest
-    ) throws(EndpointError) -> SandboxConfiguration.Provider {
+    func provider(_ id: String?, of requestor: Requestor, _ call: EndpointRequest) throws(EndpointError) -> Provider {
         if let provider = id.flatMap({ configuration.provider($0, of: requestor) }) { return provider }
         let isKnown = id.flatMap(configuration.provider) != nil
         throw .of(call, v1: .unknownIntegration, v2: isKnown ? .invalidIntegration : .invalidParameterMVPD)
@@ -94,16 +124,12 @@ extension SandboxCore {
     ///
     /// - Throws: ``EndpointError`` if the token is missing, unknown, expired or for another requestor.
     @discardableResult
-    func client(_ call: EndpointRequest, for requestor: SandboxConfiguration.Requestor) async throws -> Client {
+    func client(_ call: EndpointRequest, for requestor: Requestor) async throws -> Client {
         let client = try await call.bearer.asyncFlatMap { try await store.client(withAccessToken: $0, at: call.now) }
         if let client, isBound(client, to: requestor) { return client }
         guard call.dialect == .v2 else {
             let problem = client == nil ? "missing, unknown or expired" : "for another requestor"
-            throw EndpointError(
-                401,
-                "Unauthorized: the access token is \(problem).",
-                action: .applicationRegistration
-            )
+            throw EndpointError(401, "Unauthorized: the access token is \(problem).", action: .applicationRegistration)
         }
         throw EndpointError.v2(
             client == nil ? .invalidAccessTokenClientApplication : .invalidAccessTokenServiceProvider
@@ -112,7 +138,7 @@ extension SandboxCore {
 
     /// True if an application may act for a requestor. A requestor with a list of statements accepts only those. Without a
     /// list, the statement must name this requestor or no known one.
-    func isBound(_ client: Client, to requestor: SandboxConfiguration.Requestor) -> Bool {
+    func isBound(_ client: Client, to requestor: Requestor) -> Bool {
         if let statements = requestor.statements {
             return statements.contains { SHA256.digest($0) == client.statement }
         }

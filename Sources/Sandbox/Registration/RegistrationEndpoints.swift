@@ -66,12 +66,7 @@ struct RegistrationEndpoints: Sendable {
         let token = RandomText.secret
         let expires = call.now.advanced(byMilliseconds: Int64(Self.lifetime) * 1000)
         try await core.store.addAccessToken(token, of: client, expires: expires, at: call.now)
-        let answer = AccessToken(
-            id: RandomText.uuid,
-            accessToken: token,
-            created: call.now,
-            expiresIn: Self.lifetime
-        )
+        let answer = AccessToken(id: RandomText.uuid, accessToken: token, created: call.now, expiresIn: Self.lifetime)
         return try .json(answer, status: .created)
     }
 }

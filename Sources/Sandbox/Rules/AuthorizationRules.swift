@@ -116,10 +116,7 @@ struct AuthorizationRules: Sendable {
         return .deny(.mvpd, .authorizationDeniedByParentalControls, details: details)
     }
 
-    private func useTemporary(
-        _ access: SandboxConfiguration.TemporaryAccess,
-        _ resource: MediaResource
-    ) async throws -> Verdict {
+    private func useTemporary(_ access: TemporaryAccess, _ resource: MediaResource) async throws -> Verdict {
         let (digest, now) = (resource.digest, call.now)
         let started = try await core.store.useTemporaryAccess(
             viewer,
@@ -133,7 +130,7 @@ struct AuthorizationRules: Sendable {
     }
 }
 
-extension SandboxConfiguration.TemporaryAccess {
+extension TemporaryAccess {
     /// Returns the limit that denies the use of one more resource; `nil` if there is none.
     fileprivate func limit(_ use: TemporaryUse?, resource: Data, at now: Timestamp) -> StatusCode? {
         guard let use else { return nil }

@@ -8,11 +8,11 @@ internal import Platform
 
 /// The viewer of a request, with or without a login.
 struct Viewer: Sendable {
-    let requestor: SandboxConfiguration.Requestor
-    let provider: SandboxConfiguration.Provider
+    let requestor: Requestor
+    let provider: Provider
     let profile: StoredProfile
     /// The user and household; `nil` if no login was required.
-    let person: (user: SandboxConfiguration.User, household: SandboxConfiguration.Household)?
+    let person: (user: User, household: Household)?
 
     /// The identity that temporary access is bound to.
     var temporaryIdentity: String { profile.kind == .temporary ? profile.session : profile.device.name }
@@ -32,11 +32,7 @@ struct Viewer: Sendable {
 
 extension Store {
     func temporaryUse(of viewer: Viewer) async throws -> TemporaryUse? {
-        try await temporaryUse(
-            viewer.temporaryIdentity,
-            requestor: viewer.requestor.id,
-            provider: viewer.provider.id
-        )
+        try await temporaryUse(viewer.temporaryIdentity, requestor: viewer.requestor.id, provider: viewer.provider.id)
     }
 }
 
@@ -53,11 +49,7 @@ extension SandboxCore {
 
     /// Returns the profiles of a device, newest first, including expired ones. The time of temporary access runs from the
     /// first authorization.
-    func profiles(
-        of device: Device,
-        requestor: SandboxConfiguration.Requestor,
-        at now: Timestamp
-    ) async throws -> [StoredProfile] {
+    func profiles(of device: Device, requestor: Requestor, at now: Timestamp) async throws -> [StoredProfile] {
         var profiles = try await store.profiles(of: device, requestor: requestor.id)
         for index in profiles.indices where profiles[index].kind == .temporary {
             let profile = profiles[index]
@@ -74,39 +66,8 @@ extension SandboxCore {
         return profiles
     }
 
-    /// Returns a viewer who needs no login, because of temporary access or of a degradation rule.
-    ///
-    /// - Parameter identity: The identity that temporary access is bound to; `nil` if only a rule counts.
-    /// - Returns: `nil` if the provider requires a login. The profile of temporary access may have expired.
-    func viewerWithoutLogin(
-        _ caller: Caller,
-        _ provider: SandboxConfiguration.Provider,
-        identity: String? = nil,
-        at now: Timestamp
-    ) async throws -> Viewer? {
-        if let access = provider.temporaryAccess, let identity {
-            let requestor = caller.requestor.id
-            let use = try await store.temporaryUse(identity, requestor: requestor, provider: provider.id)
-            return viewer(
-                caller.profile(
-                    provider,
-                    .temporary,
-                    from: use?.started ?? now,
-                    lifetime: access.duration,
-                    session: identity
-                )
-            )
-        }
-        guard degradation(caller.requestor, provider) == .authNAll else { return nil }
-        let lifetime = provider.authorizationLifetime
-        return viewer(caller.profile(provider, .degraded, from: now, lifetime: lifetime, session: caller.device.name))
-    }
-
     /// Returns the degradation rule that is in force for a requestor and a provider.
-    func degradation(
-        _ requestor: SandboxConfiguration.Requestor,
-        _ provider: SandboxConfiguration.Provider
-    ) -> SandboxConfiguration.DegradationRule.Kind? {
+    func degradation(_ requestor: Requestor, _ provider: Provider) -> DegradationRule.Kind? {
         control.switches.degradation.first { $0.requestor == requestor.id && $0.provider == provider.id }?.kind
     }
 }

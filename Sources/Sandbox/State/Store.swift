@@ -85,12 +85,7 @@ extension Database {
 
     /// Adds a row, after deleting the rows of the table that may be forgotten. A profile and an authorization replace those
     /// with the same key; other keys are random.
-    func insert(
-        _ table: Schema.Table,
-        _ values: StatementArguments,
-        forgettable: Timestamp,
-        at now: Timestamp
-    ) throws {
+    func insert(_ table: Schema.Table, _ values: StatementArguments, forgettable: Timestamp, at now: Timestamp) throws {
         let name = table.rawValue
         try execute(sql: "DELETE FROM \(name) WHERE forgettable < ?", arguments: [now.stored])
         try execute(

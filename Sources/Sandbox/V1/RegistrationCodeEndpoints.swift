@@ -22,8 +22,7 @@ struct RegistrationCodeEndpoints: Sendable {
     }
 
     private func create(_ call: EndpointRequest) async throws -> Response {
-        let requestor = try core.requestor(call)
-        let client = try await core.client(call, for: requestor)
+        let (requestor, client) = try await core.authorized(call)
         guard let device = call.deviceName else {
             if call.namesDevice { throw EndpointError.v1(.invalidDeviceID) }
             throw EndpointError(400, "Required 'deviceId' is not present")
@@ -33,17 +32,14 @@ struct RegistrationCodeEndpoints: Sendable {
         guard let seconds = Int64(call.parameter("ttl") ?? "1800"), 1...36_000 ~= seconds else {
             throw EndpointError(400, "'ttl' must be from 1 to 36000 seconds")
         }
-        let redirect = call.parameter("redirect_url")
-        let target = redirect.flatMap { RedirectTarget.allowed($0, registered: client.redirectURIs, host: call.host) }
-        guard redirect == nil || target != nil else {
-            throw EndpointError(400, "'redirect_url' is not registered for this application")
-        }
+        let refusal = EndpointError(400, "'redirect_url' is not registered for this application")
+        let redirect = try call.redirect(call.parameter("redirect_url"), client.redirectURIs, or: refusal)
         let session = LoginSession(
             requestor: requestor.id,
             device: Device(device),
             client: client.id,
             provider: provider,
-            redirect: target,
+            redirect: redirect,
             created: call.now,
             expires: call.now.advanced(byMilliseconds: seconds * 1000)
         )
@@ -52,8 +48,7 @@ struct RegistrationCodeEndpoints: Sendable {
     }
 
     private func show(_ call: EndpointRequest) async throws -> Response {
-        let requestor = try core.requestor(call)
-        try await core.client(call, for: requestor)
+        let (requestor, _) = try await core.authorized(call)
         guard let session = try await core.store.session(call.segment("code"), of: requestor.id, at: call.now) else {
             throw EndpointError(404, "Not found")
         }
@@ -63,8 +58,7 @@ struct RegistrationCodeEndpoints: Sendable {
     }
 
     private func remove(_ call: EndpointRequest) async throws -> Response {
-        let requestor = try core.requestor(call)
-        try await core.client(call, for: requestor)
+        let (requestor, _) = try await core.authorized(call)
         guard try await core.store.removeSession(call.segment("code"), of: requestor.id) else {
             throw EndpointError(404, "Not found")
         }

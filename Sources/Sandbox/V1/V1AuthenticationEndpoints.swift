@@ -37,14 +37,13 @@ struct V1AuthenticationEndpoints: Sendable {
     }
 
     private func check(_ call: EndpointRequest) async throws -> Response {
-        _ = try await Caller(call, core).viewer(call, core, missing: 403, expired: 403)
+        _ = try await Caller(call, core).viewer(missing: 403, expired: 403)
         return .empty(.ok)
     }
 
     /// Answers a second screen with 200 if the login of its code is finished.
     private func checkByCode(_ call: EndpointRequest) async throws -> Response {
-        let requestor = try core.requestor(call)
-        try await core.client(call, for: requestor)
+        let (requestor, _) = try await core.authorized(call)
         guard let session = try await core.store.session(call.segment("code"), of: requestor.id, at: call.now) else {
             throw EndpointError.v1(.authenticationSessionMissing, 404)
         }
@@ -57,7 +56,7 @@ struct V1AuthenticationEndpoints: Sendable {
     }
 
     private func authentication(_ call: EndpointRequest) async throws -> Response {
-        let viewer = try await Caller(call, core).viewer(call, core, missing: 404, expired: 410)
+        let viewer = try await Caller(call, core).viewer(missing: 404, expired: 410)
         let answer = Authentication(
             requestor: viewer.requestor.id,
             mvpd: viewer.provider.id,
@@ -68,7 +67,7 @@ struct V1AuthenticationEndpoints: Sendable {
     }
 
     private func userMetadata(_ call: EndpointRequest) async throws -> Response {
-        let viewer = try await Caller(call, core).viewer(call, core, missing: 412, expired: 410)
+        let viewer = try await Caller(call, core).viewer(missing: 412, expired: 410)
         let metadata = try ViewerMetadata(viewer)
         return try .json(
             UserMetadata(updated: viewer.profile.issued, encrypted: metadata.encrypted, data: metadata.values)
@@ -97,12 +96,12 @@ struct V1AuthenticationEndpoints: Sendable {
     /// Starts temporary access, which needs no login.
     private func freePreview(_ call: EndpointRequest) async throws -> Response {
         let caller = try await Caller(call, core)
-        let provider = try core.provider(call.parameter("mso_id", "mvpd"), of: caller.requestor, call)
+        let provider = try caller.provider(call.parameter("mso_id", "mvpd"))
         guard let access = provider.temporaryAccess else { throw EndpointError.v1(.unknownIntegration) }
-        guard let identity = call.temporaryIdentity(access, of: caller.device) else {
+        guard let identity = caller.temporaryIdentity(provider) else {
             throw EndpointError.v1(.badRequest, message: "Missing required parameter : generic_data")
         }
-        let viewer = try await core.viewerWithoutLogin(caller, provider, identity: identity, at: call.now)
+        let viewer = try await caller.viewerWithoutLogin(provider, identity: identity)
         guard let viewer, !viewer.profile.isExpired(at: call.now) else {
             throw EndpointError.v1(
                 .authorizationDeniedByMVPD,
@@ -111,7 +110,7 @@ struct V1AuthenticationEndpoints: Sendable {
         }
         // The profile is valid until the access is first used. From then on the duration of the access limits it.
         let lifetime = max(provider.authenticationLifetime, access.duration)
-        let profile = caller.profile(provider, .temporary, from: call.now, lifetime: lifetime, session: identity)
+        let profile = caller.profile(provider, .temporary, from: call.now, lifetime, session: identity)
         try await core.store.add(profile, at: call.now)
         return .empty(.noContent)
     }
@@ -134,15 +133,15 @@ extension Caller {
     ///
     /// - Throws: ``EndpointError`` if the request names a provider that does not work with the requestor, or another than that of
     ///   the valid login.
-    func state(_ call: EndpointRequest, _ core: SandboxCore) async throws -> State {
+    func state() async throws -> State {
         let profiles = try await core.profiles(of: device, requestor: requestor, at: call.now)
         let valid = profiles.filter { !$0.isExpired(at: call.now) }
         let named = call.parameter("mso_id", "mvpd")
-        if let named { _ = try core.provider(named, of: requestor, call) }
+        if let named { _ = try provider(named) }
         let profile = named.map { named in valid.first { $0.provider == named } } ?? valid.first
         if let id = named ?? profile?.provider ?? profiles.first?.provider,
             let provider = core.configuration.provider(id, of: requestor),
-            let viewer = try await core.viewerWithoutLogin(self, provider, at: call.now)
+            let viewer = try await viewerWithoutLogin(provider)
         {
             return .authenticated(viewer)
         }
@@ -150,15 +149,15 @@ extension Caller {
         guard let profile else {
             return profiles.contains { named == nil || $0.provider == named } ? .expired : .missing
         }
-        _ = try core.provider(profile.provider, of: requestor, call)
+        _ = try provider(profile.provider)
         return core.viewer(profile).map { .authenticated($0) } ?? .unknown
     }
 
     /// Returns the authenticated viewer of the device.
     ///
     /// - Throws: ``EndpointError`` with the HTTP status `missing` or `expired` if there is no valid login.
-    func viewer(_ call: EndpointRequest, _ core: SandboxCore, missing: Int, expired: Int) async throws -> Viewer {
-        switch try await state(call, core) {
+    func viewer(missing: Int, expired: Int) async throws -> Viewer {
+        switch try await state() {
         case .authenticated(let viewer): return viewer
         case .expired: throw EndpointError.v1(.authenticationSessionExpired, expired)
         case .missing: throw EndpointError.v1(.authenticationSessionMissing, missing)

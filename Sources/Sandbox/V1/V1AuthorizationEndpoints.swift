@@ -28,7 +28,7 @@ struct V1AuthorizationEndpoints: Sendable {
             throw EndpointError.v1(.tooManyResources)
         }
         let viewer: Viewer
-        switch try await caller.state(call, core) {
+        switch try await caller.state() {
         case .authenticated(let known): viewer = known
         case .expired: throw EndpointError.v1(.preauthorizationAuthenticationSessionExpired)
         case .missing: throw EndpointError.v1(.preauthorizationAuthenticationSessionMissing)
@@ -47,7 +47,7 @@ struct V1AuthorizationEndpoints: Sendable {
     }
 
     private func authorize(_ call: EndpointRequest) async throws -> Response {
-        let viewer = try await Caller(call, core).viewer(call, core, missing: 412, expired: 412)
+        let viewer = try await Caller(call, core).viewer(missing: 412, expired: 412)
         guard let text = call.parameter("resource", "resource_id") else { throw EndpointError.v1(.missingResource) }
         let rules = AuthorizationRules(core: core, viewer: viewer, call: call)
         let (verdict, authorization, _) = try await rules.authorize(text)
@@ -78,7 +78,7 @@ struct V1AuthorizationEndpoints: Sendable {
         missing: Int,
         expired: Int
     ) async throws -> (Viewer, StoredAuthorization) {
-        let viewer = try await Caller(call, core).viewer(call, core, missing: 412, expired: 412)
+        let viewer = try await Caller(call, core).viewer(missing: 412, expired: 412)
         guard let text = call.parameter("resource", "resource_id") else {
             throw EndpointError.v1(.missingResource, 412)
         }

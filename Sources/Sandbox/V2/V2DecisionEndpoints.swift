@@ -75,35 +75,33 @@ struct V2DecisionEndpoints: Sendable {
     /// Reads the caller, the well-formed resources and the viewer of a request.
     private func read(
         _ call: EndpointRequest,
-        atMost maximum: (SandboxConfiguration.Requestor) -> Int
+        atMost maximum: (Requestor) -> Int
     ) async throws -> (Caller, [String], Requester) {
         let caller = try await Caller(call, core)
-        let provider = try core.provider(call.segment("mvpd"), of: caller.requestor, call)
+        let provider = try caller.provider(call.segment("mvpd"))
         let texts = try call.resourcesOfBody()
         guard texts.count <= maximum(caller.requestor) else { throw EndpointError.v2(.tooManyResources) }
         guard texts.allSatisfy({ (try? MediaResource($0)) != nil }) else {
             throw EndpointError.v2(.invalidParameterResources)
         }
-        return (caller, texts, try await requester(caller, provider, call))
+        return (caller, texts, try await requester(caller, provider))
     }
 
-    private func requester(
-        _ caller: Caller,
-        _ provider: SandboxConfiguration.Provider,
-        _ call: EndpointRequest
-    ) async throws -> Requester {
-        let identity = provider.temporaryAccess.flatMap { call.temporaryIdentity($0, of: caller.device) }
+    private func requester(_ caller: Caller, _ provider: Provider) async throws -> Requester {
+        let identity = caller.temporaryIdentity(provider)
         if provider.temporaryAccess != nil, identity == nil {
             return .nobody(source: .tempPass, .invalidHeaderIdentityForTemporaryAccess)
         }
-        if let viewer = try await core.viewerWithoutLogin(caller, provider, identity: identity, at: call.now) {
+        if let viewer = try await caller.viewerWithoutLogin(provider, identity: identity) {
             return .known(viewer, source: viewer.profile.kind == .temporary ? .tempPass : .degradation)
         }
         let stored = try await core.store.profiles(of: caller.device, requestor: caller.requestor.id)
         guard let profile = stored.first(where: { $0.provider == provider.id }) else {
             return .nobody(source: .mvpd, .authenticatedProfileMissing)
         }
-        guard !profile.isExpired(at: call.now) else { return .nobody(source: .mvpd, .authenticatedProfileExpired) }
+        guard !profile.isExpired(at: caller.call.now) else {
+            return .nobody(source: .mvpd, .authenticatedProfileExpired)
+        }
         guard let viewer = core.viewer(profile) else { return .nobody(source: .mvpd, .identityNotRecognizedByMVPD) }
         return .known(viewer, source: .mvpd)
     }

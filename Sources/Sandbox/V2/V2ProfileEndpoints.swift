@@ -29,18 +29,18 @@ struct V2ProfileEndpoints: Sendable {
 
     private func one(_ call: EndpointRequest) async throws -> Response {
         let caller = try await Caller(call, core)
-        let provider = try core.provider(call.segment("mvpd"), of: caller.requestor, call)
-        let identity = provider.temporaryAccess.flatMap { call.temporaryIdentity($0, of: caller.device) }
+        let provider = try caller.provider(call.segment("mvpd"))
+        let identity = caller.temporaryIdentity(provider)
         if provider.temporaryAccess != nil, identity == nil {
             throw EndpointError.v2(.invalidHeaderIdentityForTemporaryAccess)
         }
-        if let viewer = try await core.viewerWithoutLogin(caller, provider, identity: identity, at: call.now) {
+        if let viewer = try await caller.viewerWithoutLogin(provider, identity: identity) {
             guard !viewer.profile.isExpired(at: call.now) else {
                 throw EndpointError.v2(.temporaryAccessDurationLimitExceeded)
             }
             return try .json(profiles([viewer.profile], at: call.now))
         }
-        return try await .json(profiles(of: caller.device, with: provider.id, caller, call))
+        return try await .json(profiles(of: caller.device, with: provider.id, caller))
     }
 
     /// Returns the profile of a finished session, to the device that began it and to the second screen.
@@ -51,17 +51,12 @@ struct V2ProfileEndpoints: Sendable {
             throw EndpointError.v2(.invalidParameterCode)
         }
         guard session.state == .done, let provider = session.provider else { return try .json(Profiles()) }
-        return try await .json(profiles(of: session.device, with: provider, caller, call))
+        return try await .json(profiles(of: session.device, with: provider, caller))
     }
 
-    private func profiles(
-        of device: Device,
-        with provider: String,
-        _ caller: Caller,
-        _ call: EndpointRequest
-    ) async throws -> Profiles {
+    private func profiles(of device: Device, with provider: String, _ caller: Caller) async throws -> Profiles {
         let stored = try await core.store.profiles(of: device, requestor: caller.requestor.id)
-        return try profiles(stored.filter { $0.provider == provider }, at: call.now)
+        return try profiles(stored.filter { $0.provider == provider }, at: caller.call.now)
     }
 
     /// Returns the profiles that have not expired, as a response body.
@@ -82,13 +77,9 @@ struct V2ProfileEndpoints: Sendable {
 
     private func logout(_ call: EndpointRequest) async throws -> Response {
         let caller = try await Caller(call, core)
-        let provider = try core.provider(call.segment("mvpd"), of: caller.requestor, call)
-        let registered = caller.client.redirectURIs
-        guard
-            let redirect = call.parameter("redirectUrl").flatMap({
-                RedirectTarget.allowed($0, registered: registered, host: call.host)
-            })
-        else { throw EndpointError.v2(.invalidParameterRedirectURL) }
+        let provider = try caller.provider(call.segment("mvpd"))
+        let url = call.parameter("redirectUrl") ?? ""
+        let redirect = try call.redirect(url, caller.client.redirectURIs, or: .v2(.invalidParameterRedirectURL))
         let removed = try await core.store.removeProfiles(
             of: caller.device,
             requestor: caller.requestor.id,
@@ -106,7 +97,7 @@ struct V2ProfileEndpoints: Sendable {
         } else if provider.logsOutInBrowser {
             (logout.actionName, logout.actionType) = ("logout", "interactive")
             let pages = LogoutEndpoints(core: core)
-            logout.url = try await pages.url(provider, caller.requestor.id, redirect: redirect, call)
+            logout.url = try await pages.url(provider, caller.requestor.id, redirect: redirect ?? "", call)
         }
         return try .json(Logouts(logouts: [provider.id: logout]))
     }

@@ -28,8 +28,7 @@ struct V2SessionEndpoints: Sendable {
     }
 
     private func configuration(_ call: EndpointRequest) async throws -> Response {
-        let requestor = try core.requestor(call)
-        try await core.client(call, for: requestor)
+        let (requestor, _) = try await core.authorized(call)
         func info(_ name: String) -> String {
             guard case .some(.some(let info)) = call.object(inHeader: "X-Device-Info") else { return "unknown" }
             return info[name]?.text ?? "unknown"
@@ -57,8 +56,8 @@ struct V2SessionEndpoints: Sendable {
             created: call.now,
             expires: call.now.advanced(byMilliseconds: Self.lifetime)
         )
-        try complete(&session, caller, registered: caller.client.redirectURIs, call)
-        if let answer = try await direct(session, caller, call) { return try .json(answer) }
+        try complete(&session, caller, registered: caller.client.redirectURIs)
+        if let answer = try await direct(session, caller) { return try .json(answer) }
         try await core.store.add(session, at: call.now)
         return try .json(Self.answer(session, reason: reason))
     }
@@ -68,7 +67,7 @@ struct V2SessionEndpoints: Sendable {
         let caller = try await Caller(call, core)
         var session = try await open(call, caller)
         let client = try await session.client.asyncFlatMap { try await core.store.client($0) }
-        try complete(&session, caller, registered: client?.redirectURIs ?? [], call)
+        try complete(&session, caller, registered: client?.redirectURIs ?? [])
         guard try await core.store.update(session) else { throw EndpointError.v2(.invalidAuthenticationSession) }
         return try .json(Self.answer(session))
     }
@@ -98,36 +97,23 @@ struct V2SessionEndpoints: Sendable {
 
     /// Copies the parameters of a request to a session. Parameters that are already set stay, so that a second screen cannot
     /// redirect the viewer.
-    private func complete(
-        _ session: inout LoginSession,
-        _ caller: Caller,
-        registered: [String],
-        _ call: EndpointRequest
-    ) throws {
+    private func complete(_ session: inout LoginSession, _ caller: Caller, registered: [String]) throws {
+        let call = caller.call
         if let id = call.parameter("mvpd") {
-            let provider = try core.provider(id, of: caller.requestor, call)
+            let provider = try caller.provider(id)
             guard session.provider == nil || session.provider == provider.id else {
                 throw EndpointError.v2(.invalidAuthenticationSession)
             }
             session.provider = provider.id
         }
-        if let domain = call.parameter("domainName", "domain") {
-            session.domain = session.domain ?? String(domain.prefix(255))
-        }
-        if let redirect = call.parameter("redirectUrl") {
-            guard let target = RedirectTarget.allowed(redirect, registered: registered, host: call.host) else {
-                throw EndpointError.v2(.invalidParameterRedirectURL)
-            }
-            session.redirect = session.redirect ?? target
-        }
+        session.domain = session.domain ?? call.parameter("domainName", "domain").map { String($0.prefix(255)) }
+        let refusal = EndpointError.v2(.invalidParameterRedirectURL)
+        let redirect = try call.redirect(call.parameter("redirectUrl"), registered, or: refusal)
+        session.redirect = session.redirect ?? redirect
     }
 
     /// Returns the answer if no login is needed; `nil` if one is.
-    private func direct(
-        _ session: LoginSession,
-        _ caller: Caller,
-        _ call: EndpointRequest
-    ) async throws -> AuthenticationSession? {
+    private func direct(_ session: LoginSession, _ caller: Caller) async throws -> AuthenticationSession? {
         guard let provider = session.provider.flatMap(core.configuration.provider) else { return nil }
         let reason: String
         if provider.temporaryAccess != nil {
@@ -136,7 +122,9 @@ struct V2SessionEndpoints: Sendable {
             reason = "degraded"
         } else {
             let profiles = try await core.store.profiles(of: caller.device, requestor: caller.requestor.id)
-            guard let profile = profiles.first(where: { $0.provider == provider.id && !$0.isExpired(at: call.now) })
+            guard
+                let profile = profiles.first(where: { $0.provider == provider.id && !$0.isExpired(at: caller.call.now) }
+                )
             else { return nil }
             reason = profile.kind == .regular ? "authenticated" : "authenticatedSSO"
         }

@@ -76,7 +76,7 @@ struct PublicEndpoints: Sendable {
     }()
 }
 
-extension SandboxConfiguration.Provider {
+extension Provider {
     /// The name of the file of the logo.
     fileprivate var logoFile: String { id + ".svg" }
 
