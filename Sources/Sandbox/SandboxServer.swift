@@ -149,7 +149,7 @@ package struct SandboxServer: Sendable {
             }
         }
         // The router answers HEAD with the GET handler, which may change state. HEAD must be safe, so it gets 405 here.
-        let open = Set(PublicEndpoints(core: core).all.map(\.path))
+        let open = Set(core.publicEndpoints.map(\.path))
         for endpoint in endpoints where endpoint.method == .get && !open.contains(endpoint.path) {
             router.on(RouterPath(endpoint.path), method: .head) { _, _ in
                 Response(status: .methodNotAllowed, headers: [.allow: "GET"])
@@ -166,13 +166,10 @@ package struct SandboxServer: Sendable {
 
     private var endpoints: [Endpoint] {
         [
-            RegistrationEndpoints(core: core).all, ControlEndpoints(core: core).all,
-            PublicEndpoints(core: core).all, LoginEndpoints(core: core).all, LogoutEndpoints(core: core).all,
-            V2SessionEndpoints(core: core).all, V2ProfileEndpoints(core: core).all,
-            V2DecisionEndpoints(core: core).all, V1AuthenticationEndpoints(core: core).all,
-            V1AuthorizationEndpoints(core: core).all, RegistrationCodeEndpoints(core: core).all,
-            LegacyEndpoints(core: core).all, PlatformEndpoints(core: core).all,
-            ConcurrencyEndpoints(core: core).all,
+            core.registrationEndpoints, core.controlEndpoints, core.publicEndpoints, core.loginEndpoints,
+            core.logoutEndpoints, core.v2SessionEndpoints, core.v2ProfileEndpoints, core.v2DecisionEndpoints,
+            core.v1AuthenticationEndpoints, core.v1AuthorizationEndpoints, core.registrationCodeEndpoints,
+            core.legacyEndpoints, core.platformEndpoints, core.concurrencyEndpoints,
         ].flatMap(\.self)
     }
 }

@@ -9,9 +9,7 @@ internal import Platform
 /// Concurrency Monitoring, which limits the streams that a household watches at once.
 ///
 /// The documentation shows a conflict in three forms. This is the form of a response to a call.
-struct ConcurrencyEndpoints: Sendable {
-    let core: SandboxCore
-
+extension SandboxCore {
     /// The time in milliseconds after which a stream must send a heartbeat.
     private static let heartbeat: Int64 = 60_000
     /// The time in milliseconds after which a stream without a heartbeat ends.
@@ -26,11 +24,11 @@ struct ConcurrencyEndpoints: Sendable {
         "package", "channel", "platform", "assetId", "idp", "mvpd", "hba_status", "hba", "mobileDevice",
     ]
 
-    var all: [Endpoint] {
+    var concurrencyEndpoints: [Endpoint] {
         [
             Endpoint(.get, "/v2/metadata", .concurrency, .plain) { call in
                 _ = try application(call)
-                return .json(.strings(core.configuration.concurrency.requiredMetadata))
+                return .json(.strings(configuration.concurrency.requiredMetadata))
             },
             Endpoint(.post, "/v2/sessions/:idp/:subject", .concurrency, .plain, start),
             Endpoint(.post, "/v2/sessions/:idp/:subject/:session", .concurrency, .plain, beat),
@@ -42,7 +40,7 @@ struct ConcurrencyEndpoints: Sendable {
     private func start(_ call: EndpointRequest) async throws -> Response {
         let application = try application(call)
         let household = try household(call)
-        let policy = core.configuration.concurrency
+        let policy = configuration.concurrency
         let metadata = try metadata(call)
         let missing = policy.requiredMetadata.filter { metadata[$0] == nil }
         guard missing.isEmpty else { return Self.obligation(missing) }
@@ -58,7 +56,7 @@ struct ConcurrencyEndpoints: Sendable {
             expires: call.now.advanced(byMilliseconds: Self.lifetime)
         )
         let terminated = (call.header("X-Terminate") ?? "").split(separator: ",").map { $0.filter { $0 != " " } }
-        let conflicts = try await core.store.start(stream, ending: Set(terminated), at: call.now) { running in
+        let conflicts = try await store.start(stream, ending: Set(terminated), at: call.now) { running in
             guard running.count >= policy.limit else { return [] }
             return policy.strategy == .rejectNew ? nil : Array(running.prefix(running.count - policy.limit + 1))
         }
@@ -71,7 +69,7 @@ struct ConcurrencyEndpoints: Sendable {
     private func beat(_ call: EndpointRequest) async throws -> Response {
         let stream = try await stream(call)
         let metadata = try metadata(call)
-        let isRunning = try await core.store.change(stream, at: call.now) { stream in
+        let isRunning = try await store.change(stream, at: call.now) { stream in
             for (name, value) in metadata where !(Self.immutable.contains(name) && stream.metadata[name] != nil) {
                 stream.metadata[name] = value
             }
@@ -83,7 +81,7 @@ struct ConcurrencyEndpoints: Sendable {
 
     private func end(_ call: EndpointRequest) async throws -> Response {
         let stream = try await stream(call)
-        let isRunning = try await core.store.change(stream, at: call.now) { stream in
+        let isRunning = try await store.change(stream, at: call.now) { stream in
             stream.hasEnded = true
             stream.expires = call.now
         }
@@ -92,7 +90,7 @@ struct ConcurrencyEndpoints: Sendable {
 
     private func list(_ call: EndpointRequest) async throws -> Response {
         _ = try application(call)
-        let streams = try await core.store.streams(household(call), at: call.now)
+        let streams = try await store.streams(household(call), at: call.now)
         guard let first = streams.map(\.expires).min() else {
             return .json(["runningStreams": [], "otherStreams": .number(0)])
         }
@@ -123,8 +121,8 @@ struct ConcurrencyEndpoints: Sendable {
     /// unknown viewer is a household of one.
     private func household(_ call: EndpointRequest) throws -> String {
         let (provider, subject) = (call.segment("idp"), call.segment("subject"))
-        guard core.configuration.provider(provider) != nil else { throw EndpointError(404, "The idp is unknown.") }
-        let household = core.configuration.households.first { household in
+        guard configuration.provider(provider) != nil else { throw EndpointError(404, "The idp is unknown.") }
+        let household = configuration.households.first { household in
             household.users.contains { $0.id == subject || Viewer.guid($0.id) == subject }
         }
         return household?.id ?? "\(provider)\n\(subject)"
@@ -132,7 +130,7 @@ struct ConcurrencyEndpoints: Sendable {
 
     private func stream(_ call: EndpointRequest) async throws -> WatchedStream {
         _ = try application(call)
-        let stream = try await core.store.stream(
+        let stream = try await store.stream(
             call.segment("session"),
             provider: call.segment("idp"),
             subject: call.segment("subject")
@@ -174,7 +172,7 @@ struct ConcurrencyEndpoints: Sendable {
     }
 
     private func conflict(_ streams: [WatchedStream]) -> Response {
-        let limit = core.configuration.concurrency.limit
+        let limit = configuration.concurrency.limit
         let conflicts = streams.map { stream -> JSON.Member in
             let conflict: JSON = [
                 "terminationCode": .string(stream.terminationCode), "metadata": stream.metadata.json,

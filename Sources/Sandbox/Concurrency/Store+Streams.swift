@@ -57,8 +57,8 @@ extension Store {
                 [
                     stream.id, stream.provider, stream.subject, stream.household, stream.application,
                     stream.metadata.json.line, stream.terminationCode, stream.started.stored, stream.expires.stored,
+                    nil, stream.expires.forgettable, false,
                 ],
-                forgettable: stream.expires.forgettable,
                 at: now
             )
             return nil
@@ -88,7 +88,7 @@ extension Store {
                     WHERE id = ? AND ended = 0
                     """,
                 arguments: [
-                    stream.expires.stored, stream.metadata.json.line, stream.expires.forgettable.stored,
+                    stream.expires.stored, stream.metadata.json.line, stream.expires.forgettable,
                     stream.hasEnded, stream.id,
                 ]
             )

@@ -25,11 +25,13 @@ final class Control: Sendable {
 
     var switches: Switches { state.withLock { $0.switches } }
 
-    /// Changes switches in one step, and resets the throttling state.
-    func change(_ change: (inout Switches) -> Void) {
-        state.withLock { state in
-            change(&state.switches)
-            state.throttle = Throttle()
+    /// Changes switches in one step, or not at all if `change` throws. Resets the throttling state.
+    func change<Value: Sendable>(_ change: (inout Switches) throws -> Value) rethrows -> Value {
+        try state.withLock { state in
+            var next = state.switches
+            let value = try change(&next)
+            state = State(switches: next)
+            return value
         }
     }
 

@@ -7,31 +7,26 @@ internal import Hummingbird
 internal import NIOCore
 
 /// The switches over HTTP, for tests. Only requests from this machine are accepted.
-struct ControlEndpoints: Sendable {
-    let core: SandboxCore
-
-    var all: [Endpoint] {
+extension SandboxCore {
+    var controlEndpoints: [Endpoint] {
         [
             Endpoint(.get, "/sandbox/control", nil, .plain) { call in
                 try guardLocal(call)
-                return .json(core.control.switches.shown)
+                return .json(control.switches.shown)
             },
             Endpoint(.post, "/sandbox/control", nil, .plain) { call in
                 try guardLocal(call)
-                let change = try SwitchChange(call.body, configuration: core.configuration)
-                if change.expiresAuthentication { try await core.store.expireProfiles(at: call.now) }
-                if change.expiresAuthorization { try await core.store.expireAuthorizations(at: call.now) }
+                let change = try SwitchChange(call.body)
                 // Creating a key is slow, so it happens outside the lock.
-                let key = change.hasWrongKey == true ? try SandboxKeys.stranger(at: call.now) : nil
-                core.control.change { switches in
-                    change.apply(to: &switches)
-                    if change.hasWrongKey != nil { switches.wrongKey = key }
-                }
+                let key = change.needsKey ? try SandboxKeys.stranger(at: call.now) : nil
+                let expired = try control.change { try change.apply(to: &$0, configuration, key: key) }
+                if expired.authentication { try await store.expireProfiles(at: call.now) }
+                if expired.authorization { try await store.expireAuthorizations(at: call.now) }
                 return .empty(.noContent)
             },
             Endpoint(.delete, "/sandbox/control", nil, .plain) { call in
                 try guardLocal(call)
-                core.control.reset()
+                control.reset()
                 return .empty(.noContent)
             },
         ]

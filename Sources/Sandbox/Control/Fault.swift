@@ -89,50 +89,31 @@ extension Fault {
 // MARK: JSON
 
 extension Fault {
-    fileprivate enum Key: String, CaseIterable { case code, status, body, stall, close, delay }
-
     /// Reads a fault with one effect; `nil` if it has a problem.
     static func read(_ section: ConfigurationSection) -> Fault? {
         if !section.has("on") { section.note("on", "is missing: name the operation that fails") }
         let operation = section.choice("on", default: Operation.any)
         let times = section.has("times") ? section.integer("times", in: 1...1_000_000, default: 1) : nil
         let details = section.optionalString("details")
-        let effects = Key.allCases.filter { section.has($0.rawValue) }
-            .compactMap { effect($0, section, operation, details: details) }
+        var effects: [Effect] = []
+        if section.has("code") {
+            let effect = section.parsed("code", default: nil) { try Effect(code: $0, details: details, of: operation) }
+            effects += effect.map { [$0] } ?? []
+        }
+        if section.has("status") { effects.append(.status(section.integer("status", in: 400...599, default: 503))) }
+        if section.has("body") { effects.append(.body(section.string("body", default: ""))) }
+        if section.bool("stall", default: false) { effects.append(.stall) }
+        if section.bool("close", default: false) { effects.append(.close) }
+        if section.has("delay") {
+            effects.append(.delay(section.duration("delay", in: .zero ... .seconds(600), default: .seconds(1))))
+        }
         if effects.count > 1 { section.note("on", "a fault has one effect; add another fault for the second effect") }
-        guard let effect = effects.first else {
-            let keys = Key.allCases.map(\.rawValue).joined(separator: ", ")
-            if !section.isFaulty { section.note("on", "has no effect: add one of \(keys)") }
+        guard let effect = effects.first, !section.isFaulty else {
+            if !section.isFaulty { section.note("on", "has no effect: add code, status, body, stall, close or delay") }
             return nil
         }
+        if operation == .mvpd, !section.has("code") { section.note("on", "a fault of mvpd must have a code") }
         return Fault(operation: operation, effect: effect, times: times)
-    }
-
-    /// Reads the effect of a key; `nil` if it is false or invalid.
-    private static func effect(
-        _ key: Key,
-        _ section: ConfigurationSection,
-        _ operation: Operation,
-        details: String?
-    ) -> Effect? {
-        let name = key.rawValue
-        if operation == .mvpd, key != .code { section.note(name, "a fault of mvpd must have a code") }
-        switch key {
-        case .code:
-            let effect = section.parsed(name, default: nil) { text in try Effect(code: text, details: details) }
-            if case .registration? = effect, operation != .register, operation != .token {
-                section.note(name, "codes of client registration are valid only for register and token")
-            }
-            if case .code(let code, _)? = effect, operation == .mvpd, !code.isOfOneResource {
-                section.note(name, "a fault of mvpd must have a code of one resource")
-            }
-            return effect
-        case .status: return .status(section.integer(name, in: 400...599, default: 503))
-        case .body: return .body(section.string(name, default: ""))
-        case .stall: return section.bool(name, default: false) ? .stall : nil
-        case .close: return section.bool(name, default: false) ? .close : nil
-        case .delay: return .delay(section.duration(name, in: .zero ... .seconds(600), default: .milliseconds(500)))
-        }
     }
 
     /// This fault in the form that sets it.
@@ -156,20 +137,24 @@ extension Fault {
 
 extension Fault.Effect {
     /// Creates the effect of a documented code of the service or of registration.
-    fileprivate init(code name: String, details: String?) throws(SwitchChange.Message) {
+    fileprivate init(code name: String, details: String?, of operation: Operation) throws(SwitchChange.Message) {
         let errors: [RegistrationError] = [
             .invalidRequest, .invalidRedirectURI, .invalidSoftwareStatement, .unapprovedSoftwareStatement,
             .invalidClient, .unauthorizedClient, .unsupportedGrantType,
         ]
         if let error = errors.first(where: { $0.error == name }) {
+            guard operation == .register || operation == .token else {
+                throw SwitchChange.Message("codes of client registration are valid only for register and token")
+            }
             self = .registration(error)
-        } else if let code = StatusCode(rawValue: name),
-            code.documentation(.v1) != nil || code.documentation(.v2) != nil
-        {
-            self = .code(code, details: details)
-        } else {
-            throw SwitchChange.Message("\(name.prefix(64)) is not a service code; see /sandbox/errors")
+            return
         }
+        guard let code = StatusCode(rawValue: name), code.documentation(.v1) != nil || code.documentation(.v2) != nil
+        else { throw SwitchChange.Message("\(name.prefix(64)) is not a service code; see /sandbox/errors") }
+        guard operation != .mvpd || code.isOfOneResource else {
+            throw SwitchChange.Message("a fault of mvpd must have a code of one resource")
+        }
+        self = .code(code, details: details)
     }
 }
 

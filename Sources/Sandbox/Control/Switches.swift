@@ -49,60 +49,65 @@ struct Switches: Sendable {
     }
 }
 
-/// The changes of one request to the switches. All of them are validated before any takes effect.
+/// The changes of one request to the switches: a JSON object, read by the rules of configuration files. JSON is YAML too.
 struct SwitchChange: Sendable {
-    let hasWrongKey: Bool?
-    let expiresAuthentication: Bool
-    let expiresAuthorization: Bool
-    private let changes: [@Sendable (inout Switches) -> Void]
+    private let body: JSON
+    private let members: [JSON.Member]
 
-    func apply(to switches: inout Switches) { for change in changes { change(&switches) } }
+    /// True if a new untrusted key must sign media tokens.
+    var needsKey: Bool { body["wrongKey"] == true }
 
-    /// Reads a JSON object by the rules of configuration files: JSON is YAML too.
-    ///
-    /// - Throws: ``EndpointError`` (400) that names the invalid part.
-    init(_ body: [UInt8], configuration: SandboxConfiguration) throws(EndpointError) {
-        let value = try? JSONReader.read(body.span, limits: JSONLimits(depth: 6, members: 64, elements: 256))
+    init(_ bytes: [UInt8]) throws(EndpointError) {
+        let value = try? JSONReader.read(bytes.span, limits: JSONLimits(depth: 6, members: 64, elements: 256))
         guard let value else { throw EndpointError(400, "the body: must be a JSON object") }
         guard case .object(let members) = value else { throw EndpointError(400, "the body: must be an object") }
-        // Null switches throttling off. Configuration files have no null.
-        let stopsThrottling = value["throttling"] == .null
-        let given = JSON.object(members.filter { $0.name != "throttling" || $0.value != .null })
-        let problems = ProblemList()
-        do throws(ConfigurationError) {
-            let file = ConfigurationFile(path: "")
-            let section = try ConfigurationSection(given.line, file: file, problems: problems)
-            func isOn(_ name: String) -> Bool { section.bool(name, default: false) }
-            var changes: [@Sendable (inout Switches) -> Void] = []
-            func change(_ name: String, _ change: @escaping @Sendable (inout Switches) -> Void) {
-                if section.has(name) { changes.append(change) }
-            }
-            let isWrong = isOn("wrongKey")
-            hasWrongKey = section.has("wrongKey") ? isWrong : nil
-            (expiresAuthentication, expiresAuthorization) = (isOn("expireAuthentication"), isOn("expireAuthorization"))
-            let faults = section.list("faults", Fault.read).compactMap(\.self)
-            let skew = section.parsed("clockSkew", default: 0, Self.skew)
-            let malformsTokens = isOn("malformedTokens")
-            let throttling = section.optionalSection("throttling", Throttling.init)
-            let denied = value["denied"]?.values == nil ? [] : section.strings("denied") ?? []
-            let (requestors, providers) = (configuration.requestors.map(\.id), configuration.providers.map(\.id))
-            let rules = section.list("degradation") {
-                DegradationRule($0, requestors: requestors, providers: providers)
-            }
-            if section.has("denied"), value["denied"]?.values == nil { section.note("denied", "must be a list") }
-            section.finish()
-            change("faults") { $0.faults = faults }
-            change("clockSkew") { $0.clockSkew = skew }
-            change("malformedTokens") { $0.malformsTokens = malformsTokens }
-            change("denied") { $0.denied = denied }
-            change("degradation") { $0.degradation = rules }
-            if throttling != nil || stopsThrottling { changes.append { $0.throttling = throttling } }
-            self.changes = changes
-            try problems.throwIfAny()
-        } catch {
+        (body, self.members) = (value, members)
+    }
+
+    /// Changes the switches that the request names, and returns which logins and authorizations to expire.
+    ///
+    /// - Parameter key: The untrusted key, if one is needed.
+    /// - Throws: ``EndpointError`` (400) that names the invalid part.
+    func apply(
+        to switches: inout Switches,
+        _ configuration: SandboxConfiguration,
+        key: SigningKey?
+    ) throws(EndpointError) -> (authentication: Bool, authorization: Bool) {
+        do throws(ConfigurationError) { return try read(&switches, configuration, key) } catch {
             let problem = error.problems.first
             throw EndpointError(400, "\(problem?.place.key.prefix(64) ?? ""): \(problem?.message ?? "is invalid")")
         }
+    }
+
+    private func read(
+        _ switches: inout Switches,
+        _ configuration: SandboxConfiguration,
+        _ key: SigningKey?
+    ) throws(ConfigurationError) -> (Bool, Bool) {
+        // Null switches throttling off. Configuration files have no null.
+        let stopsThrottling = body["throttling"] == .null
+        let given = JSON.object(members.filter { $0.name != "throttling" || !stopsThrottling })
+        let problems = ProblemList()
+        let section = try ConfigurationSection(given.line, file: ConfigurationFile(path: ""), problems: problems)
+        let (requestors, providers) = (configuration.requestors.map(\.id), configuration.providers.map(\.id))
+        let isWrong = section.bool("wrongKey", default: switches.wrongKey != nil)
+        if section.has("wrongKey") { switches.wrongKey = isWrong ? key : nil }
+        let faults = section.list("faults", Fault.read).compactMap(\.self)
+        if section.has("faults") { switches.faults = faults }
+        switches.clockSkew = section.parsed("clockSkew", default: switches.clockSkew, Self.skew)
+        switches.malformsTokens = section.bool("malformedTokens", default: switches.malformsTokens)
+        let throttling = section.optionalSection("throttling", Throttling.init)
+        if throttling != nil || stopsThrottling { switches.throttling = throttling }
+        if section.has("denied"), body["denied"]?.values == nil { section.note("denied", "must be a list") }
+        switches.denied = section.strings("denied") ?? switches.denied
+        let rules = section.list("degradation") {
+            DegradationRule($0, requestors: requestors, providers: providers)
+        }
+        if section.has("degradation") { switches.degradation = rules }
+        let expired = ["expireAuthentication", "expireAuthorization"].map { section.bool($0, default: false) }
+        section.finish()
+        try problems.throwIfAny()
+        return (expired[0], expired[1])
     }
 
     private static func skew(_ text: String) throws(Message) -> Int64 {

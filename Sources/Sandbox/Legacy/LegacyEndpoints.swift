@@ -10,10 +10,8 @@ internal import MediaTokens
 internal import XML
 
 /// The endpoints of the native SDKs and of clients that imitate them. These clients keep long-lived tokens.
-struct LegacyEndpoints: Sendable {
-    let core: SandboxCore
-
-    var all: [Endpoint] {
+extension SandboxCore {
+    var legacyEndpoints: [Endpoint] {
         [
             Endpoint(.post, "/indiv/devices", .register, .legacy) { _ in
                 let pass: HTTPFields = [.devicePass: RandomText.secret]
@@ -32,22 +30,18 @@ struct LegacyEndpoints: Sendable {
 
     /// Returns the authentication token of a finished login.
     private func session(_ call: EndpointRequest) async throws -> Response {
-        let (requestor, _) = try await core.authorized(call)
+        let (requestor, _) = try await authorized(call)
         guard
-            let session = try await core.store.session(
-                call.parameter("reg_code") ?? "",
-                of: requestor.id,
-                at: call.now
-            ),
+            let session = try await store.session(call.parameter("reg_code") ?? "", of: requestor.id, at: call.now),
             session.state == .done, let device = call.deviceName, Device(device) == session.device
         else { throw EndpointError.v1(.authenticationSessionMissing, 403) }
-        let profiles = try await core.store.profiles(of: session.device, requestor: requestor.id)
+        let profiles = try await store.profiles(of: session.device, requestor: requestor.id)
         guard let profile = profiles.first(where: { $0.provider == session.provider }),
             !profile.isExpired(at: call.now)
         else { throw EndpointError.v1(.authenticationSessionExpired, 403) }
-        guard let viewer = core.viewer(profile) else { throw EndpointError.v1(.identityNotRecognizedByMVPD) }
+        guard let viewer = viewer(profile) else { throw EndpointError.v1(.identityNotRecognizedByMVPD) }
         let token = LongLivedToken(.authentication, viewer.guid, profile, expires: profile.expires)
-        return try answer("session", [XMLElement("authnToken", text: token.signed(by: issuer))])
+        return try answer("session", [XMLElement("authnToken", text: token.signed(by: signer))])
     }
 
     /// Returns the authorization token for a resource. A denial has status 200, because these clients give up at any other
@@ -55,7 +49,7 @@ struct LegacyEndpoints: Sendable {
     private func authorize(_ call: EndpointRequest) async throws -> Response {
         guard let viewer = try await viewer(call) else { return try pendingLogout("authorization") }
         guard let text = call.parameter("resource_id") else { throw EndpointError.v1(.missingResource) }
-        let rules = AuthorizationRules(core: core, viewer: viewer, call: call)
+        let rules = AuthorizationRules(core: self, viewer: viewer, call: call)
         let (verdict, authorization, _) = try await rules.authorize(text)
         guard let authorization else {
             var refusal = EndpointError.v1(.authorizationDeniedByMVPD)
@@ -65,30 +59,30 @@ struct LegacyEndpoints: Sendable {
             throw refusal
         }
         let token = LongLivedToken(.authorization, text, viewer.profile, expires: authorization.expires)
-        return try answer("authorization", [XMLElement("authzToken", text: token.signed(by: issuer))])
+        return try answer("authorization", [XMLElement("authzToken", text: token.signed(by: signer))])
     }
 
     /// Returns a media token for an authorization token. A client with kept tokens sends no other credential.
     private func shortAuthorize(_ call: EndpointRequest) async throws -> Response {
-        let requestor = try core.requestor(call)
+        let requestor = try requestor(call)
         guard let token = token(.authorization, call.parameter("authz_token"), requestor, call) else {
             throw EndpointError.v1(.authorizationNotFound, 403)
         }
         // An authorization is not valid for the next viewer of the device, nor after the login ends.
         guard let viewer = try await viewer(of: token, call),
-            let authorization = try await core.store.authorization(of: viewer.profile, resource: token.subject),
+            let authorization = try await store.authorization(of: viewer.profile, resource: token.subject),
             authorization.expires > call.now
         else { return try pendingLogout("shortAuthorization") }
         if let guid = call.parameter("session_guid"), guid != viewer.guid {
             throw EndpointError.v1(.authorizationDeniedBySessionInvalidated)
         }
-        return .text(try core.issuer.issue(core, viewer, resource: token.subject, at: call.now).raw ?? "")
+        return .text(try issuer.issue(self, viewer, resource: token.subject, at: call.now).raw ?? "")
     }
 
     private func preauthorize(_ call: EndpointRequest) async throws -> Response {
         guard let viewer = try await viewer(call) else { return try pendingLogout("resources") }
         let texts = call.resourceList
-        let verdicts = try await AuthorizationRules(core: core, viewer: viewer, call: call).preauthorize(texts)
+        let verdicts = try await AuthorizationRules(core: self, viewer: viewer, call: call).preauthorize(texts)
         let resources = zip(texts, verdicts).map { text, verdict in
             XMLElement(
                 "resource",
@@ -106,15 +100,15 @@ struct LegacyEndpoints: Sendable {
         _ requestor: Requestor,
         _ call: EndpointRequest
     ) -> LongLivedToken? {
-        let token = raw.flatMap { LongLivedToken(kind, $0, trustedBy: core.keys.trust, at: call.now) }
+        let token = raw.flatMap { LongLivedToken(kind, $0, trustedBy: keys.trust, at: call.now) }
         return token?.requestor == requestor.id ? token : nil
     }
 
     /// Returns the viewer of an authentication token; `nil` if the login has ended.
     private func viewer(_ call: EndpointRequest) async throws -> Viewer? {
-        let requestor = try core.requestor(call)
+        let requestor = try requestor(call)
         // A client with kept tokens no longer has an access token. An access token that is sent must be valid.
-        if call.bearer != nil { try await core.client(call, for: requestor) }
+        if call.bearer != nil { try await client(call, for: requestor) }
         guard let token = token(.authentication, call.parameter("authentication_token"), requestor, call) else {
             throw EndpointError.v1(.authenticationSessionMissing, 403)
         }
@@ -130,15 +124,15 @@ struct LegacyEndpoints: Sendable {
     /// Returns the viewer of the stored profile: the other parameters of the client are not signed. `nil` if the login of the
     /// token has ended.
     private func viewer(of token: LongLivedToken, _ call: EndpointRequest) async throws -> Viewer? {
-        guard let profile = try await core.store.profile(of: token), profile.session == token.session,
+        guard let profile = try await store.profile(of: token), profile.session == token.session,
             !profile.isExpired(at: call.now)
         else { return nil }
-        return core.viewer(profile)
+        return viewer(profile)
     }
 
     // MARK: Answers
 
-    private var issuer: Issuer { Issuer(key: core.keys.signer) }
+    private var signer: Issuer { Issuer(key: keys.signer) }
 
     /// Returns elements without attributes on one line, because clients search for them with regular expressions.
     private func answer(_ root: String, _ children: [XMLElement]) throws -> Response {

@@ -8,10 +8,8 @@ internal import Platform
 
 /// The login of a viewer in a browser: to the provider's page, and back to the application by a redirect, or by forms that
 /// pass the viewer on, as in SAML.
-struct LoginEndpoints: Sendable {
-    let core: SandboxCore
-
-    var all: [Endpoint] {
+extension SandboxCore {
+    var loginEndpoints: [Endpoint] {
         [
             Endpoint(.get, "/api/v1/authenticate", .authenticate, .page, authenticateV1),
             Endpoint(.get, "/api/v2/authenticate/:provider/:code", .authenticate, .page, authenticateV2),
@@ -34,14 +32,14 @@ struct LoginEndpoints: Sendable {
     // MARK: Start of a login
 
     private func authenticateV2(_ call: EndpointRequest) async throws -> Response {
-        let requestor = try core.requestor(call)
-        guard let session = try await core.store.session(call.segment("code"), of: requestor.id, at: call.now) else {
+        let requestor = try requestor(call)
+        guard let session = try await store.session(call.segment("code"), of: requestor.id, at: call.now) else {
             throw EndpointError.v2(.invalidParameterCode)
         }
         guard session.state == .open, let provider = session.provider, session.redirect != nil else {
             throw EndpointError.v2(.invalidAuthenticationSession)
         }
-        _ = try core.provider(provider, of: requestor, call)
+        _ = try self.provider(provider, of: requestor, call)
         return .redirect(to: "/sandbox/idp/login?ticket=\(try await ticket(.login, session, call))")
     }
 
@@ -64,13 +62,13 @@ struct LoginEndpoints: Sendable {
     /// on a screen.
     private func begin(_ call: EndpointRequest, redirect: String?) async throws -> (LoginSession, Provider) {
         func refusal(_ message: String) -> EndpointError { .v1(.badRequest, message: message) }
-        let requestor = try core.requestor(call)
-        let provider = try core.provider(call.parameter("mso_id", "mvpd"), of: requestor, call)
+        let requestor = try requestor(call)
+        let provider = try provider(call.parameter("mso_id", "mvpd"), of: requestor, call)
         let code = call.parameter("reg_code") ?? ""
-        guard var session = try await core.store.session(code, of: requestor.id, at: call.now), session.state == .open
+        guard var session = try await store.session(code, of: requestor.id, at: call.now), session.state == .open
         else { throw refusal("The registration code is missing, unknown, used or expired.") }
         if let redirect {
-            let client = try await session.client.asyncFlatMap { try await core.store.client($0) }
+            let client = try await session.client.asyncFlatMap { try await store.client($0) }
             let message = StatusCode.invalidParameterRedirectURL.explanation
             let target = try call.redirect(redirect, client?.redirectURIs ?? [], or: refusal(message))
             session.redirect = session.redirect ?? target
@@ -80,7 +78,7 @@ struct LoginEndpoints: Sendable {
         }
         session.provider = provider.id
         session.domain = session.domain ?? call.parameter("domain_name").map { String($0.prefix(255)) }
-        guard try await core.store.update(session) else {
+        guard try await store.update(session) else {
             throw refusal("The registration code was used by another request.")
         }
         return (session, provider)
@@ -93,28 +91,28 @@ struct LoginEndpoints: Sendable {
     ) async throws -> String {
         let target = purpose == .login ? session.redirect : nil
         let ticket = Ticket(purpose: purpose, subject: session.code, target: target, provider: session.provider)
-        return try await core.store.issue(ticket, at: call.now)
+        return try await store.issue(ticket, at: call.now)
     }
 
     // MARK: Pages of the provider
 
     private func form(_ call: EndpointRequest, _ secret: String?, _ purpose: Ticket.Purpose) async throws -> Response {
-        let found = try await core.store.ticket(secret ?? "", for: purpose, at: call.now)
+        let found = try await store.ticket(secret ?? "", for: purpose, at: call.now)
         let (ticket, _, provider) = try await session(of: found, call)
         return page(ticket, provider, secret ?? "").response()
     }
 
     private func submit(_ call: EndpointRequest, _ purpose: Ticket.Purpose) async throws -> Response {
-        let found = try await core.store.take(call.form.first("ticket") ?? "", for: purpose, at: call.now)
+        let found = try await store.take(call.form.first("ticket") ?? "", for: purpose, at: call.now)
         let (ticket, session, provider) = try await session(of: found, call)
-        guard let user = core.user(call) else {
+        guard let user = user(call) else {
             // The ticket is consumed, so a further attempt needs a new one.
-            let next = try await core.store.issue(ticket, at: call.now)
+            let next = try await store.issue(ticket, at: call.now)
             let problem = "The user name or password is wrong. Try again."
             return page(ticket, provider, next, error: problem).response(status: .unauthorized)
         }
         if purpose == .samlLogin {
-            let response = try await core.store.issue(
+            let response = try await store.issue(
                 Ticket(purpose: .samlResponse, subject: session.code, target: user.name, provider: provider.id),
                 at: call.now
             )
@@ -130,17 +128,17 @@ struct LoginEndpoints: Sendable {
     /// Finishes a login by the response of a provider.
     private func consume(_ call: EndpointRequest) async throws -> Response {
         let secret = call.form.first("SAMLResponse") ?? ""
-        let found = try await core.store.take(secret, for: .samlResponse, at: call.now)
+        let found = try await store.take(secret, for: .samlResponse, at: call.now)
         let (ticket, session, provider) = try await session(of: found, call)
-        guard let user = ticket.target.flatMap(core.configuration.user)?.user else { throw EndpointError.stale }
+        guard let user = ticket.target.flatMap(configuration.user)?.user else { throw EndpointError.stale }
         return try await finish(session, user, provider, redirect: nil, call)
     }
 
     private func cancel(_ call: EndpointRequest) async throws -> Response {
-        let found = try await core.store.take(call.form.first("ticket") ?? "", for: .login, at: call.now)
+        let found = try await store.take(call.form.first("ticket") ?? "", for: .login, at: call.now)
         var (ticket, session, _) = try await session(of: found, call)
         session.state = .cancelled
-        _ = try await core.store.update(session)
+        _ = try await store.update(session)
         return LoginPages.end(ticket.target, "You are not logged in. Go back to your device.")
     }
 
@@ -154,8 +152,8 @@ struct LoginEndpoints: Sendable {
     ) async throws -> Response {
         var session = session
         session.state = .done
-        guard try await core.store.update(session) else { throw EndpointError.stale }
-        try await core.authenticate(user, on: session.device, session.requestor, provider, .regular, at: call.now)
+        guard try await store.update(session) else { throw EndpointError.stale }
+        try await authenticate(user, on: session.device, session.requestor, provider, .regular, at: call.now)
         return LoginPages.end(redirect, "You are logged in. Go back to your device.")
     }
 
@@ -163,7 +161,7 @@ struct LoginEndpoints: Sendable {
         let isSAML = ticket.purpose == .samlLogin
         return LoginPages.form(
             provider,
-            accounts: core.configuration.households.flatMap(\.users).filter { $0.password == $0.name }.map(\.name),
+            accounts: configuration.households.flatMap(\.users).filter { $0.password == $0.name }.map(\.name),
             action: isSAML ? "/sandbox/saml/login" : "/sandbox/idp/login",
             hidden: isSAML ? ["ticket": secret, "RelayState": ticket.subject] : ["ticket": secret],
             error: error,
@@ -176,8 +174,8 @@ struct LoginEndpoints: Sendable {
     /// - Throws: ``EndpointError/stale`` if there is none.
     private func session(of ticket: Ticket?, _ call: EndpointRequest) async throws -> (Ticket, LoginSession, Provider) {
         guard let ticket, ticket.purpose == .login || call.form.first("RelayState") == ticket.subject,
-            let session = try await core.store.session(of: ticket, at: call.now),
-            let provider = ticket.provider.flatMap(core.configuration.provider)
+            let session = try await store.session(of: ticket, at: call.now),
+            let provider = ticket.provider.flatMap(configuration.provider)
         else { throw EndpointError.stale }
         return (ticket, session, provider)
     }

@@ -8,10 +8,8 @@ internal import Hummingbird
 
 /// The steps of a logout in a browser. The profile is removed before the last step, in which a provider would end its own
 /// session.
-struct LogoutEndpoints: Sendable {
-    let core: SandboxCore
-
-    var all: [Endpoint] {
+extension SandboxCore {
+    var logoutEndpoints: [Endpoint] {
         [
             Endpoint(.get, "/adobe-services/logout", .logout, .page, begin),
             Endpoint(.get, "/sandbox/idp/logout", .logout, .page, finish),
@@ -19,14 +17,14 @@ struct LogoutEndpoints: Sendable {
     }
 
     /// Returns the address at which a browser logs out at a provider.
-    func url(
+    func logoutURL(
         _ provider: Provider,
         _ requestor: String,
         redirect: String,
         _ call: EndpointRequest
     ) async throws -> String {
         let ticket = Ticket(purpose: .logout, subject: provider.id, target: redirect)
-        let secret = try await core.store.issue(ticket, at: call.now)
+        let secret = try await store.issue(ticket, at: call.now)
         return """
             \(call.origin)/adobe-services/logout?noflash=true&mso_id=\(provider.id.percentEncoded)\
             &requestor_id=\(requestor.percentEncoded)&ticket=\(secret)&redirect_url=\(redirect.percentEncoded)
@@ -35,7 +33,7 @@ struct LogoutEndpoints: Sendable {
 
     private func begin(_ call: EndpointRequest) async throws -> Response {
         if let secret = call.query.first("ticket") {
-            guard try await core.store.ticket(secret, for: .logout, at: call.now) != nil else {
+            guard try await store.ticket(secret, for: .logout, at: call.now) != nil else {
                 throw EndpointError.stale
             }
             return .redirect(to: "/sandbox/idp/logout?ticket=\(secret)")
@@ -46,26 +44,26 @@ struct LogoutEndpoints: Sendable {
         // A device that calls directly names itself. A browser that was redirected here has a ticket.
         if let requestor = call.parameter("requestor_id"), let device = call.deviceName {
             let provider = call.parameter("mso_id")
-            try await core.store.removeProfiles(of: Device(device), requestor: requestor, provider: provider)
+            try await store.removeProfiles(of: Device(device), requestor: requestor, provider: provider)
         }
         let ticket = Ticket(purpose: .logout, subject: call.parameter("mso_id") ?? "", target: target)
-        let secret = try await core.store.issue(ticket, at: call.now)
+        let secret = try await store.issue(ticket, at: call.now)
         return .redirect(to: "/sandbox/idp/logout?ticket=\(secret)")
     }
 
     /// Returns the redirect URI if an application of the requestor has registered it. A browser that a client of REST API v1
     /// sends here has no access token, so the application itself is unknown.
     private func registered(_ redirect: String?, _ call: EndpointRequest) async throws -> [String] {
-        guard let redirect, let requestor = call.parameter("requestor_id").flatMap(core.configuration.requestor) else {
+        guard let redirect, let requestor = call.parameter("requestor_id").flatMap(configuration.requestor) else {
             return []
         }
-        let clients = try await core.store.clients(redirectURI: redirect)
-        return clients.contains { core.isBound($0, to: requestor) } ? [redirect] : []
+        let clients = try await store.clients(redirectURI: redirect)
+        return clients.contains { isBound($0, to: requestor) } ? [redirect] : []
     }
 
     private func finish(_ call: EndpointRequest) async throws -> Response {
         let secret = call.query.first("ticket") ?? ""
-        guard let ticket = try await core.store.take(secret, for: .logout, at: call.now) else {
+        guard let ticket = try await store.take(secret, for: .logout, at: call.now) else {
             throw EndpointError.stale
         }
         return LoginPages.end(ticket.target, "You are logged out.")

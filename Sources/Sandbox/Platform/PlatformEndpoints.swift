@@ -11,13 +11,11 @@ internal import XML
 
 /// Single sign-on by a platform: a viewer signs in once on a device, and applications get profiles without a login of their
 /// own. `/sandbox/platform/sign-in` takes the place of the platform.
-struct PlatformEndpoints: Sendable {
-    let core: SandboxCore
-
+extension SandboxCore {
     /// The only partner in the documentation.
     private static let partner = "Apple"
 
-    var all: [Endpoint] {
+    var platformEndpoints: [Endpoint] {
         [
             Endpoint(.post, "/sandbox/platform/sign-in", .login, .plain, signIn),
             Endpoint(.get, "/api/v1/:requestor/profile-requests/:mvpd", .profiles, .v1, profileRequest),
@@ -31,12 +29,12 @@ struct PlatformEndpoints: Sendable {
 
     /// Signs a viewer in and returns the SAML response that a platform would pass to an application. It can be used once.
     private func signIn(_ call: EndpointRequest) async throws -> Response {
-        guard let provider = call.parameter("mvpd").flatMap(core.configuration.provider),
+        guard let provider = call.parameter("mvpd").flatMap(configuration.provider),
             provider.description.supportsPlatformSSO
         else { throw EndpointError(400, "mvpd must be an MVPD with enablePlatformServices: true.") }
-        guard let user = core.user(call) else { throw EndpointError(401, "The user name or password is wrong.") }
+        guard let user = user(call) else { throw EndpointError(401, "The user name or password is wrong.") }
         let ticket = Ticket(purpose: .platform, subject: user.name, target: provider.id)
-        let secret = try await core.store.issue(ticket, at: call.now)
+        let secret = try await store.issue(ticket, at: call.now)
         let response = try Self.saml("Response", [XMLElement("Assertion", text: secret)])
         let expires = call.now.advanced(byMilliseconds: provider.authenticationLifetime).millisecondsSince1970
         return .json([
@@ -65,9 +63,9 @@ struct PlatformEndpoints: Sendable {
         guard text.utf8.count <= 16 * 1024, let bytes = Base64.decode([UInt8](text.utf8)),
             let response = try? XMLElement(reading: bytes.span), response.name == "Response",
             let secret = response.first("Assertion")?.text,
-            let ticket = try await core.store.take(secret, for: .platform, at: call.now),
-            let user = core.configuration.user(ticket.subject)?.user,
-            let provider = ticket.target.flatMap(core.configuration.provider)
+            let ticket = try await store.take(secret, for: .platform, at: call.now),
+            let user = configuration.user(ticket.subject)?.user,
+            let provider = ticket.target.flatMap(configuration.provider)
         else {
             let code = StatusCode.invalidParameterSAMLResponse
             throw call.isV2 ? EndpointError.v2(code) : EndpointError.v1(.badRequest, message: code.explanation)
@@ -76,27 +74,20 @@ struct PlatformEndpoints: Sendable {
             throw EndpointError.v2(.invalidHeaderProviderIDMismatch)
         }
         _ = try caller.provider(provider.id)
-        return try await core.authenticate(
-            user,
-            on: caller.device,
-            caller.requestor.id,
-            provider,
-            .appleSSO,
-            at: call.now
-        )
+        return try await authenticate(user, on: caller.device, caller.requestor.id, provider, .appleSSO, at: call.now)
     }
 
     // MARK: REST API v1
 
     private func profileRequest(_ call: EndpointRequest) async throws -> Response {
-        let (requestor, _) = try await core.authorized(call)
-        let provider = try core.provider(call.segment("mvpd"), of: requestor, call)
+        let (requestor, _) = try await authorized(call)
+        let provider = try provider(call.segment("mvpd"), of: requestor, call)
         guard provider.description.supportsPlatformSSO else { throw EndpointError.v1(.unknownIntegration) }
         return .xml(try Self.request(requestor))
     }
 
     private func exchangeV1(_ call: EndpointRequest) async throws -> Response {
-        _ = try await exchange(Caller(call, core), id: nil)
+        _ = try await exchange(Caller(call, self), id: nil)
         return .empty(.noContent)
     }
 
@@ -104,16 +95,16 @@ struct PlatformEndpoints: Sendable {
 
     /// Begins single sign-on, or a regular login if single sign-on is not possible.
     private func sessionV2(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await Caller(call, core)
+        let caller = try await Caller(call, self)
         let requestor = caller.requestor
         guard call.segment("partner") == Self.partner else { throw EndpointError.v2(.invalidParameterPartner) }
         guard let status = PartnerStatus(call), status.fault(at: call.now) == nil else {
-            return try await V2SessionEndpoints(core: core).begin(call, reason: "pfs_fallback")
+            return try await beginSession(call, reason: "pfs_fallback")
         }
-        let provider = core.configuration.providers(of: requestor)
+        let provider = configuration.providers(of: requestor)
             .first { $0.description.platformMappingID == status.provider }
         guard let provider, provider.description.supportsPlatformSSO else {
-            return try await V2SessionEndpoints(core: core).begin(call, reason: "configuration_fallback")
+            return try await beginSession(call, reason: "configuration_fallback")
         }
         return .json([
             "actionName": "partner_profile", "actionType": "direct", "reasonType": "none",
@@ -128,14 +119,14 @@ struct PlatformEndpoints: Sendable {
     }
 
     private func exchangeV2(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await Caller(call, core)
+        let caller = try await Caller(call, self)
         guard call.segment("partner") == Self.partner else { throw EndpointError.v2(.invalidParameterPartner) }
         guard let status = PartnerStatus(call) else {
             throw EndpointError.v2(.invalidHeaderPermissionAccessNotPresent)
         }
         if let fault = status.fault(at: call.now) { throw EndpointError.v2(fault) }
         let profile = try await exchange(caller, id: status.provider ?? "")
-        return try .json(V2ProfileEndpoints(core: core).profiles([profile], at: call.now), status: .created)
+        return try .json(profileBody([profile], at: call.now), status: .created)
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
 internal import Encodings
 internal import Entitlements
 internal import HTTPTypes
@@ -10,13 +11,11 @@ internal import Platform
 /// Dynamic client registration.
 ///
 /// Source: RFC 7591 and RFC 6749 §4.4, as far as the product's documentation shows them.
-struct RegistrationEndpoints: Sendable {
-    let core: SandboxCore
-
+extension SandboxCore {
     /// The lifetime of an access token in seconds.
     private static let lifetime = 21_600
 
-    var all: [Endpoint] {
+    var registrationEndpoints: [Endpoint] {
         [
             Endpoint(.post, "/o/client/register", .register, .registration, register),
             Endpoint(.post, "/o/client/token", .token, .registration, token),
@@ -28,11 +27,11 @@ struct RegistrationEndpoints: Sendable {
         guard let statement = SoftwareStatement(request.statement) else {
             throw RegistrationError.invalidSoftwareStatement
         }
-        if core.configuration.requestors.contains(where: { $0.unapprovedStatements.contains(request.statement) }) {
+        if configuration.requestors.contains(where: { $0.unapprovedStatements.contains(request.statement) }) {
             throw RegistrationError.unapprovedSoftwareStatement
         }
         if let redirect = request.redirect {
-            let domains = core.configuration.requestors.flatMap(\.domains)
+            let domains = configuration.requestors.flatMap(\.domains)
             guard RedirectTarget.mayBeRegistered(redirect, domains: domains) else {
                 throw RegistrationError.invalidRedirectURI
             }
@@ -44,7 +43,7 @@ struct RegistrationEndpoints: Sendable {
             audiences: statement.audiences,
             redirectURIs: request.redirect.map { [$0] } ?? []
         )
-        try await core.store.add(client, secret: secret, at: call.now)
+        try await store.add(client, secret: secret, at: call.now)
         let registration = ClientRegistration(
             clientID: client.id,
             clientSecret: secret,
@@ -60,12 +59,12 @@ struct RegistrationEndpoints: Sendable {
         guard let id = call.parameter("client_id"), let secret = call.parameter("client_secret") else {
             throw RegistrationError.invalidRequest
         }
-        guard let client = try await core.store.client(id, secret: secret) else {
+        guard let client = try await store.client(id, secret: secret) else {
             throw RegistrationError.invalidClient
         }
         let token = RandomText.secret
         let expires = call.now.advanced(byMilliseconds: Int64(Self.lifetime) * 1000)
-        try await core.store.addAccessToken(token, of: client, expires: expires, at: call.now)
+        try await store.addAccessToken(token, of: client, expires: expires, at: call.now)
         let answer = AccessToken(id: RandomText.uuid, accessToken: token, created: call.now, expiresIn: Self.lifetime)
         return try .json(answer, status: .created)
     }
@@ -85,5 +84,26 @@ private struct RegistrationRequest {
         redirect = body["redirect_uri"]?.text
         let isAbsent = body["redirect_uri"].map { $0 == .null } ?? true
         guard redirect != nil || isAbsent else { throw .invalidRequest }
+    }
+}
+
+/// A software statement: the JWT that an application registers with. The sandbox does not verify its signature.
+struct SoftwareStatement: Sendable {
+    /// The SHA-256 of the statement. The statement itself is not stored.
+    let digest: [UInt8]
+    /// The audiences in its `aud` claim.
+    let audiences: [String]
+
+    /// Parses a statement of up to 16 KiB.
+    ///
+    /// - Returns: `nil` if `text` is not three Base64url parts, the second of which is a JSON object.
+    init?(_ text: String) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard text.utf8.count <= 16 * 1024, parts.count == 3, !parts[2].isEmpty,
+            Base64.decode([UInt8](parts[0].utf8)) != nil, let claims = JSON(base64Object: parts[1]),
+            Base64.decode([UInt8](parts[2].utf8)) != nil
+        else { return nil }
+        digest = SHA256.digest(text)
+        audiences = claims["aud"]?.text.map { [$0] } ?? claims["aud"]?.values?.compactMap(\.text) ?? []
     }
 }

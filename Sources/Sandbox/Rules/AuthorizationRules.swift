@@ -6,6 +6,7 @@ internal import FoundationEssentials
 internal import MediaResources
 internal import MediaTokens
 internal import Platform
+internal import Synchronization
 
 /// The decisions about the resources of a request, which each API renders in its own form.
 struct AuthorizationRules: Sendable {
@@ -168,5 +169,25 @@ extension AuthorizationRules.Verdict {
     var v1Denial: Status? {
         guard case .deny(_, let code, let details) = self else { return nil }
         return .documented(code.v1, by: .v1, details: details ?? (code == code.v1 ? nil : code.explanation))
+    }
+}
+
+/// The service's cache of providers' decisions, which preauthorizations use unless a client disables it.
+final class DecisionCache: Sendable {
+    private let entries = Mutex<[[String]: (verdict: AuthorizationRules.Verdict, expires: Timestamp)]>([:])
+
+    /// The maximum number of decisions. At the limit, all are discarded.
+    private static let limit = 10_000
+
+    func verdict(_ key: [String], at now: Timestamp) -> AuthorizationRules.Verdict? {
+        entries.withLock { $0[key] }.flatMap { $0.expires > now ? $0.verdict : nil }
+    }
+
+    func remember(_ verdict: AuthorizationRules.Verdict, _ key: [String], until end: Timestamp, at now: Timestamp) {
+        guard end > now else { return }
+        entries.withLock { entries in
+            if entries.count >= Self.limit { entries = [:] }
+            entries[key] = (verdict, end)
+        }
     }
 }

@@ -8,29 +8,6 @@ enum Schema {
     /// The tables. Each has the column `forgettable`: the time after which a row may be deleted.
     enum Table: String, CaseIterable {
         case client, accessToken, session, ticket, profile, authorization, temporaryUse, stream
-
-        /// The columns in the order of ``Store/insert(_:_:forgettable:at:)``, without `forgettable`.
-        var columns: [String] {
-            switch self {
-            case .client: ["id", "secret", "statement", "audiences", "redirectURIs"]
-            case .accessToken: ["token", "client", "expires"]
-            case .session:
-                [
-                    "code", "id", "requestor", "device", "client", "mvpd", "domain", "redirect", "created", "expires",
-                    "state",
-                ]
-            case .ticket: ["ticket", "purpose", "subject", "target", "mvpd", "expires"]
-            case .profile:
-                ["device", "requestor", "mvpd", "user", "kind", "issued", "expires", "session", "fingerprint"]
-            case .authorization: ["device", "requestor", "mvpd", "resource", "source", "issued", "expires", "session"]
-            case .temporaryUse: ["identity", "requestor", "mvpd", "resource", "started"]
-            case .stream:
-                [
-                    "id", "idp", "subject", "household", "application", "metadata", "terminationCode", "started",
-                    "expires",
-                ]
-            }
-        }
     }
 
     static var migrator: DatabaseMigrator {

@@ -37,9 +37,8 @@ extension Store {
                 [
                     profile.device, profile.requestor, profile.provider, Data(digestOf: authorization.resource),
                     authorization.source.rawValue, authorization.issued.stored, authorization.expires.stored,
-                    profile.session,
+                    authorization.expires.forgettable, profile.session,
                 ],
-                forgettable: authorization.expires.forgettable,
                 at: now
             )
         }
@@ -79,7 +78,7 @@ extension Store {
     func expireAuthorizations(at now: Timestamp) async throws {
         try await change(
             "UPDATE authorization SET expires = ?1, forgettable = ?2 WHERE expires > ?1",
-            [now.stored, now.forgettable.stored]
+            [now.stored, now.forgettable]
         )
     }
 }

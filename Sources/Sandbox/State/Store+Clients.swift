@@ -24,9 +24,8 @@ extension Store {
             .client,
             [
                 client.id, Data(digestOf: secret), Data(client.statement), client.audiences.line,
-                client.redirectURIs.line,
+                client.redirectURIs.line, now.advanced(byMilliseconds: Self.clientLifetime).stored,
             ],
-            forgettable: now.advanced(byMilliseconds: Self.clientLifetime),
             at: now
         )
     }
@@ -45,12 +44,7 @@ extension Store {
     }
 
     func addAccessToken(_ token: String, of client: Client, expires: Timestamp, at now: Timestamp) async throws {
-        try await insert(
-            .accessToken,
-            [Data(digestOf: token), client.id, expires.stored],
-            forgettable: expires,
-            at: now
-        )
+        try await insert(.accessToken, [Data(digestOf: token), client.id, expires.stored, expires.stored], at: now)
     }
 
     /// Returns the application of an access token that has not expired.

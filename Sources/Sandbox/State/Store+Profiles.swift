@@ -29,10 +29,9 @@ extension Store {
                 .profile,
                 [
                     profile.device, profile.requestor, profile.provider, profile.user, profile.kind.rawValue,
-                    profile.issued.stored,
-                    profile.expires.stored, profile.session, profile.device.fingerprint,
+                    profile.issued.stored, profile.expires.stored, profile.session, profile.device.fingerprint,
+                    profile.expires.forgettable,
                 ],
-                forgettable: profile.expires.forgettable,
                 at: now
             )
             // The next viewer does not inherit authorizations.
@@ -78,7 +77,7 @@ extension Store {
     func expireProfiles(at now: Timestamp) async throws {
         try await change(
             "UPDATE profile SET expires = ?1, forgettable = ?2 WHERE expires > ?1",
-            [now.stored, now.forgettable.stored]
+            [now.stored, now.forgettable]
         )
     }
 }

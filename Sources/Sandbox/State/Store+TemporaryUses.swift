@@ -39,12 +39,11 @@ extension Store {
             guard isAllowed(use) else { return nil }
             let started = use?.started ?? now
             if use?.resources.contains(resource) != true {
-                try database.insert(
-                    .temporaryUse,
-                    [identity, requestor, provider, resource, started.stored],
-                    forgettable: started.advanced(byMilliseconds: duration + Self.useMemory),
-                    at: now
-                )
+                let forgettable = started.advanced(byMilliseconds: duration + Self.useMemory).stored
+                let values: [any DatabaseValueConvertible] = [
+                    identity, requestor, provider, resource, started.stored, forgettable,
+                ]
+                try database.insert(.temporaryUse, values, at: now)
             }
             return started
         }

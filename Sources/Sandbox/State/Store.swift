@@ -51,14 +51,10 @@ final class Store: Sendable {
         }
     }
 
-    /// Adds a row, which may be deleted after `forgettable`.
-    func insert(
-        _ table: Schema.Table,
-        _ values: StatementArguments,
-        forgettable: Timestamp,
-        at now: Timestamp
-    ) async throws {
-        try await database.write { try $0.insert(table, values, forgettable: forgettable, at: now) }
+    /// Adds a row with values in the order of the columns.
+    func insert(_ table: Schema.Table, _ values: [(any DatabaseValueConvertible)?], at now: Timestamp) async throws {
+        let (arguments, count) = (StatementArguments(values), values.count)
+        try await database.write { try $0.insert(table, arguments, count, at: now) }
     }
 
     /// Returns the rows that a query finds.
@@ -85,20 +81,23 @@ extension Database {
 
     /// Adds a row, after deleting the rows of the table that may be forgotten. A profile and an authorization replace those
     /// with the same key; other keys are random.
-    func insert(_ table: Schema.Table, _ values: StatementArguments, forgettable: Timestamp, at now: Timestamp) throws {
+    func insert(_ table: Schema.Table, _ values: [(any DatabaseValueConvertible)?], at now: Timestamp) throws {
+        try insert(table, StatementArguments(values), values.count, at: now)
+    }
+
+    fileprivate func insert(
+        _ table: Schema.Table,
+        _ values: StatementArguments,
+        _ count: Int,
+        at now: Timestamp
+    ) throws {
         let name = table.rawValue
         try execute(sql: "DELETE FROM \(name) WHERE forgettable < ?", arguments: [now.stored])
-        try execute(
-            sql: "DELETE FROM \(name) WHERE rowid <= (SELECT max(rowid) FROM \(name)) - ?",
-            arguments: [Store.rowLimit]
-        )
-        let columns = table.columns + ["forgettable"]
+        let newest = "(SELECT max(rowid) FROM \(name))"
+        try execute(sql: "DELETE FROM \(name) WHERE rowid <= \(newest) - ?", arguments: [Store.rowLimit])
         let verb = table == .profile || table == .authorization ? "INSERT OR REPLACE" : "INSERT"
-        let marks = columns.map { _ in "?" }.joined(separator: ", ")
-        try execute(
-            sql: "\(verb) INTO \(name) (\(columns.joined(separator: ", "))) VALUES (\(marks))",
-            arguments: values + [forgettable.stored]
-        )
+        let marks = repeatElement("?", count: count).joined(separator: ", ")
+        try execute(sql: "\(verb) INTO \(name) VALUES (\(marks))", arguments: values)
     }
 }
 
@@ -113,8 +112,8 @@ extension Timestamp {
     /// Milliseconds since 1970, the form of times in columns.
     var stored: Int64 { millisecondsSince1970 }
 
-    /// The time after which a row that expires now may be deleted.
-    var forgettable: Timestamp { advanced(byMilliseconds: Store.memory) }
+    /// The time after which a row that expires now may be deleted, as it is stored.
+    var forgettable: Int64 { advanced(byMilliseconds: Store.memory).stored }
 }
 
 extension Row {
@@ -142,5 +141,35 @@ struct Device: Hashable, Sendable, DatabaseValueConvertible {
 
     static func fromDatabaseValue(_ value: DatabaseValue) -> Device? {
         Data.fromDatabaseValue(value).map { Device(digest: $0) }
+    }
+}
+
+/// Random texts that cannot be guessed.
+enum RandomText {
+    /// 256 bits in hexadecimal.
+    static var secret: String { bytes(32).hexadecimal }
+
+    /// A code to read on one screen and type on another: seven characters, without the look-alikes I, O, 0 and 1.
+    static var code: String {
+        let letters = Array("ABCDEFGHJKLMNPQRSTUVWXYZ23456789")
+        var generator = SystemRandomNumberGenerator()
+        return String((0..<7).compactMap { _ in letters.randomElement(using: &generator) })
+    }
+
+    /// Eight hexadecimal digits, the form of a stream's termination code.
+    static var short: String { bytes(4).hexadecimal }
+
+    /// A UUID of version 4 (RFC 9562 §5.4).
+    static var uuid: String {
+        var bytes = bytes(16)
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        let digits = Array(bytes.hexadecimal)
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
+    }
+
+    private static func bytes(_ count: Int) -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     }
 }

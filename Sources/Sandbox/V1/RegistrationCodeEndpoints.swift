@@ -10,10 +10,8 @@ internal import Platform
 internal import XML
 
 /// Registration codes, which a device shows and a person types on a second screen.
-struct RegistrationCodeEndpoints: Sendable {
-    let core: SandboxCore
-
-    var all: [Endpoint] {
+extension SandboxCore {
+    var registrationCodeEndpoints: [Endpoint] {
         [
             Endpoint(.post, "/reggie/v1/:requestor/regcode", .regcode, .v1, create),
             Endpoint(.get, "/reggie/v1/:requestor/regcode/:code", .regcode, .v1, show),
@@ -22,13 +20,13 @@ struct RegistrationCodeEndpoints: Sendable {
     }
 
     private func create(_ call: EndpointRequest) async throws -> Response {
-        let (requestor, client) = try await core.authorized(call)
+        let (requestor, client) = try await authorized(call)
         guard let device = call.deviceName else {
             if call.namesDevice { throw EndpointError.v1(.invalidDeviceID) }
             throw EndpointError(400, "Required 'deviceId' is not present")
         }
         let provider = call.parameter("mvpd", "mso_id")
-        if let provider { _ = try core.provider(provider, of: requestor, call) }
+        if let provider { _ = try self.provider(provider, of: requestor, call) }
         guard let seconds = Int64(call.parameter("ttl") ?? "1800"), 1...36_000 ~= seconds else {
             throw EndpointError(400, "'ttl' must be from 1 to 36000 seconds")
         }
@@ -43,13 +41,13 @@ struct RegistrationCodeEndpoints: Sendable {
             created: call.now,
             expires: call.now.advanced(byMilliseconds: seconds * 1000)
         )
-        try await core.store.add(session, at: call.now)
+        try await store.add(session, at: call.now)
         return try answer(session, call, device: device, status: .created, isJSON: call.wantsJSON(default: true))
     }
 
     private func show(_ call: EndpointRequest) async throws -> Response {
-        let (requestor, _) = try await core.authorized(call)
-        guard let session = try await core.store.session(call.segment("code"), of: requestor.id, at: call.now) else {
+        let (requestor, _) = try await authorized(call)
+        guard let session = try await store.session(call.segment("code"), of: requestor.id, at: call.now) else {
             throw EndpointError(404, "Not found")
         }
         // Only the device itself gets its identifier back. Others get the fingerprint.
@@ -58,8 +56,8 @@ struct RegistrationCodeEndpoints: Sendable {
     }
 
     private func remove(_ call: EndpointRequest) async throws -> Response {
-        let (requestor, _) = try await core.authorized(call)
-        guard try await core.store.removeSession(call.segment("code"), of: requestor.id) else {
+        let (requestor, _) = try await authorized(call)
+        guard try await store.removeSession(call.segment("code"), of: requestor.id) else {
             throw EndpointError(404, "Not found")
         }
         return .empty(.noContent)

@@ -8,13 +8,11 @@ internal import Platform
 
 /// The endpoints of REST API v1 for login state, user metadata, logout, temporary access and the configuration of a
 /// requestor.
-struct V1AuthenticationEndpoints: Sendable {
-    let core: SandboxCore
-
-    var all: [Endpoint] {
+extension SandboxCore {
+    var v1AuthenticationEndpoints: [Endpoint] {
         [
-            Endpoint(.get, "/api/v1/config/:requestor", .configuration, .v1, configuration),
-            Endpoint(.get, "/adobe-services/config/:requestor", .configuration, .v1, configuration),
+            Endpoint(.get, "/api/v1/config/:requestor", .configuration, .v1, showConfiguration),
+            Endpoint(.get, "/adobe-services/config/:requestor", .configuration, .v1, showConfiguration),
             Endpoint(.get, "/api/v1/checkauthn", .profiles, .v1, check),
             Endpoint(.get, "/api/v1/checkauthn/:code", .profiles, .v1, checkByCode),
             Endpoint(.get, "/api/v1/tokens/authn", .profiles, .v1, authentication),
@@ -24,30 +22,30 @@ struct V1AuthenticationEndpoints: Sendable {
         ]
     }
 
-    private func configuration(_ call: EndpointRequest) async throws -> Response {
+    private func showConfiguration(_ call: EndpointRequest) async throws -> Response {
         var id = call.segment("requestor")
         var wantsJSON = call.wantsJSON(default: false)
         for (suffix, isJSON) in [(".json", true), (".xml", false)] where id.hasSuffix(suffix) {
             id = String(id.dropLast(suffix.count))
             wantsJSON = isJSON
         }
-        guard let requestor = core.configuration.requestor(id) else { throw EndpointError.v1(.invalidRequestor, 404) }
-        let description = core.configuration.description(of: requestor, at: call.origin)
+        guard let requestor = configuration.requestor(id) else { throw EndpointError.v1(.invalidRequestor, 404) }
+        let description = configuration.description(of: requestor, at: call.origin)
         return wantsJSON ? try .json(description) : .xml(try description.xml)
     }
 
     private func check(_ call: EndpointRequest) async throws -> Response {
-        _ = try await Caller(call, core).viewer(missing: 403, expired: 403)
+        _ = try await Caller(call, self).viewer(missing: 403, expired: 403)
         return .empty(.ok)
     }
 
     /// Answers a second screen with 200 if the login of its code is finished.
     private func checkByCode(_ call: EndpointRequest) async throws -> Response {
-        let (requestor, _) = try await core.authorized(call)
-        guard let session = try await core.store.session(call.segment("code"), of: requestor.id, at: call.now) else {
+        let (requestor, _) = try await authorized(call)
+        guard let session = try await store.session(call.segment("code"), of: requestor.id, at: call.now) else {
             throw EndpointError.v1(.authenticationSessionMissing, 404)
         }
-        let profiles = try await core.profiles(of: session.device, requestor: requestor, at: call.now)
+        let profiles = try await profiles(of: session.device, requestor: requestor, at: call.now)
         guard session.state == .done, let profile = profiles.first(where: { $0.provider == session.provider }) else {
             throw EndpointError.v1(.authenticationSessionMissing, 403)
         }
@@ -56,7 +54,7 @@ struct V1AuthenticationEndpoints: Sendable {
     }
 
     private func authentication(_ call: EndpointRequest) async throws -> Response {
-        let viewer = try await Caller(call, core).viewer(missing: 404, expired: 410)
+        let viewer = try await Caller(call, self).viewer(missing: 404, expired: 410)
         let answer = Authentication(
             requestor: viewer.requestor.id,
             mvpd: viewer.provider.id,
@@ -67,7 +65,7 @@ struct V1AuthenticationEndpoints: Sendable {
     }
 
     private func userMetadata(_ call: EndpointRequest) async throws -> Response {
-        let viewer = try await Caller(call, core).viewer(missing: 412, expired: 410)
+        let viewer = try await Caller(call, self).viewer(missing: 412, expired: 410)
         let metadata = try ViewerMetadata(viewer)
         return try .json(
             UserMetadata(updated: viewer.profile.issued, encrypted: metadata.encrypted, data: metadata.values)
@@ -77,15 +75,15 @@ struct V1AuthenticationEndpoints: Sendable {
     /// Ends the logins of a device with the requestor in the request, or with all requestors if there is none.
     private func logout(_ call: EndpointRequest) async throws -> Response {
         let named = call.parameter("requestor", "requestor_id")
-        let requestors = core.configuration.requestors.filter { named == nil || $0.id == named }
+        let requestors = configuration.requestors.filter { named == nil || $0.id == named }
         guard !requestors.isEmpty else { throw EndpointError.v1(.invalidRequestor) }
         guard let device = call.deviceName else { throw EndpointError.v1(.invalidDeviceID) }
         var refusal: (any Error)?
         var isDone = false
         for requestor in requestors {
             do {
-                try await core.client(call, for: requestor)
-                try await core.store.removeProfiles(of: Device(device), requestor: requestor.id, provider: nil)
+                try await client(call, for: requestor)
+                try await store.removeProfiles(of: Device(device), requestor: requestor.id, provider: nil)
                 isDone = true
             } catch let error as EndpointError { refusal = error }
         }
@@ -95,7 +93,7 @@ struct V1AuthenticationEndpoints: Sendable {
 
     /// Starts temporary access, which needs no login.
     private func freePreview(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await Caller(call, core)
+        let caller = try await Caller(call, self)
         let provider = try caller.provider(call.parameter("mso_id", "mvpd"))
         guard let access = provider.temporaryAccess else { throw EndpointError.v1(.unknownIntegration) }
         guard let identity = caller.temporaryIdentity(provider) else {
@@ -111,7 +109,7 @@ struct V1AuthenticationEndpoints: Sendable {
         // The profile is valid until the access is first used. From then on the duration of the access limits it.
         let lifetime = max(provider.authenticationLifetime, access.duration)
         let profile = caller.profile(provider, .temporary, from: call.now, lifetime, session: identity)
-        try await core.store.add(profile, at: call.now)
+        try await store.add(profile, at: call.now)
         return .empty(.noContent)
     }
 }

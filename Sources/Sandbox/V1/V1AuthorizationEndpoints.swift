@@ -6,10 +6,8 @@ internal import HTTPTypes
 internal import Hummingbird
 
 /// Preauthorization, authorization and media tokens of REST API v1.
-struct V1AuthorizationEndpoints: Sendable {
-    let core: SandboxCore
-
-    var all: [Endpoint] {
+extension SandboxCore {
+    var v1AuthorizationEndpoints: [Endpoint] {
         [
             Endpoint(.get, "/api/v1/preauthorize", .preauthorize, .v1Preauthorization, preauthorize),
             Endpoint(.post, "/api/v1/preauthorize", .preauthorize, .v1Preauthorization, preauthorize),
@@ -21,7 +19,7 @@ struct V1AuthorizationEndpoints: Sendable {
     }
 
     private func preauthorize(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await Caller(call, core)
+        let caller = try await Caller(call, self)
         let texts = call.resourceList
         guard !texts.isEmpty else { throw EndpointError.v1(.missingResource) }
         guard texts.count <= caller.requestor.maximumPreauthorizedResources else {
@@ -34,7 +32,7 @@ struct V1AuthorizationEndpoints: Sendable {
         case .missing: throw EndpointError.v1(.preauthorizationAuthenticationSessionMissing)
         case .unknown: throw EndpointError.v1(.identityNotRecognizedByMVPD)
         }
-        let verdicts = try await AuthorizationRules(core: core, viewer: viewer, call: call).preauthorize(texts)
+        let verdicts = try await AuthorizationRules(core: self, viewer: viewer, call: call).preauthorize(texts)
         let decisions = zip(texts, verdicts).map { text, verdict in
             let denial = verdict.v1Denial?.told(to: call)
             let error = caller.requestor.explainsDenials ? denial : nil
@@ -47,9 +45,9 @@ struct V1AuthorizationEndpoints: Sendable {
     }
 
     private func authorize(_ call: EndpointRequest) async throws -> Response {
-        let viewer = try await Caller(call, core).viewer(missing: 412, expired: 412)
+        let viewer = try await Caller(call, self).viewer(missing: 412, expired: 412)
         guard let text = call.parameter("resource", "resource_id") else { throw EndpointError.v1(.missingResource) }
-        let rules = AuthorizationRules(core: core, viewer: viewer, call: call)
+        let rules = AuthorizationRules(core: self, viewer: viewer, call: call)
         let (verdict, authorization, _) = try await rules.authorize(text)
         guard let authorization else {
             var refusal = EndpointError.v1(.authorizationDeniedByMVPD)
@@ -66,7 +64,7 @@ struct V1AuthorizationEndpoints: Sendable {
 
     private func mediaToken(_ call: EndpointRequest) async throws -> Response {
         let (viewer, authorization) = try await stored(call, missing: 403, expired: 403)
-        let token = try core.issuer.issue(core, viewer, resource: authorization.resource, at: call.now)
+        let token = try issuer.issue(self, viewer, resource: authorization.resource, at: call.now)
         return try .body(token, xml: try token.xml, to: call)
     }
 
@@ -78,11 +76,11 @@ struct V1AuthorizationEndpoints: Sendable {
         missing: Int,
         expired: Int
     ) async throws -> (Viewer, StoredAuthorization) {
-        let viewer = try await Caller(call, core).viewer(missing: 412, expired: 412)
+        let viewer = try await Caller(call, self).viewer(missing: 412, expired: 412)
         guard let text = call.parameter("resource", "resource_id") else {
             throw EndpointError.v1(.missingResource, 412)
         }
-        guard let authorization = try await core.store.authorization(of: viewer.profile, resource: text) else {
+        guard let authorization = try await store.authorization(of: viewer.profile, resource: text) else {
             throw EndpointError.v1(.authorizationNotFound, missing)
         }
         guard authorization.expires > call.now else {

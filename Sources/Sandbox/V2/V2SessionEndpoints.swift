@@ -9,15 +9,13 @@ internal import Platform
 
 /// The sessions of REST API v2, which are logins that begin on a device and continue in a browser, and the configuration of
 /// a requestor.
-struct V2SessionEndpoints: Sendable {
-    let core: SandboxCore
-
+extension SandboxCore {
     /// The lifetime of a session's code in milliseconds.
     private static let lifetime: Int64 = 30 * 60_000
 
-    var all: [Endpoint] {
+    var v2SessionEndpoints: [Endpoint] {
         [
-            Endpoint(.get, "/api/v2/:provider/configuration", .configuration, .v2, configuration),
+            Endpoint(.get, "/api/v2/:provider/configuration", .configuration, .v2, showConfiguration),
             Endpoint(.post, "/api/v2/:provider/sessions", .sessions, .v2, create),
             Endpoint(.post, "/api/v2/:provider/sessions/:code", .sessions, .v2, resume),
             Endpoint(.get, "/api/v2/:provider/sessions/:code", .sessions, .v2, show),
@@ -27,8 +25,8 @@ struct V2SessionEndpoints: Sendable {
         ]
     }
 
-    private func configuration(_ call: EndpointRequest) async throws -> Response {
-        let (requestor, _) = try await core.authorized(call)
+    private func showConfiguration(_ call: EndpointRequest) async throws -> Response {
+        let (requestor, _) = try await authorized(call)
         func info(_ name: String) -> String {
             guard case .some(.some(let info)) = call.object(inHeader: "X-Device-Info") else { return "unknown" }
             return info[name]?.text ?? "unknown"
@@ -37,18 +35,20 @@ struct V2SessionEndpoints: Sendable {
             DeviceConfiguration(
                 device: info("primaryHardwareType"),
                 os: info("osName"),
-                description: core.configuration.description(of: requestor, at: call.origin)
+                description: configuration.description(of: requestor, at: call.origin)
             )
         )
     }
 
-    private func create(_ call: EndpointRequest) async throws -> Response { try await begin(call, reason: "none") }
+    private func create(_ call: EndpointRequest) async throws -> Response {
+        try await beginSession(call, reason: "none")
+    }
 
     /// Begins a login.
     ///
     /// - Parameter reason: The reason for a regular login if another kind was requested.
-    func begin(_ call: EndpointRequest, reason: String) async throws -> Response {
-        let caller = try await Caller(call, core)
+    func beginSession(_ call: EndpointRequest, reason: String) async throws -> Response {
+        let caller = try await Caller(call, self)
         var session = LoginSession(
             requestor: caller.requestor.id,
             device: caller.device,
@@ -58,22 +58,22 @@ struct V2SessionEndpoints: Sendable {
         )
         try complete(&session, caller, registered: caller.client.redirectURIs)
         if let answer = try await direct(session, caller) { return try .json(answer) }
-        try await core.store.add(session, at: call.now)
+        try await store.add(session, at: call.now)
         return try .json(Self.answer(session, reason: reason))
     }
 
     /// Adds missing parameters to a session, from the same device or, with the code, from another.
     private func resume(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await Caller(call, core)
+        let caller = try await Caller(call, self)
         var session = try await open(call, caller)
-        let client = try await session.client.asyncFlatMap { try await core.store.client($0) }
+        let client = try await session.client.asyncFlatMap { try await store.client($0) }
         try complete(&session, caller, registered: client?.redirectURIs ?? [])
-        guard try await core.store.update(session) else { throw EndpointError.v2(.invalidAuthenticationSession) }
+        guard try await store.update(session) else { throw EndpointError.v2(.invalidAuthenticationSession) }
         return try .json(Self.answer(session))
     }
 
     private func show(_ call: EndpointRequest) async throws -> Response {
-        let session = try await open(call, Caller(call, core))
+        let session = try await open(call, Caller(call, self))
         let existing = [
             ("mvpd", session.provider), ("domainName", session.domain), ("redirectUrl", session.redirect),
             ("serviceProvider", session.requestor),
@@ -89,7 +89,7 @@ struct V2SessionEndpoints: Sendable {
 
     private func open(_ call: EndpointRequest, _ caller: Caller) async throws -> LoginSession {
         let code = call.segment("code")
-        guard let session = try await core.store.session(code, of: caller.requestor.id, at: call.now),
+        guard let session = try await store.session(code, of: caller.requestor.id, at: call.now),
             session.state == .open
         else { throw EndpointError.v2(.invalidParameterCode) }
         return session
@@ -114,14 +114,14 @@ struct V2SessionEndpoints: Sendable {
 
     /// Returns the answer if no login is needed; `nil` if one is.
     private func direct(_ session: LoginSession, _ caller: Caller) async throws -> AuthenticationSession? {
-        guard let provider = session.provider.flatMap(core.configuration.provider) else { return nil }
+        guard let provider = session.provider.flatMap(configuration.provider) else { return nil }
         let reason: String
         if provider.temporaryAccess != nil {
             reason = "temporary"
-        } else if core.degradation(caller.requestor, provider) == .authNAll {
+        } else if degradation(caller.requestor, provider) == .authNAll {
             reason = "degraded"
         } else {
-            let profiles = try await core.store.profiles(of: caller.device, requestor: caller.requestor.id)
+            let profiles = try await store.profiles(of: caller.device, requestor: caller.requestor.id)
             guard
                 let profile = profiles.first(where: { $0.provider == provider.id && !$0.isExpired(at: caller.call.now) }
                 )

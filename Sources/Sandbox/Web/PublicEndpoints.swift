@@ -8,11 +8,9 @@ internal import Hummingbird
 internal import NIOCore
 
 /// The endpoints without access control: the pages of an application, logos, the error codes and the certificate.
-struct PublicEndpoints: Sendable {
-    let core: SandboxCore
-
-    var all: [Endpoint] {
-        core.pages.map { file in
+extension SandboxCore {
+    var publicEndpoints: [Endpoint] {
+        pages.map { file in
             Endpoint(.get, file.path, nil, .page) { _ in .file(file.bytes, file.type) }
         } + [
             Endpoint(.get, "/sandbox.css", nil, .page) { _ in
@@ -22,14 +20,14 @@ struct PublicEndpoints: Sendable {
             Endpoint(.get, "/sandbox/demo.json", nil, .plain) { _ in .json(demo) },
             Endpoint(.get, "/sandbox/errors", nil, .page) { _ in Self.codes.response() },
             Endpoint(.get, "/sandbox/keys", nil, .plain) { _ in
-                .text(core.keys.certificate, "application/x-pem-file")
+                .text(keys.certificate, "application/x-pem-file")
             },
         ]
     }
 
     /// Returns the logo of a provider that has none of its own.
     private func logo(_ call: EndpointRequest) throws -> Response {
-        guard let provider = core.configuration.providers.first(where: { $0.logoFile == call.segment("mvpd") }) else {
+        guard let provider = configuration.providers.first(where: { $0.logoFile == call.segment("mvpd") }) else {
             throw EndpointError(404, "The provider is unknown.")
         }
         return .file([UInt8](provider.logo.source.utf8), "image/svg+xml")
@@ -37,10 +35,10 @@ struct PublicEndpoints: Sendable {
 
     /// The content of the demo page. Its own software statement names the one requestor and is not signed.
     private var demo: JSON {
-        let demo = core.configuration.demo
+        let demo = configuration.demo
         let claims: JSON = ["sub": "playgate-demo", "aud": .string(demo.requestor)]
         let statement = [#"{"alg":"none"}"#, claims.line, "unsigned"].map { Base64.encode([UInt8]($0.utf8)).base64URL }
-        let own = core.configuration.requestor(demo.requestor)?.statements?.first
+        let own = configuration.requestor(demo.requestor)?.statements?.first
         return [
             "title": .string(demo.title), "requestor": .string(demo.requestor),
             "softwareStatement": .string(own ?? statement.joined(separator: ".")),
