@@ -82,8 +82,7 @@ extension SandboxCore {
     private func end(_ call: EndpointRequest) async throws -> Response {
         let stream = try await stream(call)
         let isRunning = try await store.change(stream, at: call.now) { stream in
-            stream.hasEnded = true
-            stream.expires = call.now
+            (stream.hasEnded, stream.expires) = (true, call.now)
         }
         return isRunning ? .empty(.accepted) : Self.gone(try await self.stream(call))
     }
@@ -141,7 +140,7 @@ extension SandboxCore {
 
     /// Returns the metadata of a stream, from the query and the form.
     private func metadata(_ call: EndpointRequest) throws -> [String: String] {
-        let metadata = call.query.others(than: []).merging(call.form.others(than: []), uniquingKeysWith: { $1 })
+        let metadata = call.query.values.merging(call.form.values) { $1 }
         let isSmall = metadata.allSatisfy { name, value in
             name.utf8.count <= Self.metadataSize && value.utf8.count <= Self.metadataSize
         }

@@ -43,10 +43,8 @@ struct Fields: Sendable {
     /// Returns all values of that name, with comma-separated values split.
     func list(_ name: String) -> [String] { pairs.filter { $0.name == name }.flatMap(\.parts) }
 
-    /// Returns all fields except those of `names`. The last field of each name counts.
-    func others(than names: Set<String>) -> [String: String] {
-        Dictionary(pairs.filter { !names.contains($0.name) }.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
-    }
+    /// All fields. The last field of each name counts.
+    var values: [String: String] { Dictionary(pairs.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }) }
 }
 
 extension StringProtocol {
