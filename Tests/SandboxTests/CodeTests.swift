@@ -24,9 +24,7 @@ struct CodeCase: CustomTestStringConvertible, Sendable {
 
     @Test("comes on demand, with its action and status", arguments: CodeCase.all)
     func onDemand(_ expected: CodeCase) async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
-            try device.logIn("alice")
+        try await InProcessSandbox.withDevice(user: "alice") { (sandbox, device) throws in
             let code = expected.code.rawValue
             #expect(
                 try sandbox.control(#"{"faults":[{"on":"any","code":"\#(code)","details":"Say this.","times":3}]}"#)

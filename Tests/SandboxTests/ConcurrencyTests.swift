@@ -28,9 +28,7 @@ import Testing
     ) throws -> HTTPConnection.Response { try sandbox.send(method, path, headers: application) }
 
     @Test func `counts the streams of a household, whoever watches`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
-            try device.logIn("carol")
+        try await InProcessSandbox.withDevice(user: "carol") { (sandbox, device) throws in
             let token = try #require(try device.token("TNT"))
             let guid = try #require(try sandbox.verify(token, resource: "TNT").token?.userSessionGUID)
             let first = try Self.start(sandbox)

@@ -85,9 +85,7 @@ import Testing
         ]
     )
     func tokens(control: String, status: VerificationStatus) async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
-            try device.logIn("alice")
+        try await InProcessSandbox.withDevice(user: "alice") { (sandbox, device) throws in
             try sandbox.control(control)
             let token = try #require(try device.token("TNT"))
             #expect(try sandbox.verify(token, resource: "TNT").status == status)

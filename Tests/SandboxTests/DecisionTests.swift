@@ -31,8 +31,7 @@ import Testing
 
     @Test("inventory 42, 43: goes by packages and ratings", arguments: verdicts)
     func verdict(_ expected: (user: String, mvpd: String, resource: String, code: String?)) async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             try device.logIn(expected.user, expected.mvpd)
             let answer = try device.authorize(expected.resource, expected.mvpd)
             #expect(answer.status == 200)
@@ -63,9 +62,7 @@ import Testing
     }
 
     @Test func `inventory 27, 28: is one for each resource that is asked about, up to five`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
-            try device.logIn("bob")
+        try await InProcessSandbox.withDevice(user: "bob") { (sandbox, device) throws in
             let answer = try device.decide("preauthorize", ["TNT", "TBS", "CNN", "HBO", "ESPN"])
             #expect(answer.list("decisions").map { $0["authorized"] as? Bool } == [true, true, false, false, false])
             let many = try device.decide("preauthorize", ["1", "2", "3", "4", "5", "6"])
@@ -76,8 +73,7 @@ import Testing
     }
 
     @Test func `says why only where the requestor wants it`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             try device.logIn("bob", requestor: "QUIET")
             let answer = try device.decide("preauthorize", ["CNN"], requestor: "QUIET")
             #expect(answer.list("decisions").first?["authorized"] as? Bool == false)
@@ -86,9 +82,7 @@ import Testing
     }
 
     @Test func `brings a new token each time, and the viewer's own GUID`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
-            try device.logIn("alice")
+        try await InProcessSandbox.withDevice(user: "alice") { (sandbox, device) throws in
             let first = try #require(try device.token("TNT"))
             sandbox.advance(seconds: 1)
             let second = try #require(try device.token("TNT"))
@@ -104,8 +98,7 @@ import Testing
     }
 
     @Test func `is none for those who are not logged in, or not any more`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             #expect(try device.authorize("TNT").anyCode == "authenticated_profile_missing")
             try device.logIn("alice")
             #expect(try device.authorize("TNT").anyCode == nil)
@@ -126,9 +119,7 @@ import Testing
     }
 
     @Test func `is for the login that it was made for`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
-            try device.logIn("alice")
+        try await InProcessSandbox.withDevice(user: "alice") { (sandbox, device) throws in
             #expect(try device.token("CNN") != nil)
             #expect(try device.v1("/api/v1/tokens/media", ["resource": "CNN"]).status == 200)
             // A degradation rule that authenticates every viewer replaces the identity of the viewer.
@@ -149,8 +140,7 @@ import Testing
         ]
     )
     func degradation(rule: String, isLoggedIn: Bool, isAllowed: Bool, source: String) async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             if isLoggedIn { try device.logIn("bob") }
             try sandbox.control(#"{"degradation":[{"requestor":"REF30","mvpd":"SandboxMVPD","rule":"\#(rule)"}]}"#)
             let decision = try #require(try device.authorize("ESPN").list("decisions").first)
@@ -171,11 +161,8 @@ import Testing
 
 @Suite struct `A logout` {
     @Test func `inventory 26, H: ends the login and goes through the provider's page`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
-            try device.logIn("alice")
-            let answer = try device.get("/api/v2/REF30/logout/SandboxMVPD?redirectUrl=adobepass%3A%2F%2Fios.app")
-            let logout = try #require((answer.json["logouts"] as? [String: [String: Any]])?["SandboxMVPD"])
+        try await InProcessSandbox.withDevice(user: "alice") { (sandbox, device) throws in
+            let logout = try device.logOut()
             #expect(logout["actionName"] as? String == "logout")
             #expect(logout["actionType"] as? String == "interactive")
             let first = try sandbox.get(try #require(logout["url"] as? String))
@@ -195,16 +182,11 @@ import Testing
         ]
     )
     func action(mvpd: String, isLoggedIn: Bool, action: String) async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             if isLoggedIn { try device.logIn("alice", mvpd) }
-            for path in ["/api/v2/REF30/logout/\(mvpd)", "/api/v2/logout/REF30/\(mvpd)"] {
-                let answer = try device.get("\(path)?redirectUrl=adobepass%3A%2F%2Fios.app")
-                let logout = try #require((answer.json["logouts"] as? [String: [String: Any]])?[mvpd])
-                #expect(
-                    logout["actionName"] as? String
-                        == (path.contains("REF30/logout") ? action : isLoggedIn ? "invalid" : action)
-                )
+            for (path, action) in [("REF30/logout", action), ("logout/REF30", isLoggedIn ? "invalid" : action)] {
+                let logout = try device.logOut(mvpd, path: path)
+                #expect(logout["actionName"] as? String == action)
                 #expect(logout["actionType"] as? String == "none")
                 #expect(logout["url"] == nil)
             }
@@ -212,8 +194,7 @@ import Testing
     }
 
     @Test func `inventory 26: of REST API v1 has no body`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             try device.logInByCode("alice")
             #expect(try device.v1("/api/v1/checkauthn").status == 200)
             let answer = try device.v1("/api/v1/logout", method: "DELETE", without: "requestor")
@@ -225,9 +206,7 @@ import Testing
     }
 
     @Test func `H: of the native SDKs is by redirects`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
-            try device.logIn("alice")
+        try await InProcessSandbox.withDevice(user: "alice") { (sandbox, device) throws in
             let first = try sandbox.get(
                 "/adobe-services/logout?requestor_id=REF30&mso_id=SandboxMVPD&redirect_url=adobepass%3A%2F%2Fios.app",
                 headers: ["Ap_21": device.name]

@@ -25,8 +25,7 @@ import Testing
     }
 
     @Test func `is refused in the words of whoever is asked`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             for query in ["a=%", "%ff=1"] {
                 #expect(try sandbox.get("/api/v1/checkauthn?\(query)").code == "bad_request")
                 let v2 = try device.get("/api/v2/REF30/profiles?\(query)")
@@ -50,7 +49,7 @@ import Testing
                 #expect(answer.anyCode == "invalid_device_id")
             }
             let form = ["deviceId": name, "format": "xml"]
-            let bearer = ["Authorization": "Bearer \(device.bearer)"]
+            let bearer = device.authorization
             let refused = try sandbox.form("/reggie/v1/REF30/regcode", form, headers: bearer)
             #expect(refused.status == 400)
             #expect(refused.anyCode == "invalid_device_id")
@@ -61,8 +60,7 @@ import Testing
     }
 
     @Test func `in names of devices is not taken for other names`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             func profiles(_ bytes: [UInt8]) throws -> HTTPConnection.Response {
                 let name = Data(bytes).base64EncodedString()
                 return try device.get("/api/v2/REF30/profiles", ["AP-Device-Identifier": "fingerprint \(name)"])
@@ -89,9 +87,7 @@ import Testing
 
     @Test("that is no list of resources is refused", arguments: bodies)
     func malformed(body: String) async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
-            try device.logIn("alice")
+        try await InProcessSandbox.withDevice(user: "alice") { (sandbox, device) throws in
             for kind in ["authorize", "preauthorize"] {
                 let answer = try sandbox.json(
                     "/api/v2/REF30/decisions/\(kind)/SandboxMVPD",
@@ -143,9 +139,8 @@ import Testing
             replacing: "displayName: Sandbox TV",
             with: "displayName: \"<script>alert('1')</script> & \\\"Co\\\"\""
         )
-        try await InProcessSandbox.with(configuration) { (sandbox) throws in
-            let device = try sandbox.device()
-            let page = try sandbox.get(sandbox.get(device.session().json["url"] as? String ?? "").location)
+        try await InProcessSandbox.withDevice(configuration) { (sandbox, device) throws in
+            let page = try sandbox.get(device.loginPage())
             #expect(
                 page.body.contains("Log in to &lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;Co&quot;")
             )
@@ -154,8 +149,7 @@ import Testing
     }
 
     @Test func `in the Host header is not believed`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let answer = try sandbox.send(
                 "GET",
                 "/api/v2/NOBODY/profiles",
@@ -194,8 +188,7 @@ import Testing
 
 @Suite struct `A page of login by SAML` {
     @Test func `takes each form once, and only with its session`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let code = try device.code()
             let begun = try sandbox.get(
                 "/adobe-services/authenticate/saml?requestor_id=REF30&mso_id=DTV&reg_code=\(code)"

@@ -68,6 +68,19 @@ final class InProcessSandbox: Sendable {
         }
     }
 
+    /// Runs a sandbox, and `body` with a device of a registered application, on which a user may have logged in.
+    static func withDevice<Value: Sendable>(
+        _ configuration: String? = nil,
+        user: String? = nil,
+        _ body: @escaping @Sendable (InProcessSandbox, TestDevice) throws -> Value
+    ) async throws -> Value {
+        try await with(configuration) { (sandbox) throws in
+            let device = try sandbox.device()
+            if let user { try device.logIn(user) }
+            return try body(sandbox, device)
+        }
+    }
+
     /// Returns the default configuration with one text replaced.
     static func configuration(replacing text: String, with other: String) -> String {
         precondition(SandboxConfiguration.defaultText.contains(text), "not in the default: \(text)")

@@ -9,8 +9,7 @@ import Testing
 
 @Suite struct `A long-lived token` {
     @Test func `is good for media tokens by itself`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let (authN, authZ) = try device.longLivedTokens()
             for token in [authN, authZ] {
                 #expect(token.hasPrefix("<signatureInfo>"))
@@ -99,8 +98,7 @@ import Testing
     @Test("is not replaced by something like it", arguments: forged.map(\.name))
     func hostile(name: String) async throws {
         let make = try #require(Self.forged.first { $0.name == name }).make
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let token = try make(device)
             let answer = try device.legacy("shortAuthorize", ["authz_token": token])
             #expect(answer.status == 403, "\(answer.body)")
@@ -114,13 +112,12 @@ import Testing
     }
 
     @Test func `expires, and ends with the login`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let (authN, authZ) = try device.longLivedTokens()
             let guid = ["authz_token": authZ, "session_guid": "00112233445566778899aabbccddeeff"]
             #expect(try device.legacy("shortAuthorize", guid).status == 403)
             #expect(try device.legacy("shortAuthorize", ["authz_token": authZ], requestor: "QUIET").status == 403)
-            _ = try device.get("/api/v2/REF30/logout/SandboxMVPD?redirectUrl=adobepass%3A%2F%2Fios.app")
+            _ = try device.logOut()
             #expect(try device.legacy("shortAuthorize", ["authz_token": authZ]).body.contains("<pendingLogout>"))
             let authorize = ["authentication_token": authN, "resource_id": "TNT"]
             #expect(try device.legacy("authorize", authorize).body.contains("<pendingLogout>"))
@@ -136,8 +133,7 @@ import Testing
 
     @Test("ends with what it is about", arguments: ["expireAuthorization", "expireAuthentication"])
     func switches(name: String) async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let (_, authZ) = try device.longLivedTokens()
             #expect(try device.legacy("shortAuthorize", ["authz_token": authZ]).status == 200)
             try sandbox.control("{\"\(name)\":true}")
@@ -148,8 +144,7 @@ import Testing
     }
 
     @Test func `is one line, however a fragment is written`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let resource = Fragment.rated("TV-PG").replacing("><", with: ">\r\n\t<")
             let (_, authZ) = try device.longLivedTokens(resource)
             #expect(authZ.hasPrefix("<signatureInfo>"))
@@ -160,8 +155,7 @@ import Testing
     }
 
     @Test func `brings a no with status 200 and the provider's words`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let (authN, _) = try device.longLivedTokens(user: "bob")
             let answer = try device.legacy("authorize", ["authentication_token": authN, "resource_id": "CNN"])
             #expect(answer.status == 200)

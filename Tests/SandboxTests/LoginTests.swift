@@ -10,8 +10,7 @@ import Testing
     @Test func `inventory C, ADOBEPASS_REDIRECT_URL: goes to the provider's page and back to the application`()
         async throws
     {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             #expect(try device.get("/api/v2/REF30/profiles").json["profiles"] as? [String: String] == [:])
             let session = try device.session()
             #expect(session.json["actionName"] as? String == "authenticate")
@@ -52,9 +51,7 @@ import Testing
     }
 
     @Test func `begins directly where somebody is logged in`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
-            try device.logIn("alice")
+        try await InProcessSandbox.withDevice(user: "alice") { (sandbox, device) throws in
             let answer = try device.session().json
             #expect(answer["actionName"] as? String == "authorize")
             #expect(answer["actionType"] as? String == "direct")
@@ -68,8 +65,7 @@ import Testing
         arguments: ["/api/v2/REF30/sessions/CODE", "/api/v2/sessions/REF30/CODE"]
     )
     func resume(path: String) async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let session = try device.session(nil, redirect: nil)
             #expect(session.json["actionName"] as? String == "resume")
             #expect(session.json["missingParameters"] as? [String] == ["mvpd", "redirectUrl"])
@@ -92,8 +88,7 @@ import Testing
     }
 
     @Test func `that is given up leads back without a profile`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let url = try device.session().json["url"] as? String ?? ""
             let page = try sandbox.get(sandbox.get(url).location).body
             #expect(page.contains("formaction=\"/sandbox/idp/cancel\""))
@@ -109,8 +104,7 @@ import Testing
     }
 
     @Test func `inventory 15, 18: is for a registration code too`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let code = try device.code()
             #expect(try device.v1("/api/v1/checkauthn/\(code)").status == 403)
             let done = try device.submit("alice", sandbox.get(device.authenticateURL(code)).location)
@@ -123,8 +117,7 @@ import Testing
     }
 
     @Test func `can be used once`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let url = try device.session().json["url"] as? String ?? ""
             let page = try sandbox.get(url).location
             let ticket = try #require(try sandbox.get(page).body.hidden("ticket"))
@@ -139,7 +132,7 @@ import Testing
 
     @Test func `of twenty who send one page at once is finished by one`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
-            let page = try sandbox.get(sandbox.device().session().json["url"] as? String ?? "").location
+            let page = try sandbox.device().loginPage()
             let ticket = try #require(try sandbox.get(page).body.hidden("ticket"))
             let fields = ["ticket": ticket, "username": "alice", "password": "alice"]
             let answers = try concurrently(20) { _ in try sandbox.form("/sandbox/idp/login", fields) }
@@ -149,8 +142,7 @@ import Testing
     }
 
     @Test func `of two browsers is finished by one`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let url = try device.session().json["url"] as? String ?? ""
             let (first, second) = (try sandbox.get(url).location, try sandbox.get(url).location)
             let ticket = try #require(try sandbox.get(second).body.hidden("ticket"))
@@ -164,8 +156,7 @@ import Testing
 
     /// The code is visible on a screen: it must not be sufficient to change the provider or the redirect URL.
     @Test func `stays with the provider and the redirect that it began with`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let session = try device.session().json
             let codes = [
                 try #require(session["code"] as? String), try device.code(["mvpd": "SandboxMVPD"]), try device.code(),
@@ -185,12 +176,11 @@ import Testing
     }
 
     @Test func `is for providers of the requestor alone`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let code = try sandbox.form(
                 "/reggie/v1/QUIET/regcode",
                 ["deviceId": device.name, "mvpd": "DTV"],
-                headers: ["Authorization": "Bearer \(device.bearer)"]
+                headers: device.authorization
             )
             #expect(code.code == "unknown_integration")
             let json = ["Accept": "application/json"]
@@ -207,8 +197,7 @@ import Testing
     }
 
     @Test func `is over after half an hour`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let url = try device.session().json["url"] as? String ?? ""
             sandbox.advance(seconds: 1800)
             #expect(try sandbox.get(url).status == 400)
@@ -216,8 +205,7 @@ import Testing
     }
 
     @Test func `cannot be sent elsewhere by a second screen`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let session = try device.session().json
             let code = session["code"] as? String ?? ""
             let other = try sandbox.device("other")
@@ -240,8 +228,7 @@ import Testing
 
     @Test("elsewhere is refused everywhere", arguments: refused)
     func elsewhere(url: String) async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let session = try device.session(redirect: url)
             #expect(session.status == 400)
             #expect(session.code == "invalid_parameter_redirect_url")
@@ -258,8 +245,7 @@ import Testing
         arguments: ["adobepass://ios.app", "http://127.0.0.1:8071/done?x=1", "http://localhost/", "https://[::1]:1/a"]
     )
     func here(url: String) async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let session = try device.session(redirect: url).json
             let done = try device.submit("alice", sandbox.get(session["url"] as? String ?? "").location)
             #expect(done.location == url)
@@ -271,8 +257,7 @@ import Testing
             replacing: "mediaToken:",
             with: "hosts: [Evil.example]\nmediaToken:"
         )
-        try await InProcessSandbox.with(configuration) { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice(configuration) { (sandbox, device) throws in
             func begin(_ url: String) throws -> TestDevice.Response {
                 try sandbox.send(
                     "POST",

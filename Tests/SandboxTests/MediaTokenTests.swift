@@ -44,9 +44,7 @@ import Testing
     }
 
     @Test func `have times of their own when the clock goes back`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
-            try device.logIn("alice")
+        try await InProcessSandbox.withDevice(user: "alice") { (sandbox, device) throws in
             sandbox.advance(seconds: 3600)
             _ = try device.token("TNT")
             sandbox.advance(seconds: -3600)

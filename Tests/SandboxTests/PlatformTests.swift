@@ -26,8 +26,7 @@ import Testing
     }
 
     @Test func `inventory D: gives a profile without a login of the application`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let begun = try device.form("/api/v2/REF30/sessions/sso/Apple", [:], Self.status).json
             #expect(begun["actionName"] as? String == "partner_profile")
             #expect(begun["actionType"] as? String == "direct")
@@ -44,16 +43,14 @@ import Testing
             #expect(
                 try device.form(path, ["SAMLResponse": saml], Self.status).code == "invalid_parameter_saml_response"
             )
-            let logout = try device.get("/api/v2/REF30/logout/PlatformMVPD?redirectUrl=adobepass%3A%2F%2Fios.app")
-            let action = (logout.json["logouts"] as? [String: [String: Any]])?["PlatformMVPD"]
-            #expect(action?["actionName"] as? String == "partner_logout")
-            #expect(action?["actionType"] as? String == "partner_interactive")
+            let action = try device.logOut("PlatformMVPD")
+            #expect(action["actionName"] as? String == "partner_logout")
+            #expect(action["actionType"] as? String == "partner_interactive")
         }
     }
 
     @Test func `inventory D: of REST API v1 exchanges what the platform says`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let request = try device.v1("/api/v1/REF30/profile-requests/PlatformMVPD")
             #expect(request.status == 200)
             #expect(request.body.hasPrefix("<samlp:AuthnRequest"))
@@ -62,7 +59,7 @@ import Testing
                 try sandbox.form(
                     "/api/v1/tokens/authn",
                     ["requestor_id": "REF30", "deviceId": device.name, "SAMLResponse": saml],
-                    headers: ["Authorization": "Bearer \(device.bearer)"]
+                    headers: device.authorization
                 )
             }
             let saml = try Self.signIn(sandbox, "bob")

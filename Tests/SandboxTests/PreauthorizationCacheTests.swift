@@ -30,8 +30,7 @@ import Testing
 
     @Test("inventory 32: is bypassed where a client disables REMOTE_CACHE", arguments: ["v1", "v2", "legacy"])
     func bypassed(api: String) async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let code = try device.code()
             _ = try device.submit("alice", sandbox.get(device.authenticateURL(code)).location)
             let authN = try device.legacy("session", ["reg_code": code], isKnown: true).element("authnToken") ?? ""
@@ -56,9 +55,7 @@ import Testing
     }
 
     @Test func `is not for authorizations, which ask the provider each time`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
-            try device.logIn("alice")
+        try await InProcessSandbox.withDevice(user: "alice") { (sandbox, device) throws in
             #expect(try device.authorize("TNT").anyCode == nil)
             try sandbox.control(#"{"faults":[{"on":"mvpd","code":"network_received_error","details":"d","times":1}]}"#)
             let refused = try device.authorize("TNT")

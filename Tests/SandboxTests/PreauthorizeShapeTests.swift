@@ -37,8 +37,7 @@ import Testing
             replacing: "    channels: [TNT, TBS]",
             with: "    channels: [\(packages)]"
         )
-        try await InProcessSandbox.with(configuration) { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice(configuration) { (sandbox, device) throws in
             try device.logIn(user, requestor: requestor)
             let answer = try device.v1(
                 "/api/v1/preauthorize",

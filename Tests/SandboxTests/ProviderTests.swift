@@ -9,8 +9,7 @@ import Testing
 
 @Suite struct `A provider` {
     @Test func `inventory 25: has a logo in the configuration, which the service has`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let v1 = try sandbox.get("/api/v1/config/REF30").body
             let v2 = try device.get("/api/v2/REF30/configuration").body
             let configurations = [
@@ -50,9 +49,8 @@ import Testing
 
     @Test func `has a login page with its logo and the demonstration accounts`() async throws {
         let configuration = InProcessSandbox.configuration(replacing: "password: bob", with: "password: hidden-word")
-        try await InProcessSandbox.with(configuration) { (sandbox) throws in
-            let device = try sandbox.device()
-            let page = try sandbox.get(sandbox.get(device.session().json["url"] as? String ?? "").location).body
+        try await InProcessSandbox.withDevice(configuration) { (sandbox, device) throws in
+            let page = try sandbox.get(device.loginPage()).body
             #expect(page.contains("src=\"/sandbox/logos/SandboxMVPD.svg\""))
             // A password that is not the name is not shown, nor hinted at.
             #expect(page.contains("Demonstration accounts: alice, carol. Each password is the name."))
@@ -97,8 +95,7 @@ import Testing
 
 @Suite struct `A throttled client` {
     @Test func `inventory 35: learns when to retry, and why`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             try sandbox.control(#"{"throttling":{"rate":1,"burst":1}}"#)
             _ = try sandbox.get("/api/v1/config/REF30")
             let plain = try sandbox.get("/api/v1/config/REF30")

@@ -73,8 +73,7 @@ import Testing
     }
 
     @Test func `gives an access token for six hours`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             #expect(try device.get("/api/v2/REF30/profiles").status == 200)
             sandbox.advance(seconds: 21_599)
             #expect(try device.get("/api/v2/REF30/profiles").status == 200)

@@ -55,7 +55,7 @@ import Testing
         let file = folder.file("state.sqlite")
         let secrets = try await InProcessSandbox.with(state: .file(file)) { (sandbox) throws in
             let device = try sandbox.device("a-device-of-its-own")
-            let page = try sandbox.get(device.session().json["url"] as? String ?? "").location
+            let page = try device.loginPage()
             let ticket = try sandbox.get(page).body.hidden("ticket") ?? ""
             try device.logIn("alice")
             return [device.bearer, ticket, device.name]

@@ -11,8 +11,7 @@ import Testing
     private static let identity = ["AP-TempPass-Identity": Data(#"{"email":"foo@bar.com"}"#.utf8).base64EncodedString()]
 
     @Test func `needs no login, and counts from the first authorization`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let session = try device.session("TempPass").json
             #expect(session["actionName"] as? String == "authorize")
             #expect(session["reasonType"] as? String == "temporary")
@@ -59,8 +58,7 @@ import Testing
     }
 
     @Test func `is used up once by many at once, and not by what cannot be had`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let mvpd = "PromotionalTempPass"
             // The resource is too long for a media token, in which it is twice as long.
             let long = String(repeating: "&", count: 3000)
@@ -76,8 +74,7 @@ import Testing
 
     @Test func `stays used up after the time that it is long`() async throws {
         let configuration = InProcessSandbox.configuration(replacing: "duration: 1d", with: "duration: 60d")
-        try await InProcessSandbox.with(configuration) { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice(configuration) { (sandbox, device) throws in
             let mvpd = "PromotionalTempPass"
             #expect(try device.token("TNT", mvpd, Self.identity) != nil)
             #expect(try device.token("TBS", mvpd, Self.identity) != nil)
@@ -97,13 +94,12 @@ import Testing
     }
 
     @Test func `of REST API v1 counts from the first authorization, and wins over an older login`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             func preview() throws -> Int {
                 try sandbox.form(
                     "/api/v1/authenticate/freepreview",
                     ["requestor_id": "REF30", "deviceId": device.name, "mso_id": "TempPass"],
-                    headers: ["Authorization": "Bearer \(device.bearer)"]
+                    headers: device.authorization
                 ).status
             }
             #expect(try preview() == 204)
@@ -126,13 +122,12 @@ import Testing
     }
 
     @Test func `of REST API v1 is the free preview`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             func preview(_ fields: [String: String]) throws -> HTTPConnection.Response {
                 try sandbox.form(
                     "/api/v1/authenticate/freepreview",
                     ["requestor_id": "REF30", "deviceId": device.name].merging(fields) { $1 },
-                    headers: ["Authorization": "Bearer \(device.bearer)"]
+                    headers: device.authorization
                 )
             }
             #expect(try preview(["mso_id": "TempPass"]).status == 204)

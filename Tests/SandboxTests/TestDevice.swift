@@ -9,6 +9,8 @@ struct TestDevice: Sendable {
     let sandbox: InProcessSandbox
     let name: String
     let bearer: String
+    /// The header field of the access token.
+    let authorization: [String: String]
 
     typealias Response = HTTPConnection.Response
 
@@ -16,6 +18,18 @@ struct TestDevice: Sendable {
         self.sandbox = sandbox
         self.name = name
         self.bearer = bearer
+        authorization = ["Authorization": "Bearer \(bearer)"]
+    }
+
+    /// Returns the page on which a viewer logs in for a new session.
+    func loginPage(_ mvpd: String? = "SandboxMVPD") throws -> String {
+        try sandbox.get(session(mvpd).json["url"] as? String ?? "").location
+    }
+
+    /// Logs out by REST API v2, and returns what remains to do.
+    func logOut(_ mvpd: String = "SandboxMVPD", path: String = "REF30/logout") throws -> [String: Any] {
+        let answer = try get("/api/v2/\(path)/\(mvpd)?redirectUrl=\(Self.redirect.percentEncoded)")
+        return (answer.json["logouts"] as? [String: [String: Any]])?[mvpd] ?? [:]
     }
 
     // MARK: REST API v2

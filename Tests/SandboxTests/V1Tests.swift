@@ -43,8 +43,7 @@ import Testing
         arguments: ["application/json", "application/xml"]
     )
     func authorize(accept: String) async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             try device.logInByCode("alice", "Cablevision")
             let isJSON = accept.hasSuffix("json")
             let authN = try device.v1("/api/v1/tokens/authn", accept: accept)
@@ -82,8 +81,7 @@ import Testing
     }
 
     @Test func `ends authorizations and authentications with the documented statuses`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let missing = [
                 ("/api/v1/checkauthn", 403), ("/api/v1/tokens/authn", 404), ("/api/v1/authorize", 412),
                 ("/api/v1/tokens/authz", 412), ("/api/v1/tokens/media", 412), ("/api/v1/tokens/usermetadata", 412),
@@ -122,8 +120,7 @@ import Testing
     }
 
     @Test func `denies with 403 and the provider's words`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             try device.logInByCode("bob")
             let answer = try device.v1("/api/v1/authorize", ["resource": "CNN"])
             #expect(answer.status == 403)
@@ -137,8 +134,7 @@ import Testing
     }
 
     @Test func `inventory 3: takes the options of a client with every call`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
             try device.logInByCode("alice")
             let options = [
                 "applicationProfile": "tv", "visitorID": "v-1", "handleSVC": "true",
@@ -157,9 +153,8 @@ import Testing
 
 @Suite struct `A registration code` {
     @Test func `inventory 15, E: is made, shown and removed`() async throws {
-        try await InProcessSandbox.with { (sandbox) throws in
-            let device = try sandbox.device()
-            let bearer = ["Authorization": "Bearer \(device.bearer)"]
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
+            let bearer = device.authorization
             let browser = ["Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"]
             let made = try sandbox.form(
                 "/reggie/v1/REF30/regcode",
@@ -243,9 +238,7 @@ import Testing
 
                 """
         )
-        try await InProcessSandbox.with(configuration) { (sandbox) throws in
-            let device = try sandbox.device()
-            try device.logIn("alice")
+        try await InProcessSandbox.withDevice(configuration, user: "alice") { (sandbox, device) throws in
             let answer = try device.v1("/api/v1/tokens/usermetadata")
             let metadata = try EntitlementBody.read(UserMetadata.self, json: [UInt8](answer.body.utf8))
             #expect(metadata.encrypted == ["zip", "userID"])
