@@ -31,6 +31,19 @@ import Testing
         }
     }
 
+    @Test func `inventory 17: asks for the in-app browser if its configuration says so`() async throws {
+        try await InProcessSandbox.withDevice { (sandbox, device) throws in
+            let v1 = try ServiceConfiguration(xml: [UInt8](try sandbox.get("/api/v1/config/REF30").body.utf8))
+            let v2 = try EntitlementBody.read(
+                ServiceConfiguration.self,
+                json: [UInt8](try device.get("/api/v2/REF30/configuration").body.utf8)
+            )
+            for configuration in [v1, v2] {
+                #expect(configuration.mvpds.filter(\.requiresSVC).map(\.id) == ["Cablevision"])
+            }
+        }
+    }
+
     @Test func `keeps a logo that its configuration names`() async throws {
         let configuration = InProcessSandbox.configuration(
             replacing: "displayName: Plain Form TV",

@@ -71,7 +71,7 @@ extension Fault {
         to call: EndpointRequest,
         _ operation: Operation
     ) throws -> Response {
-        let refusal = EndpointError(code, by: call.isV2 ? .v2 : .v1, details: details)
+        let refusal = EndpointError.of(call, v1: code, v2: code, details: details)
         let isDecision = operation == .preauthorize || operation == .authorize
         // An error about one resource is part of its decision, in a response with status 200.
         if isDecision, code.isOfOneResource, let decisions = try refusal.decisions(for: call) { return decisions }

@@ -12,40 +12,37 @@ struct EndpointError: Error {
     var status: Status
     /// The HTTP response status, if it differs from that of ``status``.
     var httpStatus: Int?
+}
 
-    /// Creates a refusal with a code of REST API v1 or v2, its documented action and its message.
+extension EndpointError {
+    /// Creates an error in the old form, without a code.
+    init(_ httpStatus: Int, _ message: String, action: StatusAction? = nil) {
+        self.init(status: Status(status: httpStatus, code: "", message: message, action: action))
+    }
+
+    /// Returns a refusal with a code of REST API v1, its documented action and its message.
     ///
     /// - Parameters:
     ///   - httpStatus: One of the documented statuses of the code, if not the first.
     ///   - message: A message for developers, in place of the default one.
-    init(
-        _ code: StatusCode,
-        by origin: StatusCode.Origin,
-        httpStatus: Int? = nil,
-        message: String? = nil,
-        details: String? = nil
-    ) {
-        status = .documented(code, by: origin, message: message, details: details)
-        if let httpStatus { status.status = httpStatus }
-    }
-
     static func v1(
         _ code: StatusCode,
         _ httpStatus: Int? = nil,
         message: String? = nil,
         details: String? = nil
-    ) -> EndpointError { EndpointError(code, by: .v1, httpStatus: httpStatus, message: message, details: details) }
-
-    static func v2(_ code: StatusCode) -> EndpointError { EndpointError(code, by: .v2) }
-
-    /// Returns the refusal with the code of the API of a request.
-    static func of(_ call: EndpointRequest, v1: StatusCode, v2: StatusCode) -> EndpointError {
-        call.isV2 ? .v2(v2) : .v1(v1)
+    ) -> EndpointError {
+        var refusal = EndpointError(status: .documented(code, by: .v1, message: message, details: details))
+        refusal.status.status = httpStatus ?? refusal.status.status
+        return refusal
     }
 
-    /// Creates an error in the old form, without a code.
-    init(_ httpStatus: Int, _ message: String, action: StatusAction? = nil) {
-        status = Status(status: httpStatus, code: "", message: message, action: action)
+    static func v2(_ code: StatusCode, details: String? = nil) -> EndpointError {
+        EndpointError(status: .documented(code, by: .v2, details: details))
+    }
+
+    /// Returns the refusal with the code of the API of a request.
+    static func of(_ call: EndpointRequest, v1: StatusCode, v2: StatusCode, details: String? = nil) -> EndpointError {
+        call.isV2 ? .v2(v2, details: details) : .v1(v1, details: details)
     }
 
     /// Returns the refusal of a request that cannot be parsed.

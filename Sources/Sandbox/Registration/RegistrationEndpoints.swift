@@ -23,14 +23,17 @@ extension SandboxCore {
     }
 
     private func register(_ call: EndpointRequest) async throws -> Response {
-        let request = try RegistrationRequest(call.body)
-        guard let statement = SoftwareStatement(request.statement) else {
-            throw RegistrationError.invalidSoftwareStatement
+        let body = try? JSONReader.read(call.body.span, limits: JSONLimits(depth: 4, members: 32, elements: 32))
+        let redirect = body?["redirect_uri"]?.text
+        let isAbsent = body?["redirect_uri"].map { $0 == .null } ?? true
+        guard let text = body?["software_statement"]?.text, redirect != nil || isAbsent else {
+            throw RegistrationError.invalidRequest
         }
-        if configuration.requestors.contains(where: { $0.unapprovedStatements.contains(request.statement) }) {
+        guard let statement = SoftwareStatement(text) else { throw RegistrationError.invalidSoftwareStatement }
+        if configuration.requestors.contains(where: { $0.unapprovedStatements.contains(text) }) {
             throw RegistrationError.unapprovedSoftwareStatement
         }
-        if let redirect = request.redirect {
+        if let redirect {
             let domains = configuration.requestors.flatMap(\.domains)
             guard RedirectTarget.mayBeRegistered(redirect, domains: domains) else {
                 throw RegistrationError.invalidRedirectURI
@@ -41,7 +44,7 @@ extension SandboxCore {
             id: RandomText.uuid,
             statement: statement.digest,
             audiences: statement.audiences,
-            redirectURIs: request.redirect.map { [$0] } ?? []
+            redirectURIs: redirect.map { [$0] } ?? []
         )
         try await store.add(client, secret: secret, at: call.now)
         let registration = ClientRegistration(
@@ -67,23 +70,6 @@ extension SandboxCore {
         try await store.addAccessToken(token, of: client, expires: expires, at: call.now)
         let answer = AccessToken(id: RandomText.uuid, accessToken: token, created: call.now, expiresIn: Self.lifetime)
         return try .json(answer, status: .created)
-    }
-}
-
-/// The body of a registration.
-private struct RegistrationRequest {
-    let statement: String
-    let redirect: String?
-
-    init(_ bytes: [UInt8]) throws(RegistrationError) {
-        let limits = JSONLimits(depth: 4, members: 32, elements: 32)
-        guard let body = try? JSONReader.read(bytes.span, limits: limits),
-            let statement = body["software_statement"]?.text
-        else { throw .invalidRequest }
-        self.statement = statement
-        redirect = body["redirect_uri"]?.text
-        let isAbsent = body["redirect_uri"].map { $0 == .null } ?? true
-        guard redirect != nil || isAbsent else { throw .invalidRequest }
     }
 }
 
