@@ -7,7 +7,8 @@ let package = Package(
     name: "playgate",
     platforms: [.macOS(.v26)],
     products: [
-        .library("MediaTokens"), .library("MediaResources"), .library("PlaybackGate"), .library("Entitlements"),
+        .library("MediaTokens"), .library("MediaResources"), .library("Keys"), .library("PlaybackGate"),
+        .library("Entitlements"),
         .library("AccessEnabler"), .library("GateStores"), .library("GateService", "ConfigurationReading"),
         .executable(name: "playgate", targets: ["playgate"]),
         .executable(name: "playgate-sandbox", targets: ["playgate-sandbox"]),
@@ -58,6 +59,7 @@ let package = Package(
 
         // Floor 1: tokens and resources, without input or output but for trust files.
         .room("MediaResources", ["Platform", "Encodings", "XML"]),
+        .room("Keys", ["Platform", "Encodings", "Cryptography"]),
         .room("MediaTokens", ["Platform", "Encodings", "Cryptography", "XML", "MediaResources"]),
 
         // Floor 2: the vocabulary of entitlement services, and the decision.
@@ -145,6 +147,8 @@ let package = Package(
         ),
         .tests("GateTestSupport", ["Platform", "GateTestSupport"]),
         .tests("Encodings", ["Platform", "Encodings"]),
+        .tests("Cryptography", ["Encodings", "Cryptography", "GateTestSupport"]),
+        .tests("Keys", ["Platform", "Encodings", "Cryptography", "GateTestSupport", "Keys"]),
         .tests("MediaResources", ["Platform", "Encodings", "GateTestSupport", "XML", "MediaResources"]),
         .tests(
             "MediaTokens",

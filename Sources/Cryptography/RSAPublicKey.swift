@@ -53,9 +53,9 @@ package struct RSAPublicKey: ~Copyable, @unchecked Sendable {  // Read only afte
     package func withKey<Value>(_ body: (OpaquePointer) -> Value) -> Value { unsafe body(key) }
 
     /// Creates a verification context with a copy of this key, so that threads share no lock and no counter in OpenSSL.
-    package func makeVerificationContext() throws(OpenSSLError) -> RSAVerificationContext {
+    package func makeVerificationContext() throws(OpenSSLError) -> VerificationKeyContext {
         guard let copy = unsafe EVP_PKEY_dup(key) else { throw .drained() }
-        return try unsafe RSAVerificationContext(takingOwnershipOf: copy)
+        return try unsafe VerificationKeyContext(takingOwnershipOf: copy, .rs256)
     }
 }
 
@@ -84,48 +84,6 @@ package struct KeyGuardian: ~Copyable {
         // The initialiser sets the key. Only this function takes it, and it consumes the guardian.
         guard let key = unsafe key else { preconditionFailure("the key was released before") }
         return unsafe key
-    }
-}
-
-/// The owner of an initialised verification context (`EVP_PKEY_CTX`), for any number of signatures by one key.
-///
-/// The initialisation costs as much as a seventh of a verification with 2048 bits, so it is done once. Not thread-safe:
-/// it belongs to a context that one thread holds at a time.
-@safe
-package final class RSAVerificationContext {
-    private let context: OpaquePointer  // <EVP_PKEY_CTX>
-
-    /// Takes ownership of a key, and frees it on failure too.
-    @unsafe
-    package init(takingOwnershipOf key: OpaquePointer) throws(OpenSSLError) {
-        defer { unsafe EVP_PKEY_free(key) }  // The context keeps its own reference.
-        guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { throw .drained() }
-        guard unsafe EVP_PKEY_verify_init(context) == 1,
-            unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1,
-            unsafe EVP_PKEY_CTX_set_signature_md(context, EVP_sha256()) == 1
-        else {
-            unsafe EVP_PKEY_CTX_free(context)
-            throw .drained()
-        }
-        unsafe self.context = context
-    }
-
-    deinit { unsafe EVP_PKEY_CTX_free(context) }
-
-    /// True if `signature` is the RSASSA-PKCS1-v1_5 signature (RFC 8017 §8.2) over the SHA-256 `digest`.
-    ///
-    /// Only OpenSSL's result 1 counts as valid. A bad signature and a failed check both return false.
-    package func verify(signature: Span<UInt8>, digest: SHA256Digest) -> Bool {
-        let result = unsafe signature.withUnsafeBufferPointer { signature in
-            unsafe digest.withUnsafeBytes { digest in
-                unsafe EVP_PKEY_verify(context, signature.baseAddress, signature.count, digest, SHA256Digest.size)
-            }
-        }
-        guard result == 1 else {
-            OpenSSLError.forget()
-            return false
-        }
-        return true
     }
 }
 

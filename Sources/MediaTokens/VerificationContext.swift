@@ -15,7 +15,7 @@ final class VerificationContext: @unchecked Sendable {  // Used only by the hold
     let sha256 = SHA256Context()
     /// The index of the candidate that made the last valid signature. It is tried first.
     var lastKey = 0
-    private var keys: [RSAVerificationContext?]
+    private var keys: [VerificationKeyContext?]
 
     init(keyCount: Int) {
         signature = ScratchBytes(count: Base64.decodedCapacity(maximumSignatureCharacters))
@@ -23,7 +23,7 @@ final class VerificationContext: @unchecked Sendable {  // Used only by the hold
     }
 
     /// Returns the context of the key at `index` of `groups`, created on first use, or `nil` if OpenSSL fails.
-    func key(_ index: Int, of groups: [KeyGroup]) -> RSAVerificationContext? {
+    func key(_ index: Int, of groups: [KeyGroup]) -> VerificationKeyContext? {
         if let context = keys[index] { return context }
         // Assigned as a whole, so that no code runs during an access and no access is checked for exclusivity meanwhile.
         let context = try? groups[index].key.makeVerificationContext()

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// A writer of CBOR in deterministic form: shortest heads, and maps in the bytewise order of their encoded keys.
+///
+/// Arrays and tags are written by their heads, and the items after them; maps by ``map(_:)`` in any order of entries:
+///
+/// ```swift
+/// var writer = CBORWriter()
+/// writer.map { map in
+///     map.entry(4) { $0.write(1_925_000_420) }
+///     map.entry(3) { value in
+///         value.write(arrayOf: 2)
+///         value.write("edge-1")
+///         value.write("edge-2")
+///     }
+/// }
+/// let bytes = try writer.finish()
+/// ```
+///
+/// Source: RFC 8949 §4.2.1.
+package struct CBORWriter {
+    fileprivate(set) var bytes: [UInt8]
+    /// The first thing that could not be written.
+    fileprivate var fault: CBORFault?
+
+    /// Creates a writer with room for `capacity` bytes.
+    package init(capacity: Int = 256) {
+        bytes = []
+        bytes.reserveCapacity(capacity)
+    }
+
+    /// Returns the written bytes. Throws `duplicateKey` if a map got two equal keys, `invalidFloat` if a number was not
+    /// finite or was negative zero.
+    package consuming func finish() throws(CBORFault) -> [UInt8] {
+        if let fault { throw fault }
+        return bytes
+    }
+
+    // MARK: Items
+
+    /// Writes an integer.
+    package mutating func write<Number: FixedWidthInteger & SignedInteger>(_ number: Number) {
+        head(number < 0 ? .negative : .unsigned, UInt64(truncatingIfNeeded: number < 0 ? -1 - number : number))
+    }
+
+    /// Writes an unsigned integer.
+    package mutating func write<Number: FixedWidthInteger & UnsignedInteger>(_ number: Number) {
+        head(.unsigned, UInt64(truncatingIfNeeded: number))
+    }
+
+    /// Writes a text string.
+    package mutating func write(_ text: String) {
+        let utf8 = text.utf8
+        head(.text, UInt64(utf8.count))
+        bytes += utf8
+    }
+
+    /// Writes a byte string.
+    package mutating func write(_ content: Span<UInt8>) {
+        head(.bytes, UInt64(content.count))
+        bytes.append(copying: content)
+    }
+
+    /// Writes a byte string.
+    package mutating func write(_ content: [UInt8]) { write(content.span) }
+
+    /// Writes a truth value.
+    package mutating func write(_ value: Bool) { bytes.append(value ? 0xF5 : 0xF4) }
+
+    /// Writes null.
+    package mutating func writeNull() { bytes.append(0xF6) }
+
+    /// Writes a float in its shortest form, never as an integer. ``finish()`` throws if it is not finite or negative zero.
+    package mutating func write(_ number: Double) {
+        guard number.isFinite, !(number.isZero && number.sign == .minus) else {
+            fault = fault ?? .invalidFloat
+            return
+        }
+        if let half = number.halfBits {
+            append(0xF9, UInt64(half), size: 2)
+        } else if Double(Float(number)) == number {
+            append(0xFA, UInt64(Float(number).bitPattern), size: 4)
+        } else {
+            append(0xFB, number.bitPattern, size: 8)
+        }
+    }
+
+    /// Writes the head of an array. Its `count` elements are to be written next.
+    package mutating func write(arrayOf count: Int) { head(.array, UInt64(count)) }
+
+    /// Writes a tag. The item that it is for is to be written next.
+    package mutating func write(tag: UInt64) { head(.tag, tag) }
+
+    /// Writes one encoded item as it is. It must come from a ``CBORReader`` or another writer.
+    package mutating func write(encoded item: Span<UInt8>) { bytes.append(copying: item) }
+
+    /// Writes a map of the entries that `body` adds, in the bytewise order of their encoded keys.
+    package mutating func map(_ body: (inout CBORMapWriter) -> Void) {
+        var map = CBORMapWriter(writer: self.taken())
+        body(&map)
+        self = map.finished()
+    }
+
+    /// Returns this writer, and leaves an empty one: so that the array has one owner, and grows in place.
+    fileprivate mutating func taken() -> CBORWriter {
+        let taken = self
+        self = CBORWriter(capacity: 0)
+        return taken
+    }
+
+    // MARK: Bytes
+
+    fileprivate mutating func head(_ kind: CBORScan.Kind, _ value: UInt64) {
+        let first = kind.rawValue << 5
+        switch value {
+        case 0..<24: bytes.append(first | UInt8(value))
+        case 24..<1 << 8: append(first | 24, value, size: 1)
+        case 1 << 8..<1 << 16: append(first | 25, value, size: 2)
+        case 1 << 16..<1 << 32: append(first | 26, value, size: 4)
+        default: append(first | 27, value, size: 8)
+        }
+    }
+
+    private mutating func append(_ first: UInt8, _ value: UInt64, size: Int) {
+        bytes.append(first)
+        for place in stride(from: 8 * (size - 1), through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(place)))
+        }
+    }
+}
+
+/// A writer of the entries of a map, in any order.
+package struct CBORMapWriter {
+    private var writer: CBORWriter
+    private var count = 0
+    /// The position of the head, which is one byte until the map is complete.
+    private let start: Int
+    private var lastKey = 0..<0
+    private var isSorted = true
+
+    fileprivate init(writer: consuming CBORWriter) {
+        start = writer.bytes.count
+        self.writer = writer
+        self.writer.bytes.append(0)
+    }
+
+    /// Adds an entry with an integer as its key. `value` writes exactly one item.
+    package mutating func entry(_ key: Int64, _ value: (inout CBORWriter) -> Void) {
+        let position = writer.bytes.count
+        writer.write(key)
+        add(position, value)
+    }
+
+    /// Adds an entry with a text as its key. `value` writes exactly one item.
+    package mutating func entry(_ key: String, _ value: (inout CBORWriter) -> Void) {
+        let position = writer.bytes.count
+        writer.write(key)
+        add(position, value)
+    }
+
+    private mutating func add(_ position: Int, _ value: (inout CBORWriter) -> Void) {
+        let key = position..<writer.bytes.count
+        value(&writer)
+        count += 1
+        if !lastKey.isEmpty {
+            switch CBORScan.order(writer.bytes.span, lastKey, key) {
+            case .less: break
+            case .equal: writer.fault = writer.fault ?? .duplicateKey
+            case .greater: isSorted = false
+            }
+        }
+        lastKey = key
+    }
+
+    fileprivate consuming func finished() -> CBORWriter {
+        if !isSorted { sort() }
+        var head = CBORWriter(capacity: 9)
+        head.head(.map, UInt64(count))
+        writer.bytes.replaceSubrange(start...start, with: head.bytes)
+        return writer
+    }
+
+    private mutating func sort() {
+        var entries: [(key: [UInt8], value: ArraySlice<UInt8>)] = []
+        var position = start + 1
+        while position < writer.bytes.count {
+            let keyEnd = CBORScan.end(writer.bytes.span, position)
+            let end = CBORScan.end(writer.bytes.span, keyEnd)
+            entries.append((key: Array(writer.bytes[position..<keyEnd]), value: writer.bytes[keyEnd..<end]))
+            position = end
+        }
+        entries.sort { $0.key.lexicographicallyPrecedes($1.key) }
+        for (one, other) in zip(entries, entries.dropFirst()) where one.key == other.key {
+            writer.fault = writer.fault ?? .duplicateKey
+        }
+        let sorted = entries.flatMap { $0.key + $0.value }
+        writer.bytes.replaceSubrange((start + 1)..., with: sorted)
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// A format of tokens.
+@nonexhaustive
+public enum TokenFormat: String, Sendable, CaseIterable {
+    /// CTA-5007 Common Access Tokens.
+    case cat
+    /// URI signing of RFC 9246.
+    case uriSigning = "uri-signing"
+}
+
+/// What keys are bound to by configuration: no token can change any of it.
+public struct KeyBinding: Sendable, Equatable {
+    /// The issuer (`iss`) whose tokens the keys are for.
+    public var issuer: String
+    /// The format of those tokens.
+    public var format: TokenFormat
+    /// The algorithm of RSA keys that name none: `ps256`, `rs256`, or `nil` to refuse such keys.
+    public var rsaAlgorithm: KeyAlgorithm?
+    /// What is accepted beyond the rules.
+    public var leniency: KeyLeniency
+
+    /// Creates a binding.
+    public init(
+        issuer: String,
+        format: TokenFormat,
+        rsaAlgorithm: KeyAlgorithm? = nil,
+        leniency: KeyLeniency = []
+    ) {
+        self.issuer = issuer
+        self.format = format
+        self.rsaAlgorithm = rsaAlgorithm
+        self.leniency = leniency
+    }
+}
+
+/// What an issuer may do against the rules, if its configuration names it.
+public struct KeyLeniency: OptionSet, Sendable {
+    public let rawValue: Int
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// Codes of `HMAC 256/64`, cut to 8 bytes, with keys for HS256.
+    public static let shortMAC = KeyLeniency(rawValue: 1)
+    /// Key identifiers that are a text string in a COSE header.
+    public static let textKeyID = KeyLeniency(rawValue: 2)
+}
+
+/// What a key may be used for.
+public struct KeyOperations: OptionSet, Sendable {
+    public let rawValue: Int
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// Verifying signatures or authentication codes.
+    public static let verify = KeyOperations(rawValue: 1)
+    /// Making them.
+    public static let sign = KeyOperations(rawValue: 2)
+}

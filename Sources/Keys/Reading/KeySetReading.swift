@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Cryptography
+internal import Encodings
+
+/// The source of a key set, which decides what may be in it.
+public enum KeySetSource: Sendable {
+    /// A file of the operator's own: private and symmetric keys may be in it.
+    case local
+    /// A set that others publish: public keys alone. One private or symmetric key refuses the whole set.
+    case published
+}
+
+/// A key set that was read: the keys that can be used, and the entries that cannot.
+///
+/// Source: RFC 7517 §5 for JWK Sets, RFC 9052 §7 for COSE key sets.
+public struct KeySetReading: Sendable {
+    /// The keys, in the order of the set: 1 to 32.
+    public let keys: [TokenKey]
+    /// The entries that were skipped.
+    public let skipped: [SkippedKey]
+
+    /// The largest size of a set in bytes.
+    public static let maximumSize = 64 << 10
+    /// The largest number of keys that can be used.
+    public static let maximumKeys = 32
+
+    /// An entry of a set that is not used, because it is damaged, of an unsupported type, or for another use.
+    public struct SkippedKey: Sendable, Equatable {
+        /// The place in the set, from 0 on.
+        public let index: Int
+        /// An explanation for people, without any part of a key.
+        public let reason: String
+    }
+
+    /// Reads a JWK Set, or a COSE key set if the first byte is the head of a CBOR array.
+    ///
+    /// - Throws: KeySetError.
+    public init(_ bytes: [UInt8], source: KeySetSource, binding: KeyBinding) throws(KeySetError) {
+        let isCBOR = bytes.first.map { 0x80...0x9F ~= $0 } ?? false
+        try self.init(
+            isCBOR ? COSEKeyReader.entries(bytes, source) : JWKReader.entries(bytes, source),
+            source,
+            binding
+        )
+    }
+
+    /// Reads a JWK Set (RFC 7517 §5).
+    ///
+    /// - Throws: KeySetError.
+    public init(jwkSet bytes: [UInt8], source: KeySetSource, binding: KeyBinding) throws(KeySetError) {
+        try self.init(JWKReader.entries(bytes, source), source, binding)
+    }
+
+    /// Reads a COSE key set (RFC 9052 §7).
+    ///
+    /// - Throws: KeySetError.
+    public init(coseKeySet bytes: [UInt8], source: KeySetSource, binding: KeyBinding) throws(KeySetError) {
+        try self.init(COSEKeyReader.entries(bytes, source), source, binding)
+    }
+
+    private init(
+        _ entries: [Result<KeyRecord, EntryFault>],
+        _ source: KeySetSource,
+        _ binding: KeyBinding
+    ) throws(KeySetError) {
+        var found: [(index: Int, key: TokenKey)] = []
+        var skipped: [SkippedKey] = []
+        for (index, entry) in entries.enumerated() {
+            do {
+                let key = try Self.key(try entry.get(), source, binding)
+                if let twin = found.first(where: { $0.key.id == key.id && $0.key.algorithm == key.algorithm })?.key {
+                    if twin.id != nil, !twin.hasSamePublicKey(as: key) {
+                        throw KeySetError(.duplicateKeyID, "two keys have the identifier \(key.description)")
+                    }
+                    if twin.id != nil { continue }
+                }
+                found.append((index, key))
+            } catch let error as EntryFault {
+                skipped.append(SkippedKey(index: index, reason: error.reason))
+            } catch let error as KeySetError {
+                guard error.code == .unusableKey else { throw error }
+                skipped.append(SkippedKey(index: index, reason: error.reason))
+            } catch {
+                skipped.append(SkippedKey(index: index, reason: "the key cannot be read"))
+            }
+        }
+        // Without an identifier, there must be no choice.
+        for (index, key) in found where key.id == nil {
+            let isAlone = found.allSatisfy { $0.index == index || $0.key.algorithm != key.algorithm }
+            if !isAlone {
+                skipped.append(
+                    SkippedKey(index: index, reason: "it has no identifier, and is not the only key of its kind")
+                )
+            }
+        }
+        let unused = Set(skipped.map(\.index))
+        keys = found.filter { !unused.contains($0.index) }.map(\.key)
+        self.skipped = skipped.sorted { $0.index < $1.index }
+        guard !keys.isEmpty else { throw KeySetError(.noUsableKey, "the set has no key that can be used") }
+        guard keys.count <= Self.maximumKeys else {
+            throw KeySetError(.tooManyKeys, "the set has \(keys.count) keys, more than \(Self.maximumKeys)")
+        }
+    }
+
+    private static func key(
+        _ record: KeyRecord,
+        _ source: KeySetSource,
+        _ binding: KeyBinding
+    ) throws(KeySetError) -> TokenKey {
+        guard source == .local || record.operations.contains(.verify) else {
+            throw KeySetError(.unusableKey, "its operations do not include verifying")
+        }
+        return try TokenKey(
+            record.material,
+            id: record.id,
+            algorithm: record.algorithm,
+            operations: record.operations,
+            binding: binding
+        )
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Cryptography
+
+/// A key with all that it is bound to: an issuer, a format, an identifier, one algorithm and its operations.
+///
+/// A symmetric key has no signatures and an asymmetric one no authentication codes, so none can be taken for the other
+/// (RFC 8725 §3.1). Neither description nor reflection shows any part of a secret.
+public final class TokenKey: Sendable {
+    /// The issuer whose tokens the key is for.
+    public let issuer: String
+    /// The format of those tokens.
+    public let format: TokenFormat
+    /// The identifier, or `nil` if it has none.
+    public let id: KeyID?
+    /// The only algorithm.
+    public let algorithm: KeyAlgorithm
+    /// What the key may be used for, and can.
+    public let operations: KeyOperations
+    /// The time in which the key is valid, both ends included, or `nil` for always.
+    public let validity: ClosedRange<Timestamp>?
+    /// What is accepted beyond the rules.
+    public let leniency: KeyLeniency
+
+    let mechanism: Mechanism
+
+    enum Mechanism: Sendable {
+        case mac(HMACKey)
+        case signature(SignatureVerifier, SignatureMaker?)
+    }
+
+    enum Material: Sendable {
+        case secret([UInt8])
+        case publicKey(PublicKey)
+        case privateKey(PrivateKey)
+    }
+
+    init(
+        _ material: Material,
+        id: KeyID?,
+        algorithm: KeyAlgorithm?,
+        operations: KeyOperations = [.verify, .sign],
+        binding: KeyBinding,
+        validity: ClosedRange<Timestamp>? = nil
+    ) throws(KeySetError) {
+        let made = try Self.mechanism(material, algorithm, binding)
+        var possible: KeyOperations = [.verify, .sign]
+        if case .publicKey = material { possible = .verify }
+        let operations = operations.intersection(possible)
+        guard !operations.isEmpty else { throw KeySetError(.unusableKey, "the key may neither verify nor sign") }
+        self.issuer = binding.issuer
+        self.format = binding.format
+        self.id = id
+        self.algorithm = made.algorithm
+        self.operations = operations
+        self.validity = validity
+        self.leniency = binding.leniency
+        self.mechanism = made.mechanism
+    }
+
+    private static func mechanism(
+        _ material: Material,
+        _ algorithm: KeyAlgorithm?,
+        _ binding: KeyBinding
+    ) throws(KeySetError) -> (algorithm: KeyAlgorithm, mechanism: Mechanism) {
+        switch material {
+        case .secret(let secret):
+            let algorithm = algorithm ?? .hs256
+            guard let function = algorithm.macFunction else {
+                throw KeySetError(.unusableKey, "a symmetric key cannot be used for \(algorithm.rawValue)")
+            }
+            guard secret.count >= function.size else {
+                throw KeySetError(
+                    .unusableKey,
+                    "the secret has \(secret.count) bytes, fewer than the \(function.size) of \(algorithm.rawValue)"
+                )
+            }
+            do { return (algorithm, .mac(try HMACKey(secret, function))) } catch {
+                throw KeySetError(.unusableKey, error.text)
+            }
+        case .publicKey(let key):
+            let (algorithm, scheme) = try scheme(algorithm, key.type, binding)
+            guard let verifier = SignatureVerifier(key, scheme) else { throw Self.unsuited(algorithm) }
+            return (algorithm, .signature(verifier, nil))
+        case .privateKey(let key):
+            let (algorithm, scheme) = try scheme(algorithm, key.publicKey.type, binding)
+            guard let verifier = SignatureVerifier(key.publicKey, scheme), let maker = SignatureMaker(key, scheme)
+            else {
+                throw Self.unsuited(algorithm)
+            }
+            return (algorithm, .signature(verifier, maker))
+        }
+    }
+
+    private static func scheme(
+        _ algorithm: KeyAlgorithm?,
+        _ type: KeyType,
+        _ binding: KeyBinding
+    ) throws(KeySetError) -> (KeyAlgorithm, SignatureScheme) {
+        guard let algorithm = algorithm ?? .only(for: type) ?? binding.rsaAlgorithm else {
+            throw KeySetError(.unusableKey, "an RSA key names no algorithm, and its issuer's configuration neither")
+        }
+        guard let scheme = algorithm.scheme, scheme.suits(type) else { throw unsuited(algorithm) }
+        return (algorithm, scheme)
+    }
+
+    private static func unsuited(_ algorithm: KeyAlgorithm) -> KeySetError {
+        KeySetError(.unusableKey, "a key of this type cannot be used for \(algorithm.rawValue)")
+    }
+
+    /// True if the key is valid at `now`.
+    public func isValid(at now: Timestamp) -> Bool { validity?.contains(now) ?? true }
+
+    /// The public key of an asymmetric one.
+    var publicKey: PublicKey? {
+        if case .signature(let verifier, _) = mechanism { verifier.key } else { nil }
+    }
+
+    /// True if both are the same key for the same use. Symmetric ones are never found to be.
+    func hasSamePublicKey(as other: TokenKey) -> Bool {
+        guard let own = publicKey, let its = other.publicKey else { return false }
+        return own.parameters == its.parameters && operations == other.operations
+    }
+}
+
+extension TokenKey: CustomStringConvertible, CustomReflectable {
+    /// The identifier and the algorithm.
+    public var description: String { "\(id?.description ?? "key") (\(algorithm.rawValue))" }
+    /// A mirror without children, so that reflection shows no part of a secret.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
