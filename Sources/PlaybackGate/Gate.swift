@@ -249,6 +249,8 @@ public final class Gate: Sendable {
         case .revoked(.token): refusal(.tokenRevoked, subject)
         case .revoked(.session): refusal(.sessionRevoked, subject)
         case .revoked(.mvpd): refusal(.mvpdRevoked, subject)
+        // Revokes grants: no store answers so for a media token.
+        case .revoked(.playback): refusal(.tokenRevoked, subject)
         case .full: refusal(.replayStoreFull, subject)
         case nil:
             rules.allowsUnknownUse

@@ -31,13 +31,15 @@ enum APIFault: String, CaseIterable, Sendable {
     case tokenNotAuthentic = "token_not_authentic"
     /// The store has no room for one more revocation.
     case revocationsFull = "revocations_full"
+    /// No key for the tags of revocations is configured.
+    case revocationsNotExported = "revocations_not_exported"
 
     var status: HTTPResponseStatus {
         switch self {
         case .invalidRequest, .tokenNotAuthentic: .badRequest
         case .credentialMissing, .credentialUnknown: .unauthorized
         case .scopeMissing: .forbidden
-        case .operationUnknown, .codeUnknown: .notFound
+        case .operationUnknown, .codeUnknown, .revocationsNotExported: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .bodyTooLarge: .payloadTooLarge
         case .unsupportedMediaType: .unsupportedMediaType
@@ -47,7 +49,7 @@ enum APIFault: String, CaseIterable, Sendable {
 
     var action: ClientAction {
         switch self {
-        case .credentialMissing, .credentialUnknown, .scopeMissing: .configuration
+        case .credentialMissing, .credentialUnknown, .scopeMissing, .revocationsNotExported: .configuration
         case .revocationsFull: .retry
         default: .none
         }
@@ -66,6 +68,7 @@ enum APIFault: String, CaseIterable, Sendable {
         case .codeUnknown: "The code does not exist; see /v1/codes."
         case .tokenNotAuthentic: "The token to revoke is not authentic, so it cannot start a playback."
         case .revocationsFull: "The replay store has no room for another revocation."
+        case .revocationsNotExported: "Revocations are exported only if grants.subjectKey is configured."
         }
     }
 }

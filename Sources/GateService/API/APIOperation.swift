@@ -9,6 +9,7 @@ enum APIOperation {
     case batch
     case verify
     case revoke
+    case revocations
     case codes
     case code(Substring)
     case catalogue(Substring)
@@ -21,6 +22,7 @@ enum APIOperation {
         case "/v1/playback/batch": self = .batch
         case "/v1/verify": self = .verify
         case "/v1/revocations": self = .revoke
+        case "/v1/revocations/export": self = .revocations
         case "/v1/codes": self = .codes
         case "/openapi.yaml": self = .document
         default:
@@ -39,7 +41,7 @@ enum APIOperation {
         switch self {
         case .playback, .batch: .playback
         case .verify: .verify
-        case .revoke: .revoke
+        case .revoke, .revocations: .revoke
         case .catalogue: .catalogue
         case .codes, .code, .document: nil
         }
@@ -52,7 +54,7 @@ enum APIOperation {
         case .batch: BatchBody.largestBody
         case .verify: VerifyBody.largestBody
         case .revoke: RevocationBody.largestBody
-        case .codes, .code, .catalogue, .document: nil
+        case .revocations, .codes, .code, .catalogue, .document: nil
         }
     }
 

@@ -32,6 +32,7 @@ extension GateConfiguration {
         let isShadow = root.bool("shadow", default: false)
         use = root.section("use") { Use($0, isShadow: isShadow) }
         self.isShadow = isShadow
+        grants = root.optionalSection("grants", Grants.init)
         api = root.section("api", API.init)
         edge = root.optionalSection("edge") { Edge($0, tokensOfEntries: catalogue.tokens) }
         (admin, adminHosts) = root.section("admin") { section in

@@ -21,6 +21,8 @@ struct GateConfiguration: Sendable {
     var catalogue: Catalogue
     var policies: [PlaybackPolicy]
     var use: Use
+    /// The settings for grants; `nil` if there are none.
+    var grants: Grants?
     var isShadow: Bool
     var api: API
     /// The settings for edges; `nil` if there is no edge listener.
@@ -82,6 +84,11 @@ struct GateConfiguration: Sendable {
                 case redis(RedisSettings)
             #endif
         }
+    }
+
+    struct Grants: Sendable {
+        /// The key of the tags that grants carry; `nil` if it has a fault.
+        var subjectKey: SubjectKey?
     }
 
     /// A listening socket and the limits of its clients.

@@ -11,8 +11,10 @@ internal import ServiceLifecycle
 
 /// The parts of a running service, put together: store, gate, reloader and listeners.
 struct ServiceParts {
-    let store: any ReplayStore
+    let store: any GrantStore
     let reloader: Reloader
+    /// The revocations as grants know them; `nil` if there is no key for their tags.
+    let mirror: RevocationMirror?
     /// The listeners, in the order in which they start.
     private(set) var listeners: [HTTPListener] = []
 
@@ -42,6 +44,7 @@ struct ServiceParts {
         self.logger = logger
         self.loops = loops
         store = try ReplayStoreFactory.make(configuration)
+        mirror = configuration.grants?.subjectKey.map { key in RevocationMirror { key.tag(of: $0) } }
         metrics = DecisionMetrics(factory: registry, store: store.name)
         inFlight = ConcurrencyLimit(configuration.api.concurrency)
         reporter = PeerReporter(logger: logger)
@@ -75,7 +78,7 @@ struct ServiceParts {
         let admin = places("admin", configuration.admin)
         let edge = configuration.edge.map { places("edge", $0.listener) }
         let all = [api, admin] + [edge].compactMap { $0 }
-        let gauges = ServiceGauges(inFlight: inFlight, reloads: reloads, sink: sink, places: all)
+        let gauges = ServiceGauges(inFlight: inFlight, reloads: reloads, sink: sink, places: all, mirror: mirror)
         let adminResponder = AdminResponder(
             live: live,
             reloader: reloader,
@@ -90,6 +93,7 @@ struct ServiceParts {
             metrics: metrics,
             inFlight: inFlight,
             requests: StatusCounters(factory: registry, listener: "api"),
+            mirror: mirror,
             clock: environment.clock
         )
         listeners = [
