@@ -23,7 +23,8 @@ extension StoreKind {
         case .redis:
             let redis = try RedisServer()
             let server = try redis.start()
-            try await withRedis(redis) { first in try await withRedis(redis) { second in try await body(first, second) } }
+            try await withRedis(redis) { first in try await withRedis(redis) { second in try await body(first, second) }
+            }
             server.signal(SIGTERM)
         }
     }
@@ -47,8 +48,9 @@ extension StoreKind {
     }
 
     static func identity(_ number: Int) throws -> SHA256Digest {
-        let digits = String(number, radix: 16)
-        return try #require(SHA256Digest(hexadecimal: String(repeating: "0", count: 64 - digits.count) + digits))
+        // Evenly distributed, as digests are.
+        var random = SplitMix64(seed: UInt64(number))
+        return try #require(SHA256Digest(bytes: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) }))
     }
 
     @Test(arguments: StoreKind.present)
@@ -241,7 +243,9 @@ extension StoreKind {
 @Suite struct `Stores for grants and their model` {
     /// Expects that every kind of answer occurs often; otherwise the history tested nothing.
     private func expectAll(_ answers: [String: Int], _ count: Int) {
-        let names = ["taken", "renewed", "limitReached", "freed", "not freed", "first", "replayed", "revoked", "refreshed"]
+        let names = [
+            "taken", "renewed", "limitReached", "freed", "not freed", "first", "replayed", "revoked", "refreshed",
+        ]
         for name in names { #expect(answers[name, default: 0] > count, "\(name): \(answers)") }
     }
 

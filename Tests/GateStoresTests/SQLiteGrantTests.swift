@@ -41,7 +41,10 @@ import Testing
             let grant = try #require(identity(number))
             async let taken = store.take(lease(number), at: now)
             async let inserted = store.insert(grant, until: now.adding(seconds: 60), at: now)
-            async let revoked: Void = store.revoke(Revocation(.playback(session), expires: now.adding(seconds: 60)), at: now)
+            async let revoked: Void = store.revoke(
+                Revocation(.playback(session), expires: now.adding(seconds: 60)),
+                at: now
+            )
             guard try await taken == .taken, try await inserted == .first else { return }
             try await revoked
             // Of each viewer, one session is freed again.
@@ -141,7 +144,10 @@ import Testing
             _ = try await store.take(Self.lease(number), at: Self.now)
             let identity = try #require(Self.identity(number))
             _ = try await store.insert(identity, until: Self.now.adding(seconds: 60), at: Self.now)
-            let word = Revocation(.playback(SessionID(high: 5, low: UInt64(number))), expires: Self.now.adding(seconds: 60))
+            let word = Revocation(
+                .playback(SessionID(high: 5, low: UInt64(number))),
+                expires: Self.now.adding(seconds: 60)
+            )
             try await store.revoke(word, at: Self.now)
         }
         let later = Self.now.adding(seconds: 13 * 3600)
@@ -149,9 +155,12 @@ import Testing
             let identity = try #require(Self.identity(number))
             #expect(try await store.insert(identity, until: later.adding(seconds: 60), at: later) == .first)
         }
-        let count = "SELECT (SELECT count(*) FROM lease), (SELECT count(*) FROM grantUse), (SELECT count(*) FROM change)"
+        let count =
+            "SELECT (SELECT count(*) FROM lease), (SELECT count(*) FROM grantUse), (SELECT count(*) FROM change)"
         let program = try #require(Program.installed("sqlite3"), "sqlite3 is not installed; run scripts/setup test")
-        #expect(try CommandRun(program, [path, count]).output.trimmingCharacters(in: .whitespacesAndNewlines) == "0|4|0")
+        #expect(
+            try CommandRun(program, [path, count]).output.trimmingCharacters(in: .whitespacesAndNewlines) == "0|4|0"
+        )
     }
 }
 

@@ -40,7 +40,9 @@ package struct GrantStoreHistory {
     private var random: SplitMix64
     private var clock: HistoryClock
 
-    package static let sessions = (0..<12).map { SessionID(high: UInt64($0) &* 0x9E37_79B9_7F4A_7C15, low: ~UInt64($0)) }
+    package static let sessions = (0..<12).map {
+        SessionID(high: UInt64($0) &* 0x9E37_79B9_7F4A_7C15, low: ~UInt64($0))
+    }
     package static let viewers = (0..<3).map {
         LeaseKey(requestor: "REF30", mvpd: "MVPD \($0)", viewer: SubjectTag(high: 1, low: UInt64($0)))
     }

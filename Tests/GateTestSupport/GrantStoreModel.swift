@@ -56,7 +56,9 @@ package struct GrantStoreModel {
         _ time: Timestamp
     ) -> String? {
         let own = isLive(leases[lease.session].flatMap { $0.viewer == lease.key ? $0 : nil }, now)
-        let others = leases.filter { $0.value.viewer == lease.key && $0.key != lease.session }.map { isLive($0.value, now) }
+        let others = leases.filter { $0.value.viewer == lease.key && $0.key != lease.session }.map {
+            isLive($0.value, now)
+        }
         let (certain, possible) = (others.count(where: \.certainly), others.count(where: \.possibly))
         let start = traits.hasOwnClock ? now : time...time
         let ends = start.lowerBound.advanced(byMilliseconds: life)...start.upperBound.advanced(byMilliseconds: life)
@@ -180,7 +182,12 @@ extension GrantStoreModel {
         let after = { [traits] in traits.hasOwnClock ? Timestamp.now() : time }
         switch step.action {
         case .take(let viewer, let session, let limit, let life):
-            let lease = StreamLease(viewer, session: session, limit: limit, expires: time.advanced(byMilliseconds: life))
+            let lease = StreamLease(
+                viewer,
+                session: session,
+                limit: limit,
+                expires: time.advanced(byMilliseconds: life)
+            )
             let outcome = try? await store.take(lease, at: time)
             if case .limitReached = outcome { count("limitReached") } else { count("\(outcome, default: "error")") }
             return take(outcome, lease, life: life, now(time, after()), time)
@@ -201,7 +208,9 @@ extension GrantStoreModel {
             revocations.append((record.key, record.issuedBefore))
             return nil
         case .refresh:
-            guard (try? await mirror.refresh(from: store, at: time)) != nil else { return "the mirror is not refreshed" }
+            guard (try? await mirror.refresh(from: store, at: time)) != nil else {
+                return "the mirror is not refreshed"
+            }
             _ = now(time, after())
             count("refreshed")
             return compare(mirror, history)

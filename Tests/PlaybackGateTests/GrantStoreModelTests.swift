@@ -18,7 +18,9 @@ import Testing
             answers.merge(model.answers) { $0 + $1 }
         }
         // Every kind of answer must occur often; otherwise the history tested nothing.
-        let names = ["taken", "renewed", "limitReached", "freed", "not freed", "first", "replayed", "revoked", "refreshed"]
+        let names = [
+            "taken", "renewed", "limitReached", "freed", "not freed", "first", "replayed", "revoked", "refreshed",
+        ]
         for name in names + (capacity == 5 ? ["full"] : []) {
             #expect(answers[name, default: 0] > 100, "\(name): \(answers)")
         }

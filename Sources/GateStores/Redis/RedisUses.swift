@@ -64,7 +64,8 @@ internal import Platform
         }
 
         /// Returns the call for a use of a grant, which no revocation key concerns.
-        static func grant(_ identity: SHA256Digest, until expires: Timestamp, prefix: String) -> RedisScript.Invocation {
+        static func grant(_ identity: SHA256Digest, until expires: Timestamp, prefix: String) -> RedisScript.Invocation
+        {
             let ends = expires.advanced(byMilliseconds: RedisScript.margin)
             return RedisScript.Invocation(
                 script: .uses,

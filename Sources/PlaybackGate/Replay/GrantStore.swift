@@ -14,7 +14,11 @@ public protocol GrantReplayStore: Sendable {
     ///   - expires: The expiry of the grant: the record is kept until then.
     ///   - now: The time of receipt.
     /// - Throws: ``ReplayStoreError`` if it is unknown whether the grant was recorded. The caller must refuse the grant.
-    func insert(_ identity: SHA256Digest, until expires: Timestamp, at now: Timestamp) async throws(ReplayStoreError)
+    func insert(
+        _ identity: SHA256Digest,
+        until expires: Timestamp,
+        at now: Timestamp
+    ) async throws(ReplayStoreError)
         -> GrantUseOutcome
 }
 

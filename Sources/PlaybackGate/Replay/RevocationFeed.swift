@@ -112,7 +112,9 @@ public struct RevocationRecord: Hashable, Sendable {
 extension SHA256Digest {
     /// Creates the digest of `bytes`.
     init(hashing bytes: [UInt8]) {
-        guard let digest = SHA256Digest(bytes: SHA256.digest(bytes)) else { preconditionFailure("a SHA-256 has 32 bytes") }
+        guard let digest = SHA256Digest(bytes: SHA256.digest(bytes)) else {
+            preconditionFailure("a SHA-256 has 32 bytes")
+        }
         self = digest
     }
 }

@@ -20,7 +20,11 @@ extension SixteenBytes {
         guard bytes.count == 16 else { return nil }
         var halves = (high: UInt64(0), low: UInt64(0))
         for (place, byte) in bytes.enumerated() {
-            if place < 8 { halves.high = halves.high << 8 | UInt64(byte) } else { halves.low = halves.low << 8 | UInt64(byte) }
+            if place < 8 {
+                halves.high = halves.high << 8 | UInt64(byte)
+            } else {
+                halves.low = halves.low << 8 | UInt64(byte)
+            }
         }
         self.init(high: halves.high, low: halves.low)
     }
@@ -42,7 +46,8 @@ extension SixteenBytes {
 
     /// The 16 bytes.
     public var bytes: [UInt8] {
-        [high, low].flatMap { half in stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: half >> $0) } }
+        [high, low].flatMap { half in stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: half >> $0) }
+        }
     }
 
     /// The 16 bytes as 32 lower-case hexadecimal digits.
