@@ -8,8 +8,8 @@ import PlaybackGate
 /// Measures the memory of a million live uses, and the time to record a use, to refuse one, and to record one while old ones
 /// expire; the same of leases; and the time to look a tag up among 100,000 revocations.
 ///
-/// `replay-store [--gate]`: with `--gate`, fails if a million uses or leases take more than 64 MB, or a look-up more than
-/// 0.1 µs.
+/// `replay-store [--gate]`: with `--gate`, fails if a million uses or leases take more than 64 MB, or the look-up
+/// of a tag that is not revoked, which every check of a grant pays for, more than 0.1 µs.
 @main
 struct ReplayStoreBenchmark {
     static let count = 1_000_000
@@ -71,7 +71,7 @@ struct ReplayStoreBenchmark {
         return memory
     }
 
-    /// Measures look-ups of tags that are revoked, and of those that are not. Returns the slower time in nanoseconds.
+    /// Measures look-ups of tags that are revoked, and of those that are not. Returns the time of the latter, in nanoseconds.
     private static func measureMirror(
         _ revoked: some Collection<TokenFingerprint>,
         at time: Timestamp,
@@ -89,10 +89,12 @@ struct ReplayStoreBenchmark {
         }
         let found = measure { present.count { mirror.isRevoked($0, issued: time) } }
         let missed = measure { absent.count { mirror.isRevoked($0, issued: time) } }
-        guard found.value == count, missed.value == 0 else { fatalError("\(found.value) found, \(missed.value) missed") }
+        guard found.value == count, missed.value == 0 else {
+            fatalError("\(found.value) found, \(missed.value) missed")
+        }
         print("look a revoked tag up        \(found.nanoseconds) ns, among \(revocations)")
         print("look another tag up          \(missed.nanoseconds) ns")
-        return max(found.nanoseconds, missed.nanoseconds)
+        return missed.nanoseconds
     }
 
     private static func fingerprints(_ range: Range<Int>) -> [TokenFingerprint] {
