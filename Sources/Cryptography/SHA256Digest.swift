@@ -44,6 +44,17 @@ public struct SHA256Digest: Hashable, Sendable {
         self = written
     }
 
+    /// Creates a digest from its 32 bytes. Returns `nil` for any other number of bytes.
+    public init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == Self.size else { return nil }
+        let written = unsafe SHA256Digest { target in
+            for (place, byte) in bytes.enumerated() { unsafe target[place] = byte }
+            return true
+        }
+        guard let written else { return nil }
+        self = written
+    }
+
     /// Calls `body` with a pointer to the 32 bytes.
     @unsafe
     package func withUnsafeBytes<Result>(_ body: (UnsafePointer<UInt8>?) -> Result) -> Result {

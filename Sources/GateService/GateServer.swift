@@ -133,6 +133,9 @@ public struct GateServer: Sendable {
         )
         // Services shut down in reverse order: the last one first.
         var services: [any Service] = [StoreConnection(store: parts.store, logger: logger), parts.reloader]
+        if let mirror = parts.mirror {
+            services.append(MirrorRefresh(mirror: mirror, store: parts.store, clock: environment.clock, logger: logger))
+        }
         services += parts.listeners
         services.append(ShutdownDeadline(limit: configuration.shutdownGrace, logger: logger))
         var group = ServiceGroupConfiguration(
@@ -172,6 +175,27 @@ extension Logger {
         var logger = self
         if logger.logLevel < .warning { logger.logLevel = .warning }
         return logger
+    }
+}
+
+/// The task that keeps the mirror of revocations up to date.
+private struct MirrorRefresh: Service {
+    let mirror: RevocationMirror
+    let store: any GrantStore
+    let clock: @Sendable () -> Timestamp
+    let logger: Logger
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await mirror.run(store, clock: clock) { fault in
+                if let fault {
+                    logger.error("revocations cannot be read: \(fault)")
+                } else {
+                    logger.info("revocations are read again", metadata: ["store": "\(store.name)"])
+                }
+            }
+        }
+        try await gracefulShutdown()
     }
 }
 

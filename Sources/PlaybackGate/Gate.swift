@@ -34,6 +34,8 @@ public final class Gate: Sendable {
 
     private let observer: any DecisionObserver
     private let localStore: (any LocalReplayStore)?
+    /// The store as one for grants; `nil` if it is none, so that limits and uses of grants refuse.
+    let grantStore: (any GrantStore)?
 
     /// The rules for consumption and refusals.
     public struct Rules: Hashable, Sendable {
@@ -80,6 +82,7 @@ public final class Gate: Sendable {
         self.grants = grants
         self.observer = observer
         localStore = store as? any LocalReplayStore
+        grantStore = store as? any GrantStore
     }
 
     // MARK: Deciding
@@ -306,6 +309,8 @@ public final class Gate: Sendable {
         case .revoked(.token): refusal(.tokenRevoked, subject)
         case .revoked(.session): refusal(.sessionRevoked, subject)
         case .revoked(.mvpd): refusal(.mvpdRevoked, subject)
+        // Revokes grants: no store answers so for a media token.
+        case .revoked(.playback): refusal(.tokenRevoked, subject)
         case .full: refusal(.replayStoreFull, subject)
         case nil:
             rules.allowsUnknownUse

@@ -28,25 +28,17 @@ package struct StoreHistory {
 
     private let tokens: [MediaToken]
     private var random: SplitMix64
-    private var clock: Timestamp
-    private var error: (seconds: Int64, steps: Int) = (0, 0)
+    private var clock: HistoryClock
 
     /// Creates a history with at most twelve tokens of `pool`.
     package init(_ pool: StorePool, seed: UInt64) {
         random = SplitMix64(seed: seed)
         tokens = Array(pool.tokens.shuffled(using: &random).prefix(12))
-        clock = pool.start
+        clock = HistoryClock(pool.start)
     }
 
     package mutating func next() -> Step {
-        clock = clock.advanced(byMilliseconds: Int64.random(in: 0...9000, using: &random))
-        if error.steps > 0 { error.steps -= 1 }
-        if Int.random(in: 0..<60, using: &random) == 0 {
-            error = (Int64.random(in: -600...3600, using: &random), Int.random(in: 1...6, using: &random))
-        }
-        let late = Int64.random(in: -5000...0, using: &random)
-        let wrong = error.steps > 0 ? error.seconds * 1000 : 0
-        let time = clock.advanced(byMilliseconds: late + wrong)
+        let time = clock.next(using: &random)
         return Step(time: time, handle: Int.random(in: 0..<2, using: &random), action: action(at: time))
     }
 
@@ -81,6 +73,26 @@ package struct StoreHistory {
             default: .mvpd(id: token.proxyMVPDID ?? token.mvpdID, issuedBefore: before)
             }
         return Revocation(subject, expires: time.adding(seconds: Int64.random(in: 1...120, using: &random)))
+    }
+}
+
+/// The times of a history. They advance by up to nine seconds; a step may be up to five seconds before the previous one.
+/// Occasionally the clock is wrong for a few steps.
+struct HistoryClock {
+    private var clock: Timestamp
+    private var error: (seconds: Int64, steps: Int) = (0, 0)
+
+    init(_ start: Timestamp) { clock = start }
+
+    mutating func next(using random: inout SplitMix64) -> Timestamp {
+        clock = clock.advanced(byMilliseconds: Int64.random(in: 0...9000, using: &random))
+        if error.steps > 0 { error.steps -= 1 }
+        if Int.random(in: 0..<60, using: &random) == 0 {
+            error = (Int64.random(in: -600...3600, using: &random), Int.random(in: 1...6, using: &random))
+        }
+        let late = Int64.random(in: -5000...0, using: &random)
+        let wrong = error.steps > 0 ? error.seconds * 1000 : 0
+        return clock.advanced(byMilliseconds: late + wrong)
     }
 }
 

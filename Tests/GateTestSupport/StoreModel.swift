@@ -115,6 +115,8 @@ package struct StoreModel {
         case .token(let fingerprint): fingerprint == token.fingerprint ? .token : nil
         case .session(let guid, _): guid == token.userSessionGUID ? .session : nil
         case .mvpd(let id, _): id == token.mvpdID || id == token.proxyMVPDID ? .mvpd : nil
+        // It is of a session, and covers no token.
+        case .playback: nil
         }
     }
 
@@ -142,7 +144,7 @@ extension Revocation {
     /// The earliest issue time that the revocation does not cover.
     fileprivate var earliest: Timestamp {
         switch subject {
-        case .token: Timestamp(millisecondsSince1970: .max)
+        case .token, .playback: Timestamp(millisecondsSince1970: .max)
         case .session(_, let time), .mvpd(_, let time): time
         }
     }
@@ -153,6 +155,7 @@ extension Revocation {
         case .token(let fingerprint): ["token", fingerprint.hexadecimal]
         case .session(let guid, _): ["session", guid]
         case .mvpd(let id, _): ["mvpd", id]
+        case .playback(let session): ["playback", session.hexadecimal]
         }
     }
 }

@@ -28,3 +28,34 @@ extension CATGrant {
         }
     }
 }
+
+extension ClaimSet {
+    /// True if a claim depends on more than time, method, host, path and query of a request.
+    func areBoundToClient(_ payload: Span<UInt8>) -> Bool {
+        for claim in CATClaim.allCases where !claim.isForAllClients && self[claim] != nil { return true }
+        guard let place = self[.uri] else { return false }
+        let unbound: Set<Int64> = [URIComponent.scheme, .port].reduce(into: []) { $0.insert(Int64($1.rawValue)) }
+        do throws(ClaimFault) {
+            var reader = ClaimReader(payload.extracting(place))
+            for _ in 0..<(try reader.map(1...256)) {
+                if unbound.contains(try reader.integer()) { return true }
+                try reader.skip()
+            }
+            return false
+        } catch {
+            return true
+        }
+    }
+}
+
+extension CATClaim {
+    /// True if the claim restricts nothing, or only what an edge's cache key has.
+    fileprivate var isForAllClients: Bool {
+        switch self {
+        case .issuer, .subject, .audience, .expiration, .notBefore, .issuedAt, .identifier, .version, .uri, .methods,
+            .answerData, .answers, .renewal, .session, .sessionEnd, .revocation:
+            true
+        default: false
+        }
+    }
+}

@@ -16,6 +16,9 @@ public final class CATGrant: Sendable {
     package let payload: [UInt8]
     let claims: ClaimSet
     let patterns: [PlacedPattern]
+    /// True if the answer depends on more than time, method, host, path and query of a request, such as the client's address:
+    /// an answer for one request must not be reused for another.
+    public let isBoundToClient: Bool
 
     init(_ opened: OpenedToken, payload: [UInt8]) {
         key = opened.key
@@ -23,6 +26,7 @@ public final class CATGrant: Sendable {
         claims = opened.claims
         patterns = opened.patterns
         self.payload = payload
+        isBoundToClient = opened.claims.areBoundToClient(payload.span)
     }
 
     /// The issuer.

@@ -3,74 +3,71 @@
 
 internal import Encodings
 
-/// The id of a playback session: 16 bytes, the same in all grants of the playback.
-public struct SessionID: Hashable, Sendable, CustomStringConvertible {
+/// A value of 16 bytes, held as a number, so that it needs no memory of its own.
+public protocol SixteenBytes: Hashable, Sendable, CustomStringConvertible {
     /// The bytes as a number, the first one highest.
-    package let number: UInt128
+    var number: UInt128 { get }
 
-    /// Creates an id from 16 bytes; `nil` for another number of bytes.
+    /// Creates a value from its number.
+    init(number: UInt128)
+}
+
+extension SixteenBytes {
+    /// Creates a value from its 16 bytes; `nil` for another number of bytes.
+    public init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == 16 else { return nil }
+        self.init(number: bytes.reduce(0) { $0 << 8 | UInt128($1) })
+    }
+
+    /// Creates a value from 16 bytes; `nil` for another number of bytes.
     package init?(_ bytes: Span<UInt8>) {
-        guard let number = UInt128(bytes) else { return nil }
-        self.number = number
+        guard bytes.count == 16 else { return nil }
+        var number: UInt128 = 0
+        for place in bytes.indices { number = number << 8 | UInt128(bytes[place]) }
+        self.init(number: number)
     }
 
     /// Parses 32 hexadecimal digits of either case; `nil` for any other text.
-    public init?(hexadecimal text: String) {
-        guard let number = UInt128(hexadecimal: text) else { return nil }
-        self.number = number
+    public init?(hexadecimal text: some StringProtocol) {
+        guard text.utf8.count == 32 else { return nil }
+        var number: UInt128 = 0
+        for character in text.utf8 {
+            guard let digit = character.hexadecimalDigit else { return nil }
+            number = number << 4 | UInt128(digit)
+        }
+        self.init(number: number)
     }
 
-    /// The 16 bytes.
-    public var bytes: [UInt8] { number.bytes }
+    /// Creates a value from its two halves.
+    package init(high: UInt64, low: UInt64) { self.init(number: UInt128(high) << 64 | UInt128(low)) }
 
-    /// The id as 32 lower-case hexadecimal digits.
+    /// The first 8 bytes as a number.
+    package var high: UInt64 { UInt64(truncatingIfNeeded: number >> 64) }
+
+    /// The last 8 bytes as a number.
+    package var low: UInt64 { UInt64(truncatingIfNeeded: number) }
+
+    /// The 16 bytes.
+    public var bytes: [UInt8] {
+        stride(from: 120, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt128($0)) }
+    }
+
+    /// The value as 32 lower-case hexadecimal digits.
     public var hexadecimal: String { bytes.hexadecimal }
 
     public var description: String { hexadecimal }
 }
 
-/// A tag of a subject that can be revoked: 16 bytes, which nobody can link to the subject without the subject key.
-public struct SubjectTag: Hashable, Sendable {
-    /// The bytes as a number, the first one highest.
-    package let number: UInt128
+/// The id of a playback session: 16 bytes, the same in all grants of the playback.
+public struct SessionID: SixteenBytes {
+    public let number: UInt128
 
-    /// Creates a tag from 16 bytes; `nil` for another number of bytes.
-    package init?(_ bytes: Span<UInt8>) {
-        guard let number = UInt128(bytes) else { return nil }
-        self.number = number
-    }
-
-    /// Parses 32 hexadecimal digits of either case; `nil` for any other text.
-    public init?(hexadecimal text: String) {
-        guard let number = UInt128(hexadecimal: text) else { return nil }
-        self.number = number
-    }
-
-    /// The 16 bytes.
-    public var bytes: [UInt8] { number.bytes }
-
-    /// The tag as 32 lower-case hexadecimal digits.
-    public var hexadecimal: String { bytes.hexadecimal }
+    public init(number: UInt128) { self.number = number }
 }
 
-extension UInt128 {
-    /// Creates a number from 16 bytes, the first one highest.
-    fileprivate init?(_ bytes: Span<UInt8>) {
-        guard bytes.count == 16 else { return nil }
-        self = 0
-        for place in bytes.indices { self = self << 8 | UInt128(bytes[place]) }
-    }
+/// A tag of a subject that can be revoked: 16 bytes, which nobody can link to the subject without the subject key.
+public struct SubjectTag: SixteenBytes {
+    public let number: UInt128
 
-    fileprivate init?(hexadecimal text: String) {
-        guard text.utf8.count == 32 else { return nil }
-        self = 0
-        for character in text.utf8 {
-            guard let digit = character.hexadecimalDigit else { return nil }
-            self = self << 4 | UInt128(digit)
-        }
-    }
-
-    fileprivate var bytes: [UInt8] {
-        stride(from: 120, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> UInt128($0)) }
-    }
+    public init(number: UInt128) { self.number = number }
 }

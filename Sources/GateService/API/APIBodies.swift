@@ -71,15 +71,16 @@ struct VerifyBody: StrictBody {
     }
 }
 
-/// A request to revoke a token, a session or an MVPD.
+/// A request to revoke a token, a session, an MVPD or a playback.
 struct RevocationBody: StrictBody {
-    static let members = ["token", "fingerprint", "sessionGUID", "mvpd", "issuedBefore", "expires"]
+    static let members = ["token", "fingerprint", "sessionGUID", "mvpd", "playback", "issuedBefore", "expires"]
 
     enum Subject {
         case token(String)
         case fingerprint(TokenFingerprint)
         case session(String)
         case mvpd(String)
+        case playback(SessionID)
     }
 
     let subject: Subject
@@ -97,19 +98,25 @@ struct RevocationBody: StrictBody {
         }
         if let guid = try object.text("sessionGUID", limit: 4096) { subjects.append(.session(guid)) }
         if let mvpd = try object.text("mvpd", limit: 4096) { subjects.append(.mvpd(mvpd)) }
+        if let text = try object.text("playback", limit: 32) {
+            guard let session = SessionID(hexadecimal: text) else {
+                throw BodyFault("playback must have 32 hexadecimal digits")
+            }
+            subjects.append(.playback(session))
+        }
         // A revocation with an empty name would revoke nothing and look like a success.
         switch subjects.last {
         case .session(""), .mvpd(""): throw BodyFault("sessionGUID and mvpd must not be empty")
         default: break
         }
         guard let subject = subjects.first, subjects.count == 1 else {
-            throw BodyFault("exactly one of token, fingerprint, sessionGUID and mvpd is required")
+            throw BodyFault("exactly one of token, fingerprint, sessionGUID, mvpd and playback is required")
         }
         self.subject = subject
         issuedBefore = try object.time("issuedBefore")
         expires = try object.time("expires")
         switch subject {
-        case .token, .fingerprint:
+        case .token, .fingerprint, .playback:
             if issuedBefore != nil { throw BodyFault("issuedBefore requires sessionGUID or mvpd") }
         default: break
         }

@@ -34,13 +34,15 @@ enum APIFault: String, CaseIterable, Sendable {
     case revocationsFull = "revocations_full"
     /// The gate issues and accepts no grants.
     case grantsNotConfigured = "grants_not_configured"
+    /// No key for the tags of revocations is configured.
+    case revocationsNotExported = "revocations_not_exported"
 
     var status: HTTPResponseStatus {
         switch self {
         case .invalidRequest, .tokenNotAuthentic: .badRequest
         case .credentialMissing, .credentialUnknown: .unauthorized
         case .scopeMissing: .forbidden
-        case .operationUnknown, .codeUnknown, .grantsNotConfigured: .notFound
+        case .operationUnknown, .codeUnknown, .grantsNotConfigured, .revocationsNotExported: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .bodyTooLarge: .payloadTooLarge
         case .unsupportedMediaType: .unsupportedMediaType
@@ -50,7 +52,7 @@ enum APIFault: String, CaseIterable, Sendable {
 
     var action: ClientAction {
         switch self {
-        case .credentialMissing, .credentialUnknown, .scopeMissing, .grantsNotConfigured: .configuration
+        case .credentialMissing, .credentialUnknown, .scopeMissing, .grantsNotConfigured, .revocationsNotExported: .configuration
         case .revocationsFull: .retry
         default: .none
         }
@@ -70,6 +72,7 @@ enum APIFault: String, CaseIterable, Sendable {
         case .tokenNotAuthentic: "The token to revoke is not authentic, so it cannot start a playback."
         case .grantsNotConfigured: "This gate issues and accepts no grants."
         case .revocationsFull: "The replay store has no room for another revocation."
+        case .revocationsNotExported: "Revocations are exported only if grants.subjectKey is configured."
         }
     }
 }

@@ -14,6 +14,7 @@ enum APIOperation {
     case explain
     /// The end of a playback session.
     case end(Substring)
+    case revocations
     case codes
     case code(Substring)
     case catalogue(Substring)
@@ -29,6 +30,7 @@ enum APIOperation {
         case "/v1/grants": self = .exchange
         case "/v1/grants/renew": self = .renew
         case "/v1/grants/verify": self = .explain
+        case "/v1/revocations/export": self = .revocations
         case "/v1/codes": self = .codes
         case "/openapi.yaml": self = .document
         default:
@@ -50,7 +52,7 @@ enum APIOperation {
         case .playback, .batch, .end: .playback
         case .verify: .verify
         case .exchange, .renew, .explain: .grant
-        case .revoke: .revoke
+        case .revoke, .revocations: .revoke
         case .catalogue: .catalogue
         case .codes, .code, .document: nil
         }
@@ -66,7 +68,7 @@ enum APIOperation {
         case .exchange: GrantExchangeBody.largestBody
         case .renew: GrantBody.largestBody
         case .explain: GrantVerifyBody.largestBody
-        case .end, .codes, .code, .catalogue, .document: nil
+        case .end, .revocations, .codes, .code, .catalogue, .document: nil
         }
     }
 

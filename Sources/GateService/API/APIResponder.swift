@@ -22,6 +22,8 @@ struct APIResponder: HTTPService {
     let inFlight: ConcurrencyLimit
     let requests: StatusCounters
     let clock: @Sendable () -> Timestamp
+    /// The revocations as grants know them; `nil` if there is no key for their tags.
+    let mirror: RevocationMirror?
     private let bodyLimit: Int
     private let helpURL: String
     /// The table of all codes, in JSON.
@@ -34,12 +36,14 @@ struct APIResponder: HTTPService {
         metrics: DecisionMetrics,
         inFlight: ConcurrencyLimit,
         requests: StatusCounters,
+        mirror: RevocationMirror?,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.live = live
         self.metrics = metrics
         self.inFlight = inFlight
         self.requests = requests
+        self.mirror = mirror
         self.clock = clock
         bodyLimit = configuration.listener.limits.bodyBytes
         helpURL = configuration.helpURL
@@ -124,6 +128,7 @@ struct APIResponder: HTTPService {
         case .renew: return .now(try renew(call))
         case .explain: return .now(try explain(call))
         case .end(let session): return try free(session, call)
+        case .revocations: return .now(try export(call))
         case .codes: return .now(APIAnswer(shared: codes, type: "application/json", trace: call.trace))
         case .code(let code):
             guard let entry = CodeTable.entry(code, helpURL: helpURL) else { throw APIRefusal(.codeUnknown) }
@@ -230,7 +235,7 @@ struct APIResponder: HTTPService {
     /// `POST /v1/revocations`: records a revocation in the store.
     private func revoke(_ call: RequestContext) throws(APIRefusal) -> Outcome {
         let revocation = try revocation(try read(RevocationBody.self, call), call)
-        let (gate, time, trace) = (call.gate, call.time, call.trace)
+        let (gate, time, trace, mirror) = (call.gate, call.time, call.trace, mirror)
         try takeRoom(for: 1)
         return .later { () async throws(APIRefusal) in
             defer { inFlight.release(1) }
@@ -239,6 +244,7 @@ struct APIResponder: HTTPService {
             } catch {
                 throw error.code == .full ? APIRefusal(.revocationsFull) : APIRefusal(DenyCode.replayStoreUnavailable)
             }
+            mirror?.add(revocation, at: time)
             let members: [JSON.Member] = [
                 ("revoked", .string(revocation.kind.rawValue)),
                 ("expires", .number(revocation.expires.millisecondsSince1970)), ("store", .string(gate.store.name)),
@@ -272,6 +278,7 @@ struct APIResponder: HTTPService {
             return Revocation(.session(guid: guid, issuedBefore: issuedBefore ?? now), expires: expires)
         case .mvpd(let id):
             return Revocation(.mvpd(id: id, issuedBefore: issuedBefore ?? expires), expires: expires)
+        case .playback(let session): return Revocation(.playback(session), expires: expires)
         case .token(let text):
             let answer = call.gate.verifier.authenticate(text, at: call.time)
             guard let token = answer.token else {

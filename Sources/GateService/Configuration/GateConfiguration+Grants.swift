@@ -156,7 +156,7 @@ extension GrantProfile.Rules {
         self.init()
         audience = section.strings("audience") ?? []
         life = section.duration("life", in: .seconds(5) ... .seconds(86_400), default: life)
-        session = section.duration("session", in: .seconds(5) ... .seconds(30 * 86_400), default: session)
+        session = section.duration("session", in: .seconds(5) ... Revocation.longestSession, default: session)
         renewal = section.bool("renewable", default: true) ? section.section("renew", GrantProfile.Renewal.init) : nil
         methods = section.strings("methods") ?? methods
         scope = Self.scope(section)
@@ -164,7 +164,7 @@ extension GrantProfile.Rules {
         isSecure = section.choice("scheme", default: Scheme.https) == .https
         deliveries = Self.deliveries(section)
         cookie = section.section("cookie", GrantProfile.Cookie.init)
-        isRevocable = section.choice("revocation", default: Revocation.tags) == .tags
+        isRevocable = section.choice("revocation", default: Revocability.tags) == .tags
         let limit = section.integer("streams", in: 0...StreamLease.maximumLimit, default: 0)
         streamLimit = limit > 0 ? limit : nil
         coversUnverified = section.bool("unverified", default: false)
@@ -172,9 +172,12 @@ extension GrantProfile.Rules {
     }
 
     private enum Scheme: String, CaseIterable { case https, http }
-    private enum Revocation: String, CaseIterable { case tags, none }
+    private enum Revocability: String, CaseIterable { case tags, none }
 
     private func noteConflicts(_ section: ConfigurationSection) {
+        if streamLimit != nil, !isRevocable {
+            section.note("streams", "requires revocation: tags, which name the viewer")
+        }
         if session < life { section.note("session", "must not be shorter than life") }
         if let renewal, renewal.deadline >= life {
             section.note("renew", "deadline must be shorter than life (\(life.text))")

@@ -221,7 +221,7 @@ enum ReplayStoreFactory {
     /// Creates the store.
     ///
     /// - Throws: ``ConfigurationError`` if the store cannot be opened.
-    static func make(_ configuration: GateConfiguration) throws(ConfigurationError) -> any ReplayStore {
+    static func make(_ configuration: GateConfiguration) throws(ConfigurationError) -> any GrantStore {
         switch configuration.use.store {
         case .memory(let capacity): return MemoryReplayStore(capacity: capacity)
         case .sqlite(let file):

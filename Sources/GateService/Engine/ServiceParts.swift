@@ -11,8 +11,10 @@ internal import ServiceLifecycle
 
 /// The parts of a running service, put together: store, gate, reloader and listeners.
 struct ServiceParts {
-    let store: any ReplayStore
+    let store: any GrantStore
     let reloader: Reloader
+    /// The revocations as grants know them; `nil` if there is no key for their tags.
+    let mirror: RevocationMirror?
     /// The listeners, in the order in which they start.
     private(set) var listeners: [HTTPListener] = []
 
@@ -42,12 +44,14 @@ struct ServiceParts {
         self.logger = logger
         self.loops = loops
         store = try ReplayStoreFactory.make(configuration)
+        let grants = builder.grants?.authority()
+        mirror = grants?.mirror
         metrics = DecisionMetrics(factory: registry, store: store.name)
         inFlight = ConcurrencyLimit(configuration.api.concurrency)
         reporter = PeerReporter(logger: logger)
         let observer = Self.observer(configuration.log, metrics, sink)
         let snapshot = LiveGate.Snapshot(
-            gate: builder.gate(configuration, store: store, grants: builder.grants?.authority(), observer: observer),
+            gate: builder.gate(configuration, store: store, grants: grants, observer: observer),
             configuration: configuration,
             files: builder.files,
             loaded: environment.clock()
@@ -75,7 +79,7 @@ struct ServiceParts {
         let admin = places("admin", configuration.admin)
         let edges = (configuration.edge?.listeners ?? []).map { (listener: $0, places: places("edge", $0)) }
         let all = [api, admin] + edges.map(\.places)
-        let gauges = ServiceGauges(inFlight: inFlight, reloads: reloads, sink: sink, places: all)
+        let gauges = ServiceGauges(inFlight: inFlight, reloads: reloads, sink: sink, places: all, mirror: mirror)
         let adminResponder = AdminResponder(
             live: live,
             reloader: reloader,
@@ -90,6 +94,7 @@ struct ServiceParts {
             metrics: metrics,
             inFlight: inFlight,
             requests: StatusCounters(factory: registry, listener: "api"),
+            mirror: mirror,
             clock: environment.clock
         )
         listeners = [

@@ -12,12 +12,13 @@ struct ServiceGauges: Sendable {
     let reloads: ReloadCounts
     let sink: LogSink
     let places: [ConnectionPlaces]
+    let mirror: RevocationMirror?
 
     func values(_ snapshot: LiveGate.Snapshot, at now: Timestamp) -> [PrometheusGauge] {
         let gate = snapshot.gate
         return [
             service, catalogue(snapshot, at: now), reloadResults, logAndMemory, connections, keys(gate.verifier.trust),
-            store(gate.store), cache(gate.verifier.cache),
+            store(gate.store), revocations, cache(gate.verifier.cache),
         ].flatMap { $0 }
     }
 
@@ -111,6 +112,22 @@ struct ServiceGauges: Sendable {
 
     private func store(_ store: any ReplayStore) -> [PrometheusGauge] {
         store.gauges.map { PrometheusGauge(name: $0.name, help: $0.help, value: $0.value) }
+    }
+
+    private var revocations: [PrometheusGauge] {
+        guard let mirror else { return [] }
+        return [
+            PrometheusGauge(
+                name: "playgate_revocation_mirror_entries",
+                help: "Revocations that are mirrored for grants.",
+                value: Double(mirror.count)
+            ),
+            PrometheusGauge(
+                name: "playgate_revocation_mirror_age_seconds",
+                help: "Time since the mirror of revocations was refreshed; +Inf if it is incomplete.",
+                value: mirror.age()?.seconds ?? .infinity
+            ),
+        ]
     }
 
     private func cache(_ cache: AuthenticatedTokenCache?) -> [PrometheusGauge] {

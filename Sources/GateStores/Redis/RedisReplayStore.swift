@@ -17,7 +17,7 @@ internal import Platform
     /// 50 ms to 2 s. Redis must not evict keys (`maxmemory-policy noeviction`), because evicted uses are forgotten.
     ///
     /// Run ``run(report:)`` for as long as the store is in use.
-    public final class RedisReplayStore: ReplayStore {
+    public final class RedisReplayStore: GrantStore {
         public let name = "redis"
 
         private let settings: RedisSettings
@@ -25,9 +25,18 @@ internal import Platform
         private let link = Mutex<Link>(.down("not connected yet"))
 
         private enum Link {
-            case up(any Channel, scriptDigest: String)
+            case up(Connection)
             case down(String)
         }
+
+        private struct Connection {
+            let channel: any Channel
+            let digests: [RedisScript: String]
+            /// The number of the connection: one after another may lead to a server that has lost records.
+            let number: Int
+        }
+
+        private static let connections = Atomic<Int>(0)
 
         /// Creates a store. It connects when ``run(report:)`` runs.
         public init(_ settings: RedisSettings) {
@@ -38,17 +47,17 @@ internal import Platform
         // MARK: ReplayStore
 
         public func record(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
-            let call = RedisScript.use(use, prefix: settings.keyPrefix)
-            return try RedisScript.outcome(of: await reply(to: call), use)
+            let call = RedisUses.use(use, prefix: settings.keyPrefix)
+            return try RedisUses.outcome(of: await reply(to: call), use)
         }
 
         public func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
-            let call = RedisScript.use(use, isRecorded: false, prefix: settings.keyPrefix)
-            return try RedisScript.outcome(of: await reply(to: call), use)
+            let call = RedisUses.use(use, isRecorded: false, prefix: settings.keyPrefix)
+            return try RedisUses.outcome(of: await reply(to: call), use)
         }
 
         public func revoke(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
-            let call = RedisScript.revocation(revocation, prefix: settings.keyPrefix, at: now)
+            let call = RedisRevocations.record(revocation, prefix: settings.keyPrefix, at: now)
             guard case .integer(1) = try await reply(to: call) else {
                 throw ReplayStoreError(.unavailable, "Redis did not record the revocation")
             }
@@ -60,15 +69,43 @@ internal import Platform
             }
         }
 
+        // MARK: Grants
+
+        public func insert(
+            _ identity: SHA256Digest,
+            until expires: Timestamp,
+            at now: Timestamp
+        ) async throws(ReplayStoreError) -> GrantUseOutcome {
+            let call = RedisUses.grant(identity, until: expires, prefix: settings.keyPrefix)
+            return try RedisUses.grantOutcome(of: await reply(to: call))
+        }
+
+        public func take(_ lease: StreamLease, at now: Timestamp) async throws(ReplayStoreError) -> LeaseOutcome {
+            try RedisLeases.outcome(of: await reply(to: RedisLeases.take(lease, prefix: settings.keyPrefix, at: now)))
+        }
+
+        public func free(_ session: SessionID, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
+            let reply = try await reply(to: RedisLeases.free(session, prefix: settings.keyPrefix))
+            guard case .integer(let number) = reply else { throw .unexpected(reply) }
+            return number == 1
+        }
+
+        public func revocations(after cursor: RevocationCursor?) async throws(ReplayStoreError) -> RevocationChanges {
+            let place = RedisRevocations.Place(cursor, connection: try connection().number)
+            let reply = try await reply(to: RedisRevocations.list(after: place, prefix: settings.keyPrefix))
+            return try RedisRevocations.changes(in: reply, after: place)
+        }
+
         // MARK: Commands
 
         /// Calls the script by its digest, and by its text if Redis no longer has it.
         private func reply(to call: RedisScript.Invocation) async throws(ReplayStoreError) -> RedisReply {
-            let digest = link.withLock { if case .up(_, let digest) = $0 { digest } else { "" } }
-            let reply = try await send(call.command(digest: digest))
+            let connection = try connection()
+            let digest = connection.digests[call.script] ?? ""
+            let reply = try await Self.send(call.command(digest: digest), on: connection.channel)
             guard case .error(let text) = reply else { return reply }
             if text.hasPrefix("NOSCRIPT") {
-                let again = try await send(call.command())
+                let again = try await Self.send(call.command(), on: connection.channel)
                 if case .error(let text) = again { throw ReplayStoreError(.unavailable, "Redis refused: \(text)") }
                 return again
             }
@@ -79,12 +116,14 @@ internal import Platform
         }
 
         private func send(_ command: RedisCommand?) async throws(ReplayStoreError) -> RedisReply {
-            let channel: any Channel
+            try await Self.send(command, on: try connection().channel)
+        }
+
+        private func connection() throws(ReplayStoreError) -> Connection {
             switch link.withLock({ $0 }) {
-            case .up(let present, _): channel = present
+            case .up(let connection): return connection
             case .down(let reason): throw ReplayStoreError(.unavailable, "Redis is not connected: \(reason)")
             }
-            return try await Self.send(command, on: channel)
         }
 
         private static func send(
@@ -102,7 +141,7 @@ internal import Platform
         }
 
         private func drop() {
-            if case .up(let channel, _) = link.withLock({ $0 }) { channel.close(mode: .all, promise: nil) }
+            if case .up(let connection) = link.withLock({ $0 }) { connection.channel.close(mode: .all, promise: nil) }
         }
 
         // MARK: Connecting
@@ -142,8 +181,9 @@ internal import Platform
                 throw ReplayStoreError(.unavailable, "\(settings.address) cannot be reached: \(error)")
             }
             do throws(ReplayStoreError) {
-                let digest = try await greet(channel)
-                link.withLock { $0 = .up(channel, scriptDigest: digest) }
+                let digests = try await greet(channel)
+                let number = Self.connections.add(1, ordering: .relaxed).newValue
+                link.withLock { $0 = .up(Connection(channel: channel, digests: digests, number: number)) }
                 return channel
             } catch {
                 channel.close(mode: .all, promise: nil)
@@ -170,8 +210,8 @@ internal import Platform
             }
         }
 
-        /// Authenticates, checks the settings of the server, and loads the script. Returns its digest.
-        private func greet(_ channel: any Channel) async throws(ReplayStoreError) -> String {
+        /// Authenticates, checks the settings of the server, and loads the scripts. Returns their digests.
+        private func greet(_ channel: any Channel) async throws(ReplayStoreError) -> [RedisScript: String] {
             if let password = settings.password {
                 let words = ["AUTH"] + (settings.user.map { [$0] } ?? []) + [password.text]
                 try await expectOK(RedisCommand(words.map { [UInt8]($0.utf8) }), "login", channel)
@@ -180,12 +220,16 @@ internal import Platform
                 try await expectOK(RedisCommand("SELECT", "\(settings.database)"), "selection of the database", channel)
             }
             try await checkEviction(channel)
-            switch try await Self.send(RedisScript.load, on: channel) {
-            case .text(let digest): return String(decoding: digest, as: UTF8.self)
-            case .error(let reason):
-                throw ReplayStoreError(.misconfigured, "Redis refused to load a script: \(reason)")
-            default: throw ReplayStoreError(.misconfigured, "Redis refused to load a script")
+            var digests: [RedisScript: String] = [:]
+            for script in RedisScript.allCases {
+                switch try await Self.send(script.load, on: channel) {
+                case .text(let digest): digests[script] = String(decoding: digest, as: UTF8.self)
+                case .error(let reason):
+                    throw ReplayStoreError(.misconfigured, "Redis refused to load a script: \(reason)")
+                default: throw ReplayStoreError(.misconfigured, "Redis refused to load a script")
+                }
             }
+            return digests
         }
 
         private func expectOK(

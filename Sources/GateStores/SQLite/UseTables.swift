@@ -79,65 +79,30 @@ internal import Platform
             return nil
         }
 
-        /// Deletes some expired uses, the oldest first, and expired revocations. Keeps the latest deletion time of the
-        /// deleted uses: jobs are not ordered by their times, and a late job must not record a deleted use again.
+        /// Deletes some expired uses, the oldest first, and expired revocations.
         func forget(at now: Timestamp, atMost limit: Int) throws {
-            let arguments: StatementArguments = [now.millisecondsSince1970, limit]
-            let oldest = "FROM use WHERE forgettable < ? ORDER BY forgettable LIMIT ?"
-            let latest = try database.cachedStatement(
-                sql: "SELECT max(forgettable) FROM (SELECT forgettable \(oldest))"
-            )
-            if let latest = try Int64.fetchOne(latest, arguments: arguments) {
-                try database.cachedStatement(sql: "UPDATE forgotten SET until = max(until, ?)")
-                    .execute(arguments: [latest])
-                try database.cachedStatement(
-                    sql: "DELETE FROM use WHERE (token, number) IN (SELECT token, number \(oldest))"
-                ).execute(arguments: arguments)
-            }
+            try database.forget("use", key: "token, number", noting: "forgotten", at: now, atMost: limit)
             try database.cachedStatement(sql: "DELETE FROM revocation WHERE expires < ?")
                 .execute(arguments: [Self.revocationsEnd(now)])
         }
 
         /// Returns the time before which a revocation must have ended to be deleted, in milliseconds since 1970.
-        private static func revocationsEnd(_ now: Timestamp) -> Int64 {
+        static func revocationsEnd(_ now: Timestamp) -> Int64 {
             now.advanced(byMilliseconds: -Revocation.margin).millisecondsSince1970
         }
     }
 
-    /// The schema of the file.
-    enum UseSchema {
-        static var migrator: DatabaseMigrator {
-            var migrator = DatabaseMigrator()
-            migrator.registerMigration("1: uses and revocations") { database in
-                try database.execute(
-                    sql: """
-                        CREATE TABLE use (
-                            token BLOB NOT NULL,
-                            number INTEGER NOT NULL,
-                            playback INTEGER,
-                            forgettable INTEGER NOT NULL,
-                            PRIMARY KEY (token, number)
-                        ) WITHOUT ROWID;
-                        CREATE INDEX use_forgettable ON use (forgettable);
-                        CREATE TABLE revocation (
-                            subject BLOB NOT NULL PRIMARY KEY,
-                            issuedBefore INTEGER NOT NULL,
-                            expires INTEGER NOT NULL
-                        ) WITHOUT ROWID;
-                        """
-                )
-            }
-            migrator.registerMigration("2: late leeways, and what was forgotten") { database in
-                // Uses were kept by the active late leeway, which may be raised to two minutes.
-                try database.execute(
-                    sql: """
-                        UPDATE use SET forgettable = forgettable + 120000 WHERE forgettable < 9223372036854655807;
-                        CREATE TABLE forgotten (one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1), until INTEGER NOT NULL);
-                        INSERT INTO forgotten (one, until) VALUES (1, -9223372036854775808);
-                        """
-                )
-            }
-            return migrator
+    extension Database {
+        /// Deletes some expired records of a table, the oldest first. Keeps the latest deletion time of the deleted ones: jobs
+        /// are not ordered by their times, and a late job must not record a deleted use again.
+        func forget(_ table: String, key: String, noting note: String, at now: Timestamp, atMost limit: Int) throws {
+            let arguments: StatementArguments = [now.millisecondsSince1970, limit]
+            let oldest = "FROM \(table) WHERE forgettable < ? ORDER BY forgettable LIMIT ?"
+            let latest = try cachedStatement(sql: "SELECT max(forgettable) FROM (SELECT forgettable \(oldest))")
+            guard let latest = try Int64.fetchOne(latest, arguments: arguments) else { return }
+            try cachedStatement(sql: "UPDATE \(note) SET until = max(until, ?)").execute(arguments: [latest])
+            try cachedStatement(sql: "DELETE FROM \(table) WHERE (\(key)) IN (SELECT \(key) \(oldest))")
+                .execute(arguments: arguments)
         }
     }
 #endif

@@ -60,7 +60,7 @@ extension Gate {
         for demand in [obligations.proofUse, obligations.use].compactMap(\.self) {
             let isFirst = await insert(demand, at: now)
             // If the store is down, nobody can tell whether it was used: no setting allows it then.
-            guard isFirst ?? false else { return refusal(.grant(.replayed), use.subject) }
+            guard isFirst else { return refusal(.grant(.replayed), use.subject) }
         }
         guard obligations.isRenewalDue else { return granted(use.accepted.grant, use.subject) }
         guard let lease = lease(of: use, at: now) else { return renewed(use, at: now) }
@@ -149,8 +149,8 @@ extension Gate {
 
     func take(_ lease: StreamLease?, at now: Timestamp) async -> SlotOutcome? {
         guard let lease else { return nil }
-        let answer = await withDeadline(rules.storeDeadline) { [store] () -> LeaseOutcome? in
-            try? await store.take(lease, at: now)
+        let answer = await withDeadline(rules.storeDeadline) { [grantStore] () -> LeaseOutcome? in
+            try? await grantStore?.take(lease, at: now)
         }
         return (answer ?? nil).map { .known($0) } ?? .unknown
     }
@@ -158,23 +158,23 @@ extension Gate {
     /// Frees the slot of a playback that did not start. If the store does not answer, the slot ends by itself.
     func free(_ session: SessionID?, at now: Timestamp) async {
         guard let session else { return }
-        _ = await withDeadline(rules.storeDeadline) { [store] in try? await store.free(session, at: now) }
+        _ = await withDeadline(rules.storeDeadline) { [grantStore] in try? await grantStore?.free(session, at: now) }
     }
 
     /// Ends a playback session: frees its slot. Its grants are good until they expire; a revocation ends them.
     ///
     /// - Returns: True if the session had a slot; `nil` if the store did not answer.
     public func end(_ session: SessionID, at now: Timestamp) async -> Bool? {
-        let answer = await withDeadline(rules.storeDeadline) { [store] in try? await store.free(session, at: now) }
+        let answer = await withDeadline(rules.storeDeadline) { [grantStore] in try? await grantStore?.free(session, at: now) }
         return answer ?? nil
     }
 
-    /// Inserts what may be used once. Returns false if it was there; `nil` if the store did not answer.
-    private func insert(_ use: GrantObligations.Use, at now: Timestamp) async -> Bool? {
-        let answer = await withDeadline(rules.storeDeadline) { [store] () -> Bool? in
-            try? await store.insert(use.key, until: use.until, at: now)
+    /// Inserts what may be used once. Returns true if the store has recorded the first use.
+    private func insert(_ use: GrantObligations.Use, at now: Timestamp) async -> Bool {
+        let answer = await withDeadline(rules.storeDeadline) { [grantStore] () -> GrantUseOutcome? in
+            try? await grantStore?.insert(use.key, until: use.until, at: now)
         }
-        return answer ?? nil
+        return answer == .first
     }
 }
 

@@ -28,7 +28,7 @@ public final class GrantProfile: Sendable {
         public var audience: [String] = []
         /// The life of a grant, from 5 s to 24 h, and never past the end of its session.
         public var life = Duration.seconds(300)
-        /// The longest session, from the issue of the media token, from ``life`` to 30 days.
+        /// The longest session, from the issue of the media token, from ``life`` to 12 h.
         public var session = Duration.seconds(12 * 3600)
         /// The renewal; `nil` for grants that are not renewed.
         public var renewal: Renewal? = Renewal()

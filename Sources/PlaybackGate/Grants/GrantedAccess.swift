@@ -35,10 +35,10 @@ public enum GrantedAccess: Hashable, Sendable {
         }
     }
 
-    /// The time up to which an answer may be reused: before the grant expires or is renewed. `nil` for new grants, whose answer
-    /// may not be reused.
+    /// The time up to which an answer may be reused: before the grant expires or is renewed. `nil` for new grants, and for those
+    /// that are bound to a client or to one use.
     package func reusable(at now: Timestamp) -> Timestamp? {
-        guard case .accepted(let accepted) = self, let expires = accepted.grant.expires, !accepted.grant.isForOneUse
+        guard case .accepted(let accepted) = self, let expires = accepted.grant.expires, !accepted.grant.isBoundToClient
         else { return nil }
         // An answer must not outlive the grant by the second that an edge may round up.
         let end = expires.advanced(byMilliseconds: -1000)

@@ -10,7 +10,7 @@ internal import Synchronization
 ///
 /// After a restart, tokens that are still live could be consumed again. Hold playbacks back for the longest life of a token,
 /// or use a persistent store.
-public final class MemoryReplayStore: LocalReplayStore {
+public final class MemoryReplayStore: LocalGrantStore {
     public let name = "memory"
 
     /// The minimum number of live uses that fit. All memory is allocated at once: 53 bytes a use.
@@ -19,32 +19,37 @@ public final class MemoryReplayStore: LocalReplayStore {
     /// The maximum number of revocations.
     public static let revocationLimit = 100_000
 
-    private let shards: [Shard]
-    private let revocations = Mutex<[[UInt8]: (issuedBefore: Timestamp, expires: Timestamp)]>([:])
+    /// The maximum number of leases. A lease takes 56 bytes, and memory is allocated as leases are taken.
+    public let leaseCapacity: Int
+
+    /// The maximum number of revocations that are kept for the grants of sessions.
+    private static let recordLimit = 1_000_000
+
+    private let uses: UseShards
+    /// The uses of grants; created with the first, because few grants may be used only once.
+    private let grants = Mutex<UseShards?>(nil)
+    private let leases: Mutex<LeaseTable>
+    private let revocations = Mutex(RevocationLog(limit: revocationLimit, recordLimit: recordLimit))
     private let revocationCount = Atomic<Int>(0)
-
-    private final class Shard: Sendable {
-        let table: Mutex<UseTable>
-
-        init(capacity: Int) { table = Mutex(UseTable(capacity: capacity)) }
-    }
 
     /// Creates a store.
     ///
-    /// - Parameter capacity: The number of live uses that fit. A full store refuses; it never forgets a live use.
-    ///   Sufficient: playback starts a second × (longest life of a token + 120 s).
-    public init(capacity: Int = 1_000_000) {
+    /// - Parameters:
+    ///   - capacity: The number of live uses that fit, and the number of uses of grants that do. A full store refuses; it
+    ///     never forgets a live use. Sufficient: playback starts a second × (longest life of a token + 120 s).
+    ///   - leaseCapacity: The number of live leases that fit: streams of viewers whose number of streams is limited.
+    public init(capacity: Int = 1_000_000, leaseCapacity: Int = 1_000_000) {
         self.capacity = max(capacity, 1)
-        // Small shards have short waits. In a shard of thousands, its share of all uses hardly varies.
-        let count = min(64, max(1, self.capacity / 4096))
-        let share = self.capacity / count
-        // Seven standard deviations above the share, so that no shard is full long before the others.
-        let slack = count == 1 ? 0 : Int(7 * Double(share).squareRoot())
-        shards = (0..<count).map { _ in Shard(capacity: share + slack) }
+        self.leaseCapacity = max(leaseCapacity, 1)
+        uses = UseShards(capacity: self.capacity)
+        leases = Mutex(LeaseTable(capacity: self.leaseCapacity))
     }
 
     /// The number of stored uses, including those that can be deleted.
-    public var count: Int { shards.reduce(0) { $0 + $1.table.withLock { $0.count } } }
+    public var count: Int { uses.count }
+
+    /// The number of stored leases, including those that are over.
+    public var leaseCount: Int { leases.withLock { $0.count } }
 
     public var gauges: [StoreGauge] {
         [
@@ -54,6 +59,7 @@ public final class MemoryReplayStore: LocalReplayStore {
                 help: "Capacity for consumed tokens in memory.",
                 value: Double(capacity)
             ),
+            StoreGauge(name: "playgate_store_leases", help: "Leases of streams in memory.", value: Double(leaseCount)),
         ]
     }
 
@@ -88,42 +94,52 @@ public final class MemoryReplayStore: LocalReplayStore {
         maximumUses: Int = 1,
         at now: Timestamp
     ) -> UseOutcome {
-        let shard = shards[Int(fingerprint.quarters.0 % UInt64(shards.count))]
-        return shard.table.withLock {
-            $0.record(fingerprint, playback: playback, forgettable: until, maximumUses: maximumUses, at: now)
+        uses.record(fingerprint, playback: playback, forgettable: until, maximumUses: maximumUses, at: now)
+    }
+
+    // MARK: Grants
+
+    public func insertNow(_ identity: SHA256Digest, until expires: Timestamp, at now: Timestamp) -> GrantUseOutcome {
+        let grants = grants.withLock { grants in
+            if let grants { return grants }
+            let new = UseShards(capacity: capacity)
+            grants = new
+            return new
+        }
+        return switch grants.record(identity, forgettable: expires, at: now) {
+        case .recorded: .first
+        case .full: .full
+        default: .replayed
         }
     }
 
+    public func takeNow(_ lease: StreamLease, at now: Timestamp) -> LeaseOutcome {
+        leases.withLock { $0.take(lease, at: now) }
+    }
+
+    public func freeNow(_ session: SessionID, at now: Timestamp) -> Bool {
+        leases.withLock { $0.free(session, at: now) }
+    }
+
+    // MARK: Revocations
+
     public func revoke(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
-        let (key, entry) = (revocation.key, (revocation.issuedBefore, revocation.expires))
         let isRecorded = revocations.withLock { revocations in
-            if revocations.count >= Self.revocationLimit {
-                revocations = revocations.filter { !Revocation.isForgettable($0.value.expires, at: now) }
-            }
-            guard revocations.count < Self.revocationLimit || revocations[key] != nil else { return false }
-            if let present = revocations[key], !Revocation.isForgettable(present.expires, at: now) {
-                // Merge both revocations of one subject, so that each stays effective.
-                revocations[key] = (max(present.issuedBefore, entry.0), max(present.expires, entry.1))
-            } else {
-                revocations[key] = entry
-            }
-            revocationCount.store(revocations.count, ordering: .releasing)
-            return true
+            defer { revocationCount.store(revocations.count, ordering: .releasing) }
+            return revocations.add(revocation, at: now)
         }
         guard isRecorded else {
             throw ReplayStoreError(.full, "the limit of \(Self.revocationLimit) revocations is reached")
         }
     }
 
+    public func revocations(after cursor: RevocationCursor?) async throws(ReplayStoreError) -> RevocationChanges {
+        revocations.withLock { $0.changes(after: cursor) }
+    }
+
     private func revocation(of token: MediaToken, at now: Timestamp) -> Revocation.Kind? {
         guard revocationCount.load(ordering: .acquiring) > 0 else { return nil }
         let keys = Revocation.keys(of: token)
-        return revocations.withLock { revocations in
-            for (kind, key) in keys {
-                guard let entry = revocations[key], now <= entry.expires else { continue }
-                if token.timeIssued < entry.issuedBefore { return kind }
-            }
-            return nil
-        }
+        return revocations.withLock { $0.kind(covering: token, keys, at: now) }
     }
 }

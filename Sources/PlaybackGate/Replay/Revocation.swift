@@ -5,7 +5,8 @@ internal import Cryptography
 public import MediaTokens
 public import Platform
 
-/// A revocation of a token, a session or an MVPD. Revoked tokens are refused although they verify.
+/// A revocation of a token, a session, an MVPD or a playback. Revoked tokens are refused although they verify, and so are the
+/// grants of the playbacks that they started.
 public struct Revocation: Hashable, Sendable {
     /// The revoked subject.
     public let subject: Subject
@@ -20,6 +21,8 @@ public struct Revocation: Hashable, Sendable {
         case session(guid: String, issuedBefore: Timestamp)
         /// All tokens of an MVPD that were issued before a time.
         case mvpd(id: String, issuedBefore: Timestamp)
+        /// One playback session, with all its grants. Its media token is not revoked.
+        case playback(SessionID)
     }
 
     /// The kind of a revoked subject.
@@ -30,6 +33,8 @@ public struct Revocation: Hashable, Sendable {
         case session
         /// An MVPD.
         case mvpd
+        /// A playback session.
+        case playback
     }
 
     /// Creates a revocation.
@@ -44,13 +49,14 @@ public struct Revocation: Hashable, Sendable {
         case .token: .token
         case .session: .session
         case .mvpd: .mvpd
+        case .playback: .playback
         }
     }
 
     /// The time before which a token must have been issued to be revoked.
     package var issuedBefore: Timestamp {
         switch subject {
-        case .token: Timestamp(millisecondsSince1970: .max)
+        case .token, .playback: Timestamp(millisecondsSince1970: .max)
         case .session(_, let time), .mvpd(_, let time): time
         }
     }
@@ -71,10 +77,23 @@ public struct Revocation: Hashable, Sendable {
         case .token(let fingerprint): Self.key(.token, fingerprint.bytes)
         case .session(let guid, _): Self.key(.session, [UInt8](guid.utf8))
         case .mvpd(let id, _): Self.key(.mvpd, [UInt8](id.utf8))
+        case .playback(let session): Self.key(.playback, session.bytes)
         }
     }
 
+    /// The key of this revocation in stores, as a digest.
+    package var storeKey: SHA256Digest {
+        guard let digest = SHA256Digest(bytes: key) else { preconditionFailure("a SHA-256 has 32 bytes") }
+        return digest
+    }
+
+    /// The longest permitted time from the issue of a media token to the end of the session that it starts: twelve hours.
+    /// Revocations are kept for that long for the grants of sessions, even if they end earlier for media tokens.
+    public static let longestSession = Duration.seconds(12 * 3600)
+
     /// Returns the store keys of all revocations that may apply to `token`.
+    ///
+    /// The order is that of the tags of a grant: token, session GUID, MVPD, and proxy MVPD if there is one.
     package static func keys(of token: MediaToken) -> [(kind: Kind, key: [UInt8])] {
         var keys = [
             (Kind.token, key(.token, token.fingerprint.bytes)),

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+internal import Platform
+
+#if Redis
+    internal import MediaTokens
+    internal import PlaybackGate
+
+    /// The script for revocations and the list of them.
+    ///
+    /// A revocation that applies to media tokens has a key of its own, which expires. What concerns grants is one list: a
+    /// sorted set of subjects by the number of their last change, with their facts in a hash, and a second set by the times
+    /// until which they are kept.
+    ///
+    /// The order is that of a counter, and not of time: no two changes have the same number, and none gets a lower one than a
+    /// gate has read already, whatever happens to the clock of Redis. A server may lose its last writes, in a failover or a
+    /// restart: a gate reads the whole list again on each new connection, and where the list has another name than before.
+    enum RedisRevocations {
+        /// The source of the script.
+        ///
+        /// - `revoke`: KEYS are the key of the revocation, and those of the list.
+        /// - `list`: KEYS are those of the list.
+        static let script = """
+            local function revoke(key, before, ends)
+                local present = redis.call('GET', key)
+                if present and tonumber(present) > tonumber(before) then before = present end
+                local kept = now() + redis.call('PTTL', key)
+                if present and kept > tonumber(ends) then ends = kept end
+                redis.call('SET', key, before, 'PXAT', whole(ends))
+            end
+            local function note(order, ends, facts, subject, kind, session, before, kept)
+                for _, old in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', whole(now()), 'LIMIT', 0, 16)) do
+                    redis.call('ZREM', order, old)
+                    redis.call('ZREM', ends, old)
+                    redis.call('HDEL', facts, old)
+                end
+                local present = redis.call('HGET', facts, subject)
+                if present then
+                    local known, until_ = string.match(present, '(%S+) (%S+)$')
+                    if tonumber(known) > tonumber(before) then before = known end
+                    if tonumber(until_) > tonumber(kept) then kept = until_ end
+                end
+                local number = redis.call('HINCRBY', facts, 'number', 1)
+                redis.call('ZADD', order, number, subject)
+                redis.call('ZADD', ends, kept, subject)
+                redis.call('HSET', facts, subject, kind .. ' ' .. session .. ' ' .. before .. ' ' .. kept)
+            end
+            local function list(order, facts, newName, name, after, limit)
+                redis.call('HSETNX', facts, 'name', newName)
+                local present = redis.call('HGET', facts, 'name')
+                local last = tonumber(redis.call('HGET', facts, 'number') or '0')
+                if name ~= present or after > last then after = 0 end
+                local members = redis.call('ZRANGEBYSCORE', order, '(' .. whole(after), '+inf', 'WITHSCORES', 'LIMIT', 0, limit)
+                local reply = {present, whole(after)}
+                for place = 1, #members, 2 do
+                    reply[2] = members[place + 1]
+                    reply[#reply + 1] = members[place]
+                    reply[#reply + 1] = redis.call('HGET', facts, members[place]) or ''
+                end
+                return reply
+            end
+            if ARGV[1] == 'list' then return list(KEYS[1], KEYS[2], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]) end
+            if now() >= tonumber(ARGV[3]) then return -3 end
+            revoke(KEYS[1], ARGV[2], ARGV[3])
+            note(KEYS[2], KEYS[3], KEYS[4], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8])
+            return 1
+            """
+
+        /// The key of a revocation that applies to media tokens.
+        static func key(_ key: [UInt8], _ prefix: String) -> String { prefix + "revoked:" + key.hexadecimal }
+
+        /// Returns the call that records a revocation.
+        static func record(_ revocation: Revocation, prefix: String, at now: Timestamp) -> RedisScript.Invocation {
+            let record = RevocationRecord(revocation, at: now)
+            let kept = record.kept.advanced(byMilliseconds: RedisScript.margin).millisecondsSince1970
+            return RedisScript.Invocation(
+                script: .revocations,
+                keys: [key(revocation.key, prefix), prefix + order, prefix + ends, prefix + facts],
+                arguments: [
+                    "revoke", "\(exact(revocation.issuedBefore.millisecondsSince1970))",
+                    "\(exact(revocation.expires.advanced(byMilliseconds: RedisScript.margin).millisecondsSince1970))",
+                    record.key.hexadecimal, revocation.kind.rawValue, record.session?.hexadecimal ?? "-",
+                    "\(exact(record.issuedBefore.millisecondsSince1970))", "\(exact(kept))",
+                ]
+            )
+        }
+
+        private static let order = "revocations"
+        private static let ends = "revocations:ends"
+        private static let facts = "revocations:facts"
+
+        /// Lua numbers are doubles: the largest of their exact integers stands for all later times.
+        private static let end: Int64 = 1 << 53
+
+        private static func exact(_ time: Int64) -> Int64 { min(max(time, -end), end) }
+
+        // MARK: Listing
+
+        /// A place in the list.
+        struct Place {
+            let connection: Int
+            let name: String
+            let number: Int64
+
+            /// Reads a cursor of this connection; others are the beginning of the list.
+            init(_ cursor: RevocationCursor?, connection: Int) {
+                self.connection = connection
+                let parts = cursor?.generation.split(separator: ":") ?? []
+                if let cursor, parts.count == 2, parts[0] == "\(connection)" {
+                    (name, number) = (String(parts[1]), cursor.number)
+                } else {
+                    (name, number) = ("", 0)
+                }
+            }
+        }
+
+        /// Returns the call that lists the next changes after a place.
+        static func list(after place: Place, prefix: String) -> RedisScript.Invocation {
+            RedisScript.Invocation(
+                script: .revocations,
+                keys: [prefix + order, prefix + facts],
+                arguments: [
+                    "list", String(UInt64.random(in: .min ... .max), radix: 16), place.name, "\(place.number)",
+                    "\(RevocationChanges.limit)",
+                ]
+            )
+        }
+
+        /// Converts the reply of the script to changes.
+        static func changes(in reply: RedisReply, after place: Place) throws(ReplayStoreError) -> RevocationChanges {
+            guard case .array(let elements) = reply else { throw .unexpected(reply) }
+            var texts: [String] = []
+            for element in elements {
+                guard case .text(let bytes) = element else { throw .unexpected(reply) }
+                texts.append(String(decoding: bytes, as: UTF8.self))
+            }
+            guard texts.count >= 2, texts.count.isMultiple(of: 2), let number = Int64(texts[1]) else {
+                throw .unexpected(reply)
+            }
+            let records = stride(from: 2, to: texts.count, by: 2).compactMap { record(texts[$0], texts[$0 + 1]) }
+            return RevocationChanges(
+                records,
+                cursor: RevocationCursor(generation: "\(place.connection):\(texts[0])", number: number),
+                hasMore: texts.count == 2 * RevocationChanges.limit + 2
+            )
+        }
+
+        /// Reads a record; `nil` if it is not one of this script.
+        private static func record(_ subject: String, _ facts: String) -> RevocationRecord? {
+            let parts = facts.split(separator: " ")
+            guard parts.count == 4, let key = SHA256Digest(hexadecimal: subject), let before = Int64(parts[2]),
+                let kept = Int64(parts[3])
+            else { return nil }
+            return RevocationRecord(
+                kind: Revocation.Kind(rawValue: String(parts[0])),
+                key: key,
+                session: SessionID(hexadecimal: parts[1]),
+                issuedBefore: Timestamp(millisecondsSince1970: before == end ? .max : before),
+                kept: Timestamp(millisecondsSince1970: kept)
+            )
+        }
+    }
+#endif

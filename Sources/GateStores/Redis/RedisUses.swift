@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Platform
+
+#if Redis
+    internal import MediaTokens
+    internal import PlaybackGate
+
+    /// The script for a use of a media token or of a grant.
+    ///
+    /// Each use has its own key (`SET … NX PXAT`), so that Redis deletes it by itself. Redis's clock decides. A use can be
+    /// recorded until two minutes after its record may be deleted, because clocks differ; its key expires one minute later.
+    ///
+    /// No order of scripts records a use twice. A script sees the keys as of its start, and the time as of its start (7.2)
+    /// or as of its call of `TIME` (6.2, 7.0), which is no earlier. A use that can still be recorded at that time has its
+    /// key, even if Redis's clock was set back by up to one minute in between.
+    enum RedisUses {
+        /// The time for which the key of a use is kept after the use can no longer be recorded: one minute, in milliseconds.
+        private static let keeping: Int64 = 60_000
+
+        private static let recorded: Int64 = 0
+        private static let repeated: Int64 = -1
+        private static let usedUp: Int64 = -2
+        private static let clocksDiffer: Int64 = -3
+        private static let notRevoked: Int64 = -4
+
+        /// The source of the script.
+        ///
+        /// - `use`: KEYS are the keys of the uses of a token, then those of the revocations that may apply to it.
+        /// - `examine`: the same keys, and nothing is recorded.
+        static let script = """
+            local uses, issued, ends, playback = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
+            for i = uses + 1, #KEYS do
+                local before = redis.call('GET', KEYS[i])
+                if before and issued < tonumber(before) then return i end
+            end
+            if ARGV[1] == 'examine' then return -4 end
+            if now() >= ends then return -3 end
+            for i = 1, uses do
+                if redis.call('SET', KEYS[i], playback, 'NX', 'PXAT', ARGV[6]) then return 0 end
+                if playback ~= '' and redis.call('GET', KEYS[i]) == playback then return -1 end
+            end
+            return -2
+            """
+
+        /// Returns the call for a use.
+        ///
+        /// - Parameter isRecorded: True if the use is recorded; false if only revocations are checked.
+        static func use(_ use: TokenUse, isRecorded: Bool = true, prefix: String) -> RedisScript.Invocation {
+            let fingerprint = use.token.fingerprint.hexadecimal
+            let ends = use.forgettable.advanced(byMilliseconds: RedisScript.margin)
+            return RedisScript.Invocation(
+                script: .uses,
+                keys: (1...use.maximumUses).map { "\(prefix)use:\(fingerprint):\($0)" }
+                    + Revocation.keys(of: use.token).map { RedisRevocations.key($0.key, prefix) },
+                arguments: [
+                    isRecorded ? "use" : "examine", "\(use.maximumUses)",
+                    "\(use.token.timeIssued.millisecondsSince1970)",
+                    "\(ends.millisecondsSince1970)", use.playback.map { String($0, radix: 16) } ?? "",
+                    "\(ends.advanced(byMilliseconds: keeping).millisecondsSince1970)",
+                ]
+            )
+        }
+
+        /// Returns the call for a use of a grant, which no revocation key concerns.
+        static func grant(_ identity: SHA256Digest, until expires: Timestamp, prefix: String) -> RedisScript.Invocation
+        {
+            let ends = expires.advanced(byMilliseconds: RedisScript.margin)
+            return RedisScript.Invocation(
+                script: .uses,
+                keys: ["\(prefix)grant:\(identity.hexadecimal)"],
+                arguments: [
+                    "use", "1", "0", "\(ends.millisecondsSince1970)", "",
+                    "\(ends.advanced(byMilliseconds: keeping).millisecondsSince1970)",
+                ]
+            )
+        }
+
+        /// Converts the reply of the script to the outcome of a use of a grant.
+        static func grantOutcome(of reply: RedisReply) throws(ReplayStoreError) -> GrantUseOutcome {
+            switch reply {
+            case .integer(recorded): return .first
+            case .integer(usedUp): return .replayed
+            case .integer(clocksDiffer): throw .clocksDiffer
+            default: throw .unexpected(reply)
+            }
+        }
+
+        /// Converts the reply of the script to the outcome of a use.
+        static func outcome(of reply: RedisReply, _ use: TokenUse) throws(ReplayStoreError) -> UseOutcome {
+            guard case .integer(let number) = reply else { throw .unexpected(reply) }
+            switch number {
+            case recorded: return .recorded
+            case repeated: return .repeated
+            case usedUp: return .usedUp
+            case notRevoked: return .notRevoked
+            case clocksDiffer: throw .clocksDiffer
+            default:
+                let kinds = Revocation.keys(of: use.token).map(\.kind)
+                let place = Int(number) - use.maximumUses - 1
+                guard kinds.indices.contains(place) else { throw .unexpected(reply) }
+                return .revoked(kinds[place])
+            }
+        }
+    }
+#endif
