@@ -162,6 +162,7 @@ import Testing
                 _ = try? proxy.get(target, ["X-Media-Token": token])
             }
             #expect(!bodies.contains(token.prefix(30)) && !bodies.contains(safe.prefix(30)))
+            proxy.stop()
             let logs = try proxy.logs()
             #expect(!logs.contains(token.prefix(30)) && !logs.contains(safe.prefix(30)), "\(edge): \(logs)")
             if edge == .nginx || edge == .haproxy { #expect(logs.contains("/live/seg/1"), "\(logs)") }
@@ -184,6 +185,7 @@ import Testing
             #expect([500, 502, 503, 504].contains(answer.status), "\(answer)")
             #expect(answer.values("Access-Control-Allow-Origin") == ["https://player.example"], "\(answer.fields)")
         }
+        proxy.stop()
         let logs = try proxy.logs()
         #expect(!logs.contains(token.prefix(20)), "\(edge): \(logs)")
     }

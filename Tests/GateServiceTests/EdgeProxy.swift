@@ -173,10 +173,13 @@ final class RunningEdge {
         return files.map { (try? String(contentsOfFile: folder.file($0), encoding: .utf8)) ?? "" }.joined()
     }
 
-    deinit {
+    /// Ends the edge, which then has written all its logs.
+    func stop() {
         program.signal(SIGTERM)
         if !eventually(within: 5, { !program.isRunning }) { program.signal(SIGKILL) }
     }
+
+    deinit { stop() }
 
     func connect() throws -> HTTPConnection { try HTTPConnection(address) }
 

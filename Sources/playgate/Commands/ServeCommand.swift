@@ -71,7 +71,8 @@ struct CheckCommand: ParsableCommand, JSONAnswering {
             ("valid", .bool(true)), ("keys", .number(Int64(summary.keys))),
             ("entries", .number(Int64(summary.entries))), ("api", .string(summary.api)),
             ("admin", .string(summary.admin)),
-            ("edges", .array(summary.edges.map { .string($0) })), ("warnings", .array(summary.warnings.map { .string($0) })),
+            ("edges", .array(summary.edges.map { .string($0) })),
+            ("warnings", .array(summary.warnings.map { .string($0) })),
         ])
     }
 
