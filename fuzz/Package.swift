@@ -24,12 +24,12 @@ let package = Package(
             name: "fuzz",
             dependencies: [
                 "CSecondOpinion",
+                .product(name: "Keys", package: "playgate"),
                 .product(name: "MediaTokens", package: "playgate"),
                 .product(name: "MediaResources", package: "playgate"),
                 .product(name: "PlaybackGate", package: "playgate"),
                 .product(name: "Entitlements", package: "playgate"),
                 .product(name: "EdgeTokens", package: "playgate"),
-                .product(name: "Keys", package: "playgate"),
             ],
             exclude: ["Service"],
             swiftSettings: [.unsafeFlags(["-parse-as-library"])]

@@ -6,13 +6,17 @@ internal import Cryptography
 /// An algorithm that authenticates tokens. Its raw value is the name of RFC 7518 §3.1.
 @nonexhaustive
 public enum KeyAlgorithm: String, Sendable, CaseIterable {
-    /// HMAC with SHA-256, 384 or 512, and a key of at least as many bits.
+    /// HMAC with SHA-256, and a key of at least 32 bytes.
     case hs256 = "HS256"
+    /// HMAC with SHA-384, and a key of at least 48 bytes.
     case hs384 = "HS384"
+    /// HMAC with SHA-512, and a key of at least 64 bytes.
     case hs512 = "HS512"
-    /// ECDSA with P-256, P-384 or P-521.
+    /// ECDSA with P-256 and SHA-256.
     case es256 = "ES256"
+    /// ECDSA with P-384 and SHA-384.
     case es384 = "ES384"
+    /// ECDSA with P-521 and SHA-512.
     case es512 = "ES512"
     /// RSASSA-PSS with SHA-256.
     case ps256 = "PS256"

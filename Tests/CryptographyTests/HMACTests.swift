@@ -106,23 +106,4 @@ import Testing
         #expect(!key.isValid(code, of: message, length: 8))
         #expect(!key.isValid([UInt8](), of: message, length: 0))
     }
-
-    @Test func `is the same on many threads at once`() async throws {
-        let key = try HMACKey([UInt8](repeating: 7, count: 32), .sha256)
-        let messages = (0..<64).map { number in [UInt8](repeating: UInt8(number), count: number) }
-        let codes = messages.map { key.code(of: $0) ?? [] }
-        await withTaskGroup { group in
-            for _ in 0..<16 {
-                group.addTask {
-                    for _ in 0..<200 {
-                        for (message, code) in zip(messages, codes) {
-                            guard key.isValid(code, of: message) else { return false }
-                        }
-                    }
-                    return true
-                }
-            }
-            for await isRight in group { #expect(isRight) }
-        }
-    }
 }

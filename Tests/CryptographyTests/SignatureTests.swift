@@ -178,20 +178,4 @@ import Testing
             #expect(!verifier.isValid(wrong, over: message))
         }
     }
-
-    @Test func `are verified on many threads at once`() async throws {
-        let key = try PrivateKey(generating: .ellipticCurve(.p256))
-        let maker = try #require(SignatureMaker(key, .es256))
-        let verifier = try #require(SignatureVerifier(key.publicKey, .es256))
-        let messages = (0..<8).map { [UInt8]([$0]) }
-        let signatures = try messages.map { try maker.sign($0) }
-        await withTaskGroup { group in
-            for _ in 0..<16 {
-                group.addTask {
-                    zip(messages, signatures).allSatisfy { verifier.isValid($1, over: $0) }
-                }
-            }
-            for await isRight in group { #expect(isRight) }
-        }
-    }
 }

@@ -52,14 +52,11 @@ public struct COSEMessage: Sendable {
         _ bytes: Span<UInt8>,
         _ headers: inout COSEHeaders
     ) throws(CBORFault) -> Result<COSEMessage, COSERefusal> {
-        // Real tokens write the tag 17 in two bytes. All else has one form.
         var tags = CBORReader(bytes, limits: .envelope)
-        var tag = try tags.next()
-        let hasCWTTag = tag == .tag(61)
-        if hasCWTTag { tag = try tags.next() }
-        guard case .tag(let number) = tag, let kind = Kind(rawValue: number) else {
+        let tag = try outerTag(&tags)
+        guard case .tag(let number) = tag.head, let kind = Kind(rawValue: number) else {
             // COSE_Encrypt0.
-            return .failure(tag == .tag(16) ? .claimUnsupported : .malformed)
+            return .failure(tag.head == .tag(16) ? .claimUnsupported : .malformed)
         }
         let offset = tags.position
         var reader = CBORReader(bytes.extracting(offset..<bytes.count))
@@ -80,7 +77,7 @@ public struct COSEMessage: Sendable {
         return .success(
             COSEMessage(
                 kind: kind,
-                hasCWTTag: hasCWTTag,
+                hasCWTTag: tag.isCWT,
                 payload: payload,
                 signature: signature,
                 headers: headers,
@@ -88,5 +85,11 @@ public struct COSEMessage: Sendable {
                 payloadItem: payloadItem
             )
         )
+    }
+
+    /// Reads the tags in front of the envelope. Real tokens write the tag 17 in two bytes; all else has one form.
+    private static func outerTag(_ tags: inout CBORReader) throws(CBORFault) -> (head: CBORHead, isCWT: Bool) {
+        let head = try tags.next()
+        return head == .tag(61) ? (try tags.next(), true) : (head, false)
     }
 }

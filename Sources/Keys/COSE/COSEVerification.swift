@@ -10,6 +10,7 @@ public enum COSEVerification: Sendable {
     ///
     /// What the payload says is still to be judged, first of all that its issuer is the key's.
     case verified(TokenKey, payload: Range<Int>)
+    /// No key made it, or the envelope is damaged or not accepted.
     case refused(COSERefusal)
 }
 
@@ -17,7 +18,7 @@ extension KeySet {
     /// Verifies an envelope: its form, its headers, and the code or signature by one of the keys.
     ///
     /// Tag, algorithm of the headers, type, algorithm and operations of the key must agree. The payload is not read. The
-    /// whole allocates nothing but what OpenSSL does.
+    /// whole allocates no memory, apart from what OpenSSL does.
     ///
     /// - Parameters:
     ///   - bytes: The envelope, at most 4,096 bytes; see ``COSEText`` for its text.

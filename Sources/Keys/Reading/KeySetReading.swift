@@ -65,38 +65,27 @@ public struct KeySetReading: Sendable {
         _ source: KeySetSource,
         _ binding: KeyBinding
     ) throws(KeySetError) {
-        var found: [(index: Int, key: TokenKey)] = []
+        var found: [Found] = []
         var skipped: [SkippedKey] = []
         for (index, entry) in entries.enumerated() {
-            do {
-                let key = try Self.key(try entry.get(), source, binding)
-                if let twin = found.first(where: { $0.key.id == key.id && $0.key.algorithm == key.algorithm })?.key {
-                    if twin.id != nil, !twin.hasSamePublicKey(as: key) {
-                        throw KeySetError(.duplicateKeyID, "two keys have the identifier \(key.description)")
-                    }
-                    if twin.id != nil { continue }
-                }
-                found.append((index, key))
-            } catch let error as EntryFault {
-                skipped.append(SkippedKey(index: index, reason: error.reason))
-            } catch let error as KeySetError {
+            do throws(KeySetError) {
+                let key = try Self.key(entry, source, binding)
+                if try Self.isNew(key, found) { found.append((index, key)) }
+            } catch {
                 guard error.code == .unusableKey else { throw error }
                 skipped.append(SkippedKey(index: index, reason: error.reason))
-            } catch {
-                skipped.append(SkippedKey(index: index, reason: "the key cannot be read"))
             }
         }
         // Without an identifier, there must be no choice.
-        for (index, key) in found where key.id == nil {
-            let isAlone = found.allSatisfy { $0.index == index || $0.key.algorithm != key.algorithm }
-            if !isAlone {
-                skipped.append(
-                    SkippedKey(index: index, reason: "it has no identifier, and is not the only key of its kind")
-                )
-            }
+        let unclear = found.filter { index, key in
+            key.id == nil && found.contains { $0.index != index && $0.key.algorithm == key.algorithm }
         }
-        let unused = Set(skipped.map(\.index))
-        keys = found.filter { !unused.contains($0.index) }.map(\.key)
+        for (index, _) in unclear {
+            skipped.append(
+                SkippedKey(index: index, reason: "it has no identifier, and is not the only key of its kind")
+            )
+        }
+        keys = found.filter { index, _ in !unclear.contains { $0.index == index } }.map(\.key)
         self.skipped = skipped.sorted { $0.index < $1.index }
         guard !keys.isEmpty else { throw KeySetError(.noUsableKey, "the set has no key that can be used") }
         guard keys.count <= Self.maximumKeys else {
@@ -104,11 +93,27 @@ public struct KeySetReading: Sendable {
         }
     }
 
+    private typealias Found = (index: Int, key: TokenKey)
+
+    /// True if there is no such key yet. Throws if there is another with its identifier and algorithm.
+    private static func isNew(_ key: TokenKey, _ found: [Found]) throws(KeySetError) -> Bool {
+        guard let id = key.id else { return true }
+        guard let twin = found.first(where: { $0.key.id == id && $0.key.algorithm == key.algorithm })?.key else {
+            return true
+        }
+        guard twin.hasSamePublicKey(as: key) else {
+            throw KeySetError(.duplicateKeyID, "two keys for \(key.algorithm.rawValue) have the identifier \(id)")
+        }
+        return false
+    }
+
     private static func key(
-        _ record: KeyRecord,
+        _ entry: Result<KeyRecord, EntryFault>,
         _ source: KeySetSource,
         _ binding: KeyBinding
     ) throws(KeySetError) -> TokenKey {
+        let record: KeyRecord
+        do throws(EntryFault) { record = try entry.get() } catch { throw KeySetError(.unusableKey, error.reason) }
         guard source == .local || record.operations.contains(.verify) else {
             throw KeySetError(.unusableKey, "its operations do not include verifying")
         }

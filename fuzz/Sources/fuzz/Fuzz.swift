@@ -14,8 +14,8 @@ struct Target: Sendable {
 /// All targets.
 private let targets: [Target] = {
     var targets: [Target] = [
-        .planted, .base64, .token, .claims, .envelope, .body, .fragment, .feed, .json, .path, .pattern, .time,
-        .cat, .uri, .ere,
+        .planted, .base64, .cbor, .cose, .keyset, .token, .claims, .envelope, .body, .fragment, .feed, .json, .path,
+        .pattern, .time, .cat, .uri, .ere,
     ]
     #if SERVICE
         targets += [.configuration, .http, .target, .shown, .network]

@@ -18,7 +18,7 @@ public struct CATIssuer: Sendable {
 
     /// Creates an issuer.
     ///
-    /// - Parameter key: A key for signing tokens of the format ``TokenFormat/cat``.
+    /// - Parameter key: A key for signing tokens of the format `cat`.
     /// - Throws: ``CATIssueError/key`` if the key is not one.
     public init(key: TokenKey) throws(CATIssueError) {
         guard key.format == .cat, key.operations.contains(.sign) else { throw .key }

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+@testable import Encodings
+
+extension Target {
+    /// CBOR: an item that is skipped is read item by item too, up to the same place. What is written from it is read as the
+    /// same again, is not longer, and is written identically.
+    static let cbor = Target(name: "cbor") { input in
+        let bytes = input.bytes
+        let end = skipped(bytes)
+        do throws(CBORFault) {
+            let copy = try copied(bytes)
+            demand(end == bytes.count && copy.count <= bytes.count, "a longer copy of \(bytes.shown)")
+            demand(skipped(copy) == copy.count, "the copy of \(bytes.shown) is not read")
+            let again = try copied(copy)
+            demand(again == copy, "another copy of \(bytes.shown)")
+        } catch {
+            // A key beyond 64 bits is read, and not written.
+            demand(end == nil || error == .unexpectedType, "skipped, and not read: \(bytes.shown)")
+        }
+    }
+
+    /// The end of the one item that `bytes` are, or `nil`.
+    private static func skipped(_ bytes: [UInt8]) -> Int? {
+        var reader = CBORReader(bytes.span)
+        guard (try? reader.skip()) != nil, (try? reader.finish()) != nil else { return nil }
+        return reader.position
+    }
+
+    /// The item that `bytes` are, written anew.
+    private static func copied(_ bytes: [UInt8]) throws(CBORFault) -> [UInt8] {
+        var reader = CBORReader(bytes.span)
+        var writer = CBORWriter()
+        try copy(&reader, &writer)
+        try reader.finish()
+        return try writer.finish()
+    }
+
+    private static func copy(_ reader: inout CBORReader, _ writer: inout CBORWriter) throws(CBORFault) {
+        switch try reader.next() {
+        case .unsigned(let value): writer.write(value)
+        case .negative(let value):
+            if let number = Int64(exactly: value) {
+                writer.write(-1 - number)
+            } else {
+                writer.write(
+                    encoded: ([0x3B] + (0..<8).map { UInt8(truncatingIfNeeded: value >> UInt64(56 - 8 * $0)) }).span
+                )
+            }
+        case .bytes(let range): writer.write(reader[range])
+        case .text(let range): writer.write(reader.string(range))
+        case .array(let count):
+            writer.write(arrayOf: count)
+            for _ in 0..<count { try copy(&reader, &writer) }
+        case .map(let count): try copyMap(count, &reader, &writer)
+        case .tag(let number):
+            writer.write(tag: number)
+            try copy(&reader, &writer)
+        case .float(let value): writer.write(value)
+        case .bool(let value): writer.write(value)
+        case .null: writer.writeNull()
+        }
+    }
+
+    private static func copyMap(
+        _ count: Int,
+        _ reader: inout CBORReader,
+        _ writer: inout CBORWriter
+    ) throws(CBORFault) {
+        var entries: [(number: Int64?, name: String, value: [UInt8])] = []
+        for _ in 0..<count {
+            let key = try reader.next()
+            var name = ""
+            if case .text(let range) = key {
+                name = reader.string(range)
+            } else if key.integer == nil {
+                throw .unexpectedType
+            }
+            var value = CBORWriter()
+            try copy(&reader, &value)
+            entries.append((key.integer, name, try value.finish()))
+        }
+        writer.map { map in
+            for entry in entries {
+                if let number = entry.number {
+                    map.entry(number) { $0.write(encoded: entry.value.span) }
+                } else {
+                    map.entry(entry.name) { $0.write(encoded: entry.value.span) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Keys
+
+@testable import Encodings
+
+extension Target {
+    private static let binding = KeyBinding(issuer: "issuer", format: .cat, leniency: [.shortMAC, .textKeyID])
+
+    /// Envelopes: what is parsed has its parts within its bytes and in order. None is verified with a key of the run, whose
+    /// secret the input does not have; one that is signed with it is, and with a byte changed is not.
+    static let cose = Target(name: "cose") { input in
+        var input = input
+        let choice = input.choice()
+        let bytes = input.bytes
+        if case .success(let message) = COSEMessage.parse(bytes.span) {
+            demand(message.payload.upperBound < message.signature.lowerBound, "parts of \(bytes.shown)")
+            demand(message.signature.upperBound == bytes.count, "the end of \(bytes.shown)")
+            demand(
+                message.keyID.map { $0.upperBound <= message.payload.lowerBound } ?? true,
+                "identifier in \(bytes.shown)"
+            )
+        }
+        if case .verified = secrets.verify(cose: bytes.span, at: Timestamp(secondsSince1970: 0)) {
+            demand(false, "verified: \(bytes.shown)")
+        }
+        guard bytes.count < 3000, let key = secrets.keys.first, var token = try? key.signCOSE(bytes) else { return }
+        guard case .verified(_, let payload) = secrets.verify(cose: token.span, at: Timestamp(secondsSince1970: 0))
+        else {
+            return demand(false, "not verified: \(token.shown)")
+        }
+        demand(token[payload].elementsEqual(bytes), "the payload of \(token.shown)")
+        token[Int(choice) % token.count] ^= choice | 1
+        if case .verified = secrets.verify(cose: token.span, at: Timestamp(secondsSince1970: 0)) {
+            demand(false, "verified with a byte changed: \(token.shown)")
+        }
+    }
+
+    private static let secrets: KeySet = {
+        let keys = try? [KeyAlgorithm.hs256].map { try TokenKey.generate($0, id: KeyID("k"), binding: binding).key }
+        guard let keys, let set = try? KeySet(keys) else { fatalError("no key") }
+        return set
+    }()
+
+    /// Key sets: what was read and is published is read as the same keys, in both notations.
+    static let keyset = Target(name: "keyset") { input in
+        let bytes = input.bytes
+        for source in [KeySetSource.published, .local] {
+            guard let reading = try? KeySetReading(bytes, source: source, binding: binding) else { continue }
+            guard let set = try? KeySet(reading.keys) else { return demand(false, "no set: \(bytes.shown)") }
+            for published in [[UInt8](set.publishedJWKSet.utf8), set.publishedCOSEKeySet] {
+                guard let again = try? KeySetReading(published, source: .published, binding: binding),
+                    let copy = try? KeySet(again.keys)
+                else { continue }
+                let isWhole = again.keys.count == reading.keys.count && again.skipped.isEmpty
+                guard isWhole else { continue }
+                demand(copy.publishedJWKSet == set.publishedJWKSet, "another set: \(bytes.shown)")
+                demand(copy.publishedCOSEKeySet == set.publishedCOSEKeySet, "another COSE set: \(bytes.shown)")
+            }
+        }
+    }
+}
