@@ -119,6 +119,11 @@ import Testing
             claims.uri = [.init(.path, .prefix(path))]
             #expect(throws: CATIssueError.scope, "\(path)") { try issuer.issue(claims) }
         }
+        for (address, length) in [("203.0.113.9", 25), ("203.0.113.9", 33), ("2001:db8::1", 57), ("2001:db8::1", -1)] {
+            var claims = CATSample.claims
+            claims.networks = [.prefix(try #require(IPAddress(address)), length: length)]
+            #expect(throws: CATIssueError.precision, "\(address)/\(length)") { try issuer.issue(claims) }
+        }
         var claims = try Self.claims(sessionEnd: 100)
         #expect(throws: CATIssueError.claims) { try issuer.issue(claims) }
         claims = CATSample.claims
