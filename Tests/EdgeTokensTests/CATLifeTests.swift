@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Cryptography
 import Encodings
 import Keys
 import Testing
@@ -137,13 +138,16 @@ import Testing
         var policy = CATPolicy()
         policy.hasReplayStore = true
         let verifier = try CATSample.verifier(policy: policy)
-        let (token, _) = try Self.grant(claims, verifier)
+        let (token, grant) = try Self.grant(claims, verifier)
         guard case .allowed(let one) = verifier.check(token, try CATSample.facts(), at: CATSample.time(0)) else {
             Issue.record("refused")
             return
         }
         #expect(one.use?.until == CATSample.time(300))
         #expect(one.use?.isWatched == false)
+        let bytes = [0, 8] + [UInt8]("playgate".utf8) + CATSample.identifier
+        #expect(one.use?.key.bytes == SHA256.digest(bytes))
+        #expect(grant.identity == one.use?.key)
         claims.identifier[0] ^= 1
         let (other, _) = try Self.grant(claims, verifier)
         guard case .allowed(let two) = verifier.check(other, try CATSample.facts(), at: CATSample.time(0)) else {
