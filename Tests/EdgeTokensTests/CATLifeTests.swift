@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Cryptography
 import Encodings
 import Keys
 import Testing
@@ -119,6 +120,11 @@ import Testing
             claims.uri = [.init(.path, .prefix(path))]
             #expect(throws: CATIssueError.scope, "\(path)") { try issuer.issue(claims) }
         }
+        for (address, length) in [("203.0.113.9", 25), ("203.0.113.9", 33), ("2001:db8::1", 57), ("2001:db8::1", -1)] {
+            var claims = CATSample.claims
+            claims.networks = [.prefix(try #require(IPAddress(address)), length: length)]
+            #expect(throws: CATIssueError.precision, "\(address)/\(length)") { try issuer.issue(claims) }
+        }
         var claims = try Self.claims(sessionEnd: 100)
         #expect(throws: CATIssueError.claims) { try issuer.issue(claims) }
         claims = CATSample.claims
@@ -132,13 +138,16 @@ import Testing
         var policy = CATPolicy()
         policy.hasReplayStore = true
         let verifier = try CATSample.verifier(policy: policy)
-        let (token, _) = try Self.grant(claims, verifier)
+        let (token, grant) = try Self.grant(claims, verifier)
         guard case .allowed(let one) = verifier.check(token, try CATSample.facts(), at: CATSample.time(0)) else {
             Issue.record("refused")
             return
         }
         #expect(one.use?.until == CATSample.time(300))
         #expect(one.use?.isWatched == false)
+        let bytes = [0, 8] + [UInt8]("playgate".utf8) + CATSample.identifier
+        #expect(one.use?.key.bytes == SHA256.digest(bytes))
+        #expect(grant.identity == one.use?.key)
         claims.identifier[0] ^= 1
         let (other, _) = try Self.grant(claims, verifier)
         guard case .allowed(let two) = verifier.check(other, try CATSample.facts(), at: CATSample.time(0)) else {
