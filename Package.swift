@@ -183,8 +183,8 @@ let package = Package(
         .tests(
             "PlaybackGate",
             [
-                "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources", "MediaTokens",
-                "PlaybackGate",
+                "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources", "MediaTokens", "Keys",
+                "EdgeTokens", "PlaybackGate",
             ]
         ),
         .tests(

@@ -2,7 +2,9 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import Cryptography
 internal import Dispatch
+internal import Encodings
 internal import Logging
 internal import MediaTokens
 internal import Platform
@@ -152,6 +154,7 @@ extension GateConfiguration {
             "edge.listen": edge?.listeners.map(\.text).joined(separator: " ") ?? "none",
             "log": "\(log.format) \(log.level) \(log.checks) \(log.salt?.text ?? "")",
             "shutdown.grace": shutdownGrace.text, "reload": watchInterval?.text ?? "",
+            "grants.subjectKey": grants.map { SHA256.digest($0.subjectKey.value).hexadecimal } ?? "",
         ]
     }
 }

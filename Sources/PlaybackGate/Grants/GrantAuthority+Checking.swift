@@ -31,7 +31,7 @@ extension GrantAuthority {
         for place in 0..<shown.count {
             let token = shown[place].utf8.span
             switch authenticate(token, at: now) {
-            case .refused(let fault): if place == 0 { refusal = fault }
+            case .refused(let fault): if place == 0 || fault.code.isOfAuthenticGrant { refusal = fault }
             case .authentic(let grant):
                 switch judge(grant, shownAs: token, shown.facts, terms, at: now) {
                 case .refused(let fault): refusal = fault
@@ -120,5 +120,15 @@ extension Catalogue.Entry.GrantTerms {
     func accept(_ grant: CATGrant) -> Bool {
         for profile in profiles where profile.issuer.utf8.span.hasSameBytes(as: grant.issuer.name.utf8.span) { return true }
         return false
+    }
+}
+
+extension GrantCode {
+    /// True if the code certainly follows a check of the signature.
+    fileprivate var isOfAuthenticGrant: Bool {
+        switch self {
+        case .missing, .tooLarge, .malformed, .algorithmRefused, .keyUnknown, .signatureInvalid: false
+        default: true
+        }
     }
 }
