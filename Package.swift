@@ -161,7 +161,11 @@ let package = Package(
         .tests("GateTestSupport", ["Platform", "GateTestSupport"]),
         .tests("Encodings", ["Platform", "Encodings"]),
         .tests("Cryptography", ["Encodings", "Cryptography", "GateTestSupport"]),
-        .tests("Keys", ["Platform", "Encodings", "Cryptography", "GateTestSupport", "Keys"]),
+        .tests(
+            "Keys",
+            ["Platform", "Encodings", "Cryptography", "GateTestSupport", "Keys"],
+            exclude: ["Oracles"]
+        ),
         .tests("MediaResources", ["Platform", "Encodings", "GateTestSupport", "XML", "MediaResources"]),
         .tests(
             "MediaTokens",
@@ -170,7 +174,11 @@ let package = Package(
                 "MediaTokens",
             ]
         ),
-        .tests("EdgeTokens", ["Platform", "Encodings", "Cryptography", "GateTestSupport", "Keys", "EdgeTokens"]),
+        .tests(
+            "EdgeTokens",
+            ["Platform", "Encodings", "Cryptography", "GateTestSupport", "Keys", "EdgeTokens"],
+            exclude: ["Oracles"]
+        ),
         .tests("Entitlements", ["Platform", "Encodings", "MediaTokens", "Entitlements"]),
         .tests(
             "PlaybackGate",

@@ -4,7 +4,9 @@
 internal import Cryptography
 
 /// An error of a caller who gives what is not a key or a set of keys.
-public struct KeySetError: Error, Equatable, Sendable, CustomStringConvertible {
+///
+/// Two errors are equal if their codes are equal.
+public struct KeySetError: Error, Sendable {
     /// A stable code.
     @nonexhaustive
     public enum Code: String, Sendable {
@@ -29,7 +31,7 @@ public struct KeySetError: Error, Equatable, Sendable, CustomStringConvertible {
     /// An explanation for people, without any part of a key.
     public let reason: String
 
-    init(_ code: Code, _ reason: String) {
+    package init(_ code: Code, _ reason: String = "") {
         self.code = code
         self.reason = reason
     }
@@ -45,7 +47,14 @@ public struct KeySetError: Error, Equatable, Sendable, CustomStringConvertible {
             }
         self.init(.unusableKey, reason)
     }
+}
 
-    /// The explanation.
-    public var description: String { reason }
+extension KeySetError: Equatable {
+    /// True if both errors have the same code.
+    public static func == (left: KeySetError, right: KeySetError) -> Bool { left.code == right.code }
+}
+
+extension KeySetError: CustomStringConvertible {
+    /// The reason, and the code in brackets.
+    public var description: String { "\(reason) [\(code.rawValue)]" }
 }

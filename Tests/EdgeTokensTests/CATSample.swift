@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Cryptography
 import Encodings
 import Keys
 import Testing
@@ -112,3 +113,6 @@ extension CATVerifier {
         return verdict
     }
 }
+
+/// Returns the SHA-256 of a text.
+func sha256(_ text: String) -> [UInt8] { SHA256.digest(text) }

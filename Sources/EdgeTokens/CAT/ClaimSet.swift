@@ -54,6 +54,13 @@ struct ClaimSet {
         var isNested = false
         /// The place of the reader's first byte in the payload.
         var base = 0
+
+        /// Returns the claim with a label, or `nil` if it has no meaning in these tokens.
+        func claim(_ label: Int64) -> CATClaim? {
+            guard let claim = labels.claim(label) else { return nil }
+            let isPrivate = CATClaim.session.rawValue...CATClaim.revocation.rawValue ~= claim.rawValue
+            return hasPrivateClaims || !isPrivate ? claim : nil
+        }
     }
 
     /// Returns the place of a claim's value in the payload, or `nil` if the claim is absent.
@@ -91,15 +98,34 @@ struct ClaimSet {
         }
     }
 
+    private init() {}
+
+    /// Returns true if the value of a claim, which is well-formed, is not evaluated here.
+    static func isUnsupported(_ claim: CATClaim, _ value: Span<UInt8>, _ options: Options) -> Bool {
+        var set = ClaimSet()
+        var reader = ClaimReader(value)
+        do throws(ClaimFault) {
+            try set.readValue(claim, from: &reader, options)
+            for index in 0..<reader.patterns.count {
+                do throws(Pattern.Fault) {
+                    _ = try Pattern(value.extracting(reader.patterns.places[index]))
+                } catch {
+                    throw ClaimFault(error)
+                }
+            }
+        } catch {
+            return error == .unsupported
+        }
+        return false
+    }
+
     private mutating func readEntry(
         _ label: Int64,
         from reader: inout ClaimReader,
         _ options: Options,
         depth: Int
     ) throws(ClaimFault) {
-        guard let claim = options.labels.claim(label),
-            options.hasPrivateClaims || claim.rawValue < CATClaim.session.rawValue
-                || claim.rawValue > CATClaim.revocation.rawValue
+        guard let claim = options.claim(label)
         else {
             try reader.skip()
             if CATLabels.unsettled ~= label { unsupported = unsupported ?? ClaimLabel(label) } else { ignored += 1 }

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Encodings
+import Keys
+import Testing
+
+@testable import EdgeTokens
+
+/// The times of a token, its renewal, its obligations, and its explanation.
+@Suite struct `The life of a Common Access Token` {
+    static func grant(_ claims: CATClaims, _ verifier: CATVerifier) throws -> (token: String, grant: CATGrant) {
+        let token = try CATIssuer(key: CATSample.key()).issue(claims).token
+        guard case .authentic(let grant) = verifier.authenticate(token.utf8.span, at: CATSample.time(0)) else {
+            throw CATIssueError.claims
+        }
+        return (token, grant)
+    }
+
+    /// Claims with a session that ends `seconds` after the issue.
+    static func claims(sessionEnd seconds: Double = 1000) throws -> CATClaims {
+        var claims = CATSample.claims
+        claims.session = PlaybackSession(
+            id: try #require(SessionID(hexadecimal: "e688045c604d5ecc272cf7d83b00ec16")),
+            end: CATSample.time(seconds),
+            revocation: nil
+        )
+        return claims
+    }
+
+    @Test(
+        arguments: [
+            (-0.001, GrantCode.notYetValid), (0, nil), (299.999, nil), (300, .expired), (1e6, .expired),
+        ] as [(Double, GrantCode?)]
+    )
+    func `is valid from nbf to the millisecond before exp`(seconds: Double, code: GrantCode?) throws {
+        let verdict = try CATSample.verifier().check(CATSample.e1, CATSample.facts(), at: CATSample.time(seconds))
+        #expect(verdict.refusal?.code == code)
+    }
+
+    @Test(
+        arguments: [
+            // The claim in hexadecimal, seconds from the issue of E1, and the code.
+            ("a104 fb41dcaf4b39133333", 300.299, nil), ("a104 fb41dcaf4b39133333", 300.3, .expired),
+            ("a105 fb41dcaf4aee133333", 0.299, .notYetValid), ("a105 fb41dcaf4aee133333", 0.3, nil),
+            ("a104 1b0020000000000001", 0, .malformed), ("a104 1b0020000000000000", 0, nil), ("a104 20", 0, .malformed),
+            ("a104 fbc1dcaf4b39133333", 0, .malformed), ("a106 1b0020000000000001", 0, .malformed),
+        ] as [(String, Double, GrantCode?)]
+    )
+    func `times in floating point are exact to the millisecond`(claim: String, seconds: Double, code: GrantCode?) throws
+    {
+        var claims = CATClaims()
+        claims.issuer = "playgate"
+        var payload = try #require(claims.payload())
+        payload[0] += 1
+        let token = try CATSample.token(payload: payload + CATSample.bytes(claim).dropFirst())
+        var issuer = AcceptedIssuer("playgate")
+        issuer.requiresExpiration = false
+        let verdict = try CATSample.verifier(issuer: issuer).check(
+            token,
+            CATSample.facts(),
+            at: CATSample.time(seconds)
+        )
+        #expect(verdict.refusal?.code == code)
+    }
+
+    @Test(
+        arguments: [
+            (179.999, "GET", false), (180, "GET", true), (180, "HEAD", true), (299.999, "GET", true),
+        ] as [(Double, Substring, Bool)]
+    )
+    func `a renewal is due in its window`(seconds: Double, method: Substring, isDue: Bool) throws {
+        let verifier = try CATSample.verifier()
+        let (token, _) = try Self.grant(try Self.claims(), verifier)
+        let facts = try CATSample.facts(method: method)
+        guard case .allowed(let obligations) = verifier.check(token, facts, at: CATSample.time(seconds)) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(obligations.isRenewalDue == isDue)
+    }
+
+    @Test func `renewals end with the session`() throws {
+        let verifier = try CATSample.verifier()
+        let issuer = try CATIssuer(key: CATSample.key())
+        var (token, grant) = try Self.grant(try Self.claims(sessionEnd: 1000), verifier)
+        var ends: [Timestamp?] = []
+        var now = 200.0
+        while let renewed = try? issuer.renew(grant, at: CATSample.time(now)) {
+            ends.append(renewed.expires)
+            token = renewed.token
+            guard case .authentic(let next) = verifier.authenticate(token.utf8.span, at: CATSample.time(now)) else {
+                break
+            }
+            #expect(next.sessionID == grant.sessionID)
+            #expect(next.identifier != grant.identifier)
+            grant = next
+            now += 200
+        }
+        #expect(ends == [500, 700, 900, 1000].map { CATSample.time($0) })
+        #expect(verifier.check(token, try CATSample.facts(), at: CATSample.time(999.999)).isAllowed)
+        let refusal = verifier.check(token, try CATSample.facts(), at: CATSample.time(1000)).refusal
+        #expect(refusal == GrantRefusal(.sessionEnded, .claim(.sessionEnd)))
+    }
+
+    @Test func `nothing expired is renewed, and no token without a session`() throws {
+        let verifier = try CATSample.verifier()
+        let issuer = try CATIssuer(key: CATSample.key())
+        let (_, grant) = try Self.grant(try Self.claims(), verifier)
+        #expect(throws: CATIssueError.notRenewable) { try issuer.renew(grant, at: CATSample.time(300)) }
+        let (_, free) = try Self.grant(CATSample.claims, verifier)
+        #expect(throws: CATIssueError.notRenewable) { try issuer.renew(free, at: CATSample.time(200)) }
+    }
+
+    @Test func `what opens more than was meant is not issued`() throws {
+        let issuer = try CATIssuer(key: CATSample.key())
+        for path in ["/live", "", "live/", "/a b/", "/a//b/", "/%61/", "/x;y/"] {
+            var claims = CATSample.claims
+            claims.uri = [.init(.path, .prefix(path))]
+            #expect(throws: CATIssueError.scope, "\(path)") { try issuer.issue(claims) }
+        }
+        var claims = try Self.claims(sessionEnd: 100)
+        #expect(throws: CATIssueError.claims) { try issuer.issue(claims) }
+        claims = CATSample.claims
+        claims.issuer = "other"
+        #expect(throws: CATIssueError.issuer) { try issuer.issue(claims) }
+    }
+
+    @Test func `one use is an obligation with the token's identity`() throws {
+        var claims = CATSample.claims
+        claims.replay = 1
+        var policy = CATPolicy()
+        policy.hasReplayStore = true
+        let verifier = try CATSample.verifier(policy: policy)
+        let (token, _) = try Self.grant(claims, verifier)
+        guard case .allowed(let one) = verifier.check(token, try CATSample.facts(), at: CATSample.time(0)) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(one.use?.until == CATSample.time(300))
+        #expect(one.use?.isWatched == false)
+        claims.identifier[0] ^= 1
+        let (other, _) = try Self.grant(claims, verifier)
+        guard case .allowed(let two) = verifier.check(other, try CATSample.facts(), at: CATSample.time(0)) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(one.use?.key != two.use?.key)
+    }
+
+    @Test func `a chance of rejection is an obligation`() throws {
+        var policy = CATPolicy()
+        policy.hasRejectionList = true
+        let verifier = try CATSample.verifier(policy: policy)
+        let token = try CATSample.token(adding: "a119013583fb3f847ae147ae147b44677270311a72bd3950")
+        guard case .allowed(let obligations) = verifier.check(token, try CATSample.facts(), at: CATSample.time(0))
+        else {
+            Issue.record("refused")
+            return
+        }
+        #expect(obligations.rejection?.probability == 0.01)
+        #expect(obligations.rejection?.id == [UInt8]("grp1".utf8))
+        #expect(obligations.rejection?.until == Timestamp(secondsSince1970: 1_925_003_600))
+    }
+
+    @Test func `an explanation names each claim and its outcome`() throws {
+        let verifier = try CATSample.verifier()
+        let token = try CATSample.token(adding: "a119270f01")
+        var facts = try CATSample.facts("/vod/x.m4s")
+        facts.method = nil
+        let explained = verifier.explain(token.utf8.span, facts, at: CATSample.time(0))
+        #expect(explained.verdict.refusal == GrantRefusal(.contextMissing, .fact(.method, for: .methods)))
+        let outcomes = explained.claims.map { "\($0.name) \($0.outcome.rawValue)" }
+        #expect(
+            outcomes == [
+                "iss pass", "exp pass", "nbf pass", "iat ignored", "cti ignored", "catv pass", "catu fail",
+                "catm not_evaluated", "catr not_evaluated", "9999 ignored",
+            ]
+        )
+        #expect(explained.claims[6].value == #"{1: {0: "cdn.example"}, 3: {1: "/live/tnt/"}}"#)
+        #expect(explained.claims[6].refusal == GrantRefusal(.uriMismatch, .claim(.uri)))
+        // Nothing is told of a token that is not authentic.
+        let forged = String(CATSample.e1.dropLast(2)) + "AA"
+        #expect(verifier.explain(forged.utf8.span, facts, at: CATSample.time(0)).claims.isEmpty)
+    }
+}

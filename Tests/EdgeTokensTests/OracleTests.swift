@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Encodings
+import Foundation
+import GateTestSupport
+import Keys
+import Testing
+
+@testable import EdgeTokens
+
+/// An independent library for CBOR Web Tokens in Python, with a judgement of claims from the specification, in the environment
+/// that `scripts/setup test` makes.
+@Suite struct `cwt and cbor2` {
+    private static let python = repository + "/.build-oracles/bin/python"
+
+    /// True if the library is installed. In continuous integration a missing one is a failure.
+    private static var isInstalled: Bool {
+        if FileManager.default.isExecutableFile(atPath: python) { return true }
+        if ProcessInfo.processInfo.environment["CI"] != nil {
+            Issue.record("cwt is missing: run scripts/setup test")
+        } else {
+            print("cwt is missing, and is not compared: run scripts/setup test")
+        }
+        return false
+    }
+
+    private static func ask(_ requests: [[String: Any]]) throws -> [[String: Any]] {
+        let lines = try requests.map { String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self) }
+        let script = repository + "/Tests/EdgeTokensTests/Oracles/cat.py"
+        let run = try CommandRun(python, [script], input: [UInt8](lines.joined(separator: "\n").utf8))
+        try #require(run.status == 0, "\(run.error)")
+        return try run.output.split(separator: "\n").map { line in
+            try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        }
+    }
+
+    private static func keys() throws -> [(key: TokenKey, given: [String: String])] {
+        try [KeyAlgorithm.hs256, .es256].map { algorithm in
+            let made = try TokenKey.generate(algorithm, id: KeyID("key-1"), binding: CATSample.binding)
+            switch made.secret {
+            case .bytes(let secret): return (made.key, ["kid": "key-1", "k": secret.hexadecimal])
+            case .pem(let pem): return (made.key, ["kid": "key-1", "pem": pem])
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func `judge random tokens alike`() throws {
+        guard Self.isInstalled else { return }
+        let now = CATSample.issued
+        for (seed, peer) in try Self.keys().enumerated() {
+            let answers = try Self.ask([
+                ["do": "make", "count": seed == 0 ? 2000 : 300, "now": now, "seed": seed, "key": peer.given]
+            ])
+            #expect(answers.count == (seed == 0 ? 2000 : 300))
+            let verifier = try CATSample.verifier([peer.key])
+            var allowed = 0
+            for answer in answers {
+                func text(_ name: String) throws -> String { try #require(answer[name] as? String) }
+                let uri = RequestURI(try text("target")[...], scheme: .https, authority: try text("host")[...])
+                var facts = RequestFacts(uri: try #require(uri), method: try text("method")[...])
+                facts.clientAddress = IPAddress(try text("client"))
+                let token = COSEText.encode(CATSample.bytes(try text("token")))
+                let verdict = verifier.check(token, facts, at: Timestamp(secondsSince1970: now))
+                #expect(verdict.isAllowed == answer["allowed"] as? Bool, "\(answer): \(verdict)")
+                allowed += verdict.isAllowed ? 1 : 0
+            }
+            // Both answers occur often.
+            #expect(answers.count / 10..<answers.count * 9 / 10 ~= allowed)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func `read what is issued here, which is canonical`() throws {
+        guard Self.isInstalled else { return }
+        var random = SplitMix64(seed: 4)
+        var requests: [[String: Any]] = []
+        var issued: [(claims: CATClaims, payload: String)] = []
+        for (number, peer) in try Self.keys().enumerated() {
+            let issuer = try CATIssuer(key: peer.key)
+            for _ in 0..<(number == 0 ? 1000 : 100) {
+                let claims = Self.claims(&random)
+                let token = try #require(COSEText.decoded(try issuer.issue(claims).token))
+                requests.append(["do": "read", "token": token.bytes.hexadecimal, "key": peer.given])
+                issued.append((claims, try #require(token.payload).hexadecimal))
+            }
+        }
+        let answers = try Self.ask(requests)
+        try #require(answers.count == issued.count)
+        for (answer, (claims, payload)) in zip(answers, issued) {
+            #expect(answer["payload"] as? String == payload)
+            #expect(answer["canonical"] as? Bool == true, "\(payload)")
+            let labels = Set((answer["labels"] as? [Int]) ?? [])
+            #expect(labels.isSuperset(of: [1, 4, 7, 310]))
+            #expect(labels.contains(311) == !claims.networks.isEmpty)
+            #expect(labels.contains(323) == (claims.renewal != nil))
+        }
+    }
+
+    private static func claims(_ random: inout SplitMix64) -> CATClaims {
+        var claims = CATClaims()
+        claims.expires = CATSample.time(Double(Int.random(in: 1...1_000_000, using: &random)))
+        claims.identifier = (0..<Int.random(in: 1...64, using: &random)).map { _ in .random(in: 0...255, using: &random)
+        }
+        claims.audience = Array(["a", "b", "ü"].shuffled(using: &random).prefix(Int.random(in: 0...3, using: &random)))
+        claims.methods = random.once(in: 2) ? ["GET", "HEAD"] : []
+        let matches: [CATClaims.Match] = [
+            .exact("x"), .prefix("/a/"), .suffix("é"), .contains("c"), .sha256(sha256("a")), .sha512t256(sha256("b")),
+            .pattern("^a[0-9]+$"),
+        ]
+        claims.uri = URIComponent.allCases.shuffled(using: &random).prefix(3).map { .init($0, random.pick(matches)) }
+        claims.networks = random.once(in: 2) ? [.system(.random(in: 1...UInt32.max, using: &random))] : []
+        for text in ["203.0.113.9", "2001:db8::1", "0.0.0.0"] where random.once(in: 3) {
+            guard let address = IPAddress(text) else { continue }
+            let length = Int.random(in: 0...(address.isIPv4 ? 32 : 128), using: &random)
+            claims.networks += [.address(address), .prefix(address, length: length)]
+        }
+        claims.headers = random.once(in: 2) ? [.init("X-A", random.pick(matches)), .init("accept", .exact(""))] : []
+        claims.alpn = random.once(in: 3) ? ["h2", "http/1.1"] : []
+        claims.countries = random.once(in: 3) ? ["US"] : []
+        claims.replay = random.once(in: 3) ? 1 : nil
+        if random.once(in: 2) {
+            claims.renewal = CATRenewal(random.pick(CATRenewal.Delivery.allCases), life: 300, deadline: 100)
+            claims.renewal?.cookieName = random.once(in: 2) ? "cat" : nil
+            claims.renewal?.redirectStatus = random.once(in: 2) ? 307 : nil
+        }
+        return claims
+    }
+}
