@@ -62,7 +62,10 @@ import Testing
                 if pattern == "…", place == step.output.count - 1 { lines = [] }
                 guard pattern != "…" || !lines.isEmpty else { continue }
                 let line = lines.popFirst()
-                #expect(line.map { Self.matches($0, pattern) } == true, "\(step.command): \(line ?? "nothing") instead of \(pattern)")
+                #expect(
+                    line.map { Self.matches($0, pattern) } == true,
+                    "\(step.command): \(line ?? "nothing") instead of \(pattern)"
+                )
             }
             if !step.output.isEmpty { #expect(lines.isEmpty, "\(step.command): \(lines.joined(separator: "\n"))") }
         }

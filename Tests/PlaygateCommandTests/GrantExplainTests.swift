@@ -21,8 +21,17 @@ import Testing
     /// The outcomes of E1's claims, with each set of facts.
     @Test(
         arguments: [
-            ([], ["pass", "pass", "pass", "ignored", "ignored", "pass", "not_evaluated", "not_evaluated", "not_evaluated"], 0),
-            (GrantSample.live, ["pass", "pass", "pass", "ignored", "ignored", "pass", "pass", "pass", "not_evaluated"], 0),
+            (
+                [],
+                [
+                    "pass", "pass", "pass", "ignored", "ignored", "pass", "not_evaluated", "not_evaluated",
+                    "not_evaluated",
+                ], 0
+            ),
+            (
+                GrantSample.live,
+                ["pass", "pass", "pass", "ignored", "ignored", "pass", "pass", "pass", "not_evaluated"], 0
+            ),
             (
                 ["--url", "https://cdn.example/live/tbs/a", "--method", "PUT"],
                 ["pass", "pass", "pass", "ignored", "ignored", "pass", "fail", "fail", "not_evaluated"], 1
@@ -33,7 +42,11 @@ import Testing
             ),
         ] as [([String], [String], Int32)]
     )
-    func `tells the outcome of each claim, with keys and without`(options: [String], outcomes: [String], status: Int32) throws {
+    func `tells the outcome of each claim, with keys and without`(
+        options: [String],
+        outcomes: [String],
+        status: Int32
+    ) throws {
         for keys in [[], ["--keys", sample.keys], ["--keys", sample.keys, "--issuer", "playgate"]] {
             let run = try explain(GrantSample.e1, options + keys + ["--json"])
             #expect(run.status == status, "\(run.error)")
@@ -47,7 +60,11 @@ import Testing
     @Test func `prints a table, which marks what nobody verified`() throws {
         let plain = try explain(GrantSample.e1, [])
         #expect(plain.output.hasPrefix("NOT VERIFIED: "))
-        #expect(plain.output.contains("  catu      not evaluated  {1: {0: \"cdn.example\"}, 3: {1: \"/live/tnt/\"}}  needs url\n"))
+        #expect(
+            plain.output.contains(
+                "  catu      not evaluated  {1: {0: \"cdn.example\"}, 3: {1: \"/live/tnt/\"}}  needs url\n"
+            )
+        )
         #expect(plain.output.contains("Undecided at "))
         let verified = try explain(GrantSample.e1, ["--keys", sample.keys] + GrantSample.live)
         #expect(!verified.output.contains("NOT VERIFIED") && verified.output.contains("  catu      pass           {"))

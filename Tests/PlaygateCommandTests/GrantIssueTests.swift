@@ -18,7 +18,8 @@ import Testing
     private func issue(_ options: [String], at time: Int64 = GrantSample.issued) throws -> CommandRun {
         try CommandRun(
             [
-                "grant", "issue", "--keys", sample.keys, "--kid", "pg-2026-11", "--issuer", "playgate", "--scope", "/live/tnt/",
+                "grant", "issue", "--keys", sample.keys, "--kid", "pg-2026-11", "--issuer", "playgate", "--scope",
+                "/live/tnt/",
                 "--at", String(time),
             ] + options
         )
@@ -36,7 +37,9 @@ import Testing
     }
 
     @Test func `issue what verify accepts, and nothing beyond it`() throws {
-        let token = try token(["--host", "cdn.example", "--audience", "edge", "--address", "203.0.113.0/24", "--asn", "7"])
+        let token = try token([
+            "--host", "cdn.example", "--audience", "edge", "--address", "203.0.113.0/24", "--asn", "7",
+        ])
         let facts = ["--audience", "edge", "--client", "203.0.113.77"]
         #expect(try sample.verify(token, GrantSample.live + facts).isValid)
         #expect(try sample.verify(token, GrantSample.live + facts + ["--issuer", "playgate"]).isValid)
@@ -85,11 +88,14 @@ import Testing
     @Test(
         arguments: [
             (["--scope", "/live"], "--scope"), (["--scope", "live/"], "--scope"), (["--scope", "/a/../"], "--scope"),
-            (["--scope", "/a b/"], "--scope"), (["--host", "cdn.example:443"], "--host"), (["--host", "CDN.example"], "--host"),
-            (["--address", "203.0.113.9"], "/24"), (["--address", "2001:db8::/64"], "/56"), (["--address", "x"], "--address"),
+            (["--scope", "/a b/"], "--scope"), (["--host", "cdn.example:443"], "--host"),
+            (["--host", "CDN.example"], "--host"),
+            (["--address", "203.0.113.9"], "/24"), (["--address", "2001:db8::/64"], "/56"),
+            (["--address", "x"], "--address"),
             (["--address", "1.2.3.0/33"], "--address"), (["--renew", "cookie", "--deadline", "300s"], "--deadline"),
             (["--deadline", "10s"], "--renew"), (["--session", "1m"], "--session"), (["--life", "0s"], "--life"),
-            (["--renew", "redirect"], "--renew"), (["--issuer", ""], "--issuer"), (["--asn", "0"], "--asn"),
+            (["--renew", "redirect"], "--renew"), (["--session", "106751991167d"], "--session"),
+            (["--at", "-1"], "--at"), (["--issuer", ""], "--issuer"), (["--asn", "0"], "--asn"),
         ] as [([String], String)]
     )
     func `call wrong usage by its name`(options: [String], message: String) throws {
@@ -107,7 +113,9 @@ import Testing
 
     @Test func `renew within the window alone`() throws {
         let token = try token(["--session", "12h", "--renew", "cookie"])
-        for (seconds, code) in [(179, "grant_not_renewable"), (300, "grant_expired"), (-1, "grant_not_yet_valid")] as [(Int64, String)] {
+        for (seconds, code) in [(179, "grant_not_renewable"), (300, "grant_expired"), (-1, "grant_not_yet_valid")]
+            as [(Int64, String)]
+        {
             let run = try renew(token, at: seconds, ["--json"])
             #expect(run.status == 1)
             #expect(run.output.hasPrefix(#"{"renewed":false,"code":"\#(code)""#), "\(run.output)")
@@ -138,8 +146,11 @@ import Testing
         let renewed = try renew(GrantSample.e1, at: 200, ["--maximum-session", "1h", "--json"])
         #expect(renewed.status == 0 && renewed.output.contains(#""expires":1925000620000,"#), "\(renewed.error)")
         #expect(try renew(GrantSample.e1, at: 200, ["--maximum-session", "100s"]).status == 1)
+        #expect(try renew(GrantSample.e1, at: 200, ["--maximum-session", "106751991167d"]).status == 64)
         #expect(try renew(try token([]), at: 200, ["--json"]).output.contains(#""reason":"not_renewable""#))
-        #expect(try renew(GrantSample.e1, at: 200, ["--issuer", "x", "--json"]).output.contains("grant_issuer_refused"))
+        #expect(
+            try renew(GrantSample.e1, at: 200, ["--issuer", "x", "--json"]).output.contains("grant_issuer_refused")
+        )
         let forged = try GrantSample.changed { $0[40] ^= 1 }
         #expect(try renew(forged, at: 200, ["--json"]).output.contains("grant_signature_invalid"))
     }

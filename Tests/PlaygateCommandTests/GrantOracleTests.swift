@@ -52,7 +52,8 @@ import Testing
         let keys = ["--keys", folder.file("keys.json")]
         let issued = try CommandRun(
             [
-                "grant", "issue", "--kid", "key-1", "--issuer", "playgate", "--scope", "/live/tnt/", "--host", "cdn.example",
+                "grant", "issue", "--kid", "key-1", "--issuer", "playgate", "--scope", "/live/tnt/", "--host",
+                "cdn.example",
                 "--renew", "cookie", "--session", "1h", "--at", String(GrantSample.issued),
             ] + keys
         )

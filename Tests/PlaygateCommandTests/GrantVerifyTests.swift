@@ -54,20 +54,40 @@ import Testing
         Row("E1 at its end", "grant_expired exp", GrantSample.live + ["--at", "1925000420"]),
         Row("E1 before its start", "grant_not_yet_valid nbf", GrantSample.live + ["--at", "1925000119"]),
         Row("E2", nil, GrantSample.vod) { GrantSample.e2 },
-        Row("E2 of the other recipient", nil, ["--audience", "edge-2"] + GrantSample.vod[0..<2] + GrantSample.vod[4...]) {
+        Row(
+            "E2 of the other recipient",
+            nil,
+            ["--audience", "edge-2"] + GrantSample.vod[0..<2] + GrantSample.vod[4...]
+        ) {
             GrantSample.e2
         },
         Row("E2 of no recipient", "grant_audience_mismatch aud", Array(GrantSample.vod[0..<2])) { GrantSample.e2 },
-        Row("E2 of an unknown client", "grant_context_missing catnip", Array(GrantSample.vod[0..<4])) { GrantSample.e2 },
-        Row("E2 of another client", "grant_address_mismatch catnip", GrantSample.vod[0..<4] + ["--client", "198.51.100.1", "--asn", "1"]) {
+        Row("E2 of an unknown client", "grant_context_missing catnip", Array(GrantSample.vod[0..<4])) {
             GrantSample.e2
         },
-        Row("E2 of its system", nil, GrantSample.vod[0..<4] + ["--client", "198.51.100.1", "--asn", "64500"]) { GrantSample.e2 },
+        Row(
+            "E2 of another client",
+            "grant_address_mismatch catnip",
+            GrantSample.vod[0..<4] + ["--client", "198.51.100.1", "--asn", "1"]
+        ) {
+            GrantSample.e2
+        },
+        Row("E2 of its system", nil, GrantSample.vod[0..<4] + ["--client", "198.51.100.1", "--asn", "64500"]) {
+            GrantSample.e2
+        },
         Row("E2 of an IPv6 client", nil, GrantSample.vod[0..<4] + ["--client", "2001:db8:1::7"]) { GrantSample.e2 },
-        Row("E2 without TLS", "grant_uri_mismatch catu", ["--url", "http://cdn.example/vod/1234/a.m4s"] + GrantSample.vod[2...]) {
+        Row(
+            "E2 without TLS",
+            "grant_uri_mismatch catu",
+            ["--url", "http://cdn.example/vod/1234/a.m4s"] + GrantSample.vod[2...]
+        ) {
             GrantSample.e2
         },
-        Row("E2 with another extension", "grant_uri_mismatch catu", ["--url", "https://c/vod/1234/a.ts"] + GrantSample.vod[2...]) {
+        Row(
+            "E2 with another extension",
+            "grant_uri_mismatch catu",
+            ["--url", "https://c/vod/1234/a.ts"] + GrantSample.vod[2...]
+        ) {
             GrantSample.e2
         },
         Row("E3", nil) { GrantSample.e3 },
@@ -81,7 +101,9 @@ import Testing
         Row("algorithm 5 to 4", "grant_algorithm_refused -") { try GrantSample.changed { $0[7] = 4 } },
         Row("algorithm 5 to -7", "grant_algorithm_refused -") { try GrantSample.changed { $0[7] = 0x26 } },
         Row("kid in both headers", "grant_malformed -") {
-            try GrantSample.changed { $0.replaceSubrange(20...20, with: [0xA1, 0x04, 0x4A] + [UInt8]("pg-2026-11".utf8)) }
+            try GrantSample.changed {
+                $0.replaceSubrange(20...20, with: [0xA1, 0x04, 0x4A] + [UInt8]("pg-2026-11".utf8))
+            }
         },
         Row("expiry twice", "grant_malformed exp") {
             try GrantSample.signed { $0.insert(contentsOf: [4, 0x1A, 0, 0, 0, 1], at: 11) }
@@ -112,7 +134,10 @@ import Testing
         },
         Row("trailing byte", "grant_malformed -") { try GrantSample.changed { $0.append(0) } },
         Row("plus for minus", "grant_malformed -") {
-            String(decoding: GrantSample.e1.utf8.map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "+") : $0 }, as: UTF8.self)
+            String(
+                decoding: GrantSample.e1.utf8.map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "+") : $0 },
+                as: UTF8.self
+            )
         },
         Row("spare bits in the last character", "grant_malformed -", GrantSample.vod) {
             String(GrantSample.e2.dropLast()) + "B"
@@ -140,11 +165,15 @@ import Testing
         Row("header", nil, GrantSample.live + ["--header", "user-agent: ExamplePlayer/1"], header),
         Row("another header", "grant_header_mismatch cath", GrantSample.live + ["--header", "User-Agent: X"], header),
         Row("no header", "grant_context_missing cath", GrantSample.live, header),
-        Row("ALPN", nil, GrantSample.live + ["--alpn", "h2"]) { try GrantSample.adding("a119013a8242683248687474702f312e31") },
+        Row("ALPN", nil, GrantSample.live + ["--alpn", "h2"]) {
+            try GrantSample.adding("a119013a8242683248687474702f312e31")
+        },
         Row("another ALPN", "grant_tls_mismatch catalpn", GrantSample.live + ["--alpn", "none"]) {
             try GrantSample.adding("a119013a8242683248687474702f312e31")
         },
-        Row("country", nil, GrantSample.live + ["--country", "US"]) { try GrantSample.adding("a119013c826255536555532d4341") },
+        Row("country", nil, GrantSample.live + ["--country", "US"]) {
+            try GrantSample.adding("a119013c826255536555532d4341")
+        },
         Row("another country", "grant_location_mismatch catgeoiso3166", GrantSample.live + ["--country", "CA"]) {
             try GrantSample.adding("a119013c826255536555532d4341")
         },
@@ -154,7 +183,9 @@ import Testing
         Row("pattern", nil, ["--url", "https://cdn.example/live/a/12.ts"]) {
             try GrantSample.withURI("a103a1048178185e2f6c6976652f28617c62292f5b302d395d2b5c2e747324")
         },
-        Row("geohash", nil, GrantSample.live + ["--position", "48.669,-4.329"]) { try GrantSample.adding("a119011a626762") },
+        Row("geohash", nil, GrantSample.live + ["--position", "48.669,-4.329"]) {
+            try GrantSample.adding("a119011a626762")
+        },
         Row("another geohash", "grant_location_mismatch geohash", GrantSample.live + ["--position", "0,0"]) {
             try GrantSample.adding("a119011a626762")
         },
@@ -186,7 +217,8 @@ import Testing
 
     @Test func `says what a store would be asked`() throws {
         let rows: [(String, [GrantAnswer.Assumption])] = [
-            (try GrantSample.adding("a119013401"), [.firstUse]), (try GrantSample.adding("a119013402"), [.reuseNotWatched]),
+            (try GrantSample.adding("a119013401"), [.firstUse]),
+            (try GrantSample.adding("a119013402"), [.reuseNotWatched]),
             (try GrantSample.adding("a119013583fb3f847ae147ae147b44677270311a72bd3950"), [.notSampled]),
             (GrantSample.e3, [.notRevoked]), (GrantSample.e1, []),
         ]
@@ -213,7 +245,11 @@ import Testing
         )
         let refused = try CommandRun(arguments + GrantSample.live + [String(GrantSample.e3.dropLast()) + "Q"])
         #expect(refused.status == 1)
-        #expect(refused.output.hasPrefix(#"{"valid":false,"code":"grant_signature_invalid","claim":null,"fact":null,"issuer":null,"#))
+        #expect(
+            refused.output.hasPrefix(
+                #"{"valid":false,"code":"grant_signature_invalid","claim":null,"fact":null,"issuer":null,"#
+            )
+        )
     }
 
     @Test func `takes tokens and key sets from files too, in either notation`() throws {
@@ -229,11 +265,13 @@ import Testing
 
     @Test(
         arguments: [
-            ([], "", "--url is missing"), (["--url", "ftp://a/b"], "", "--url"), (["--url", "https://u@a/b"], "", "--url"),
+            ([], "", "--url is missing"), (["--url", "ftp://a/b"], "", "--url"),
+            (["--url", "https://u@a/b"], "", "--url"),
             (["--url", "/a", "--client", "1.2.3"], "", "--client"), (["--url", "/a", "--header", "A"], "", "--header"),
-            (["--url", "/a", "--position", "91,0"], "", "--position"), (["--url", "/a", "--issuer", ""], "", "--issuer"),
+            (["--url", "/a", "--position", "91,0"], "", "--position"),
+            (["--url", "/a", "--issuer", ""], "", "--issuer"),
             (["--url", "/a", "--format", "jwt"], "", "cat"), (["--url", "/a", "--jobs", "2"], "", "--batch"),
-            (["--batch", "-", "x"], "", "mutually exclusive"),
+            (["--batch", "-", "x"], "", "mutually exclusive"), (["--url", "/a", "--keys", "-"], "", "standard input"),
         ] as [([String], String, String)]
     )
     func `calls wrong usage by its name`(options: [String], input: String, message: String) throws {
@@ -245,13 +283,17 @@ import Testing
     @Test func `says why a key set cannot be used, and shows none of it`() throws {
         let secret = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
         let rows = [
-            ("/nowhere", "input_unreadable"), (try sample.folder.write("bad", "{\"keys\":1,\"k\":\"\(secret)\"}"), "key_set_malformed"),
+            ("/nowhere", "input_unreadable"),
+            (try sample.folder.write("bad", "{\"keys\":1,\"k\":\"\(secret)\"}"), "key_set_malformed"),
             (try sample.folder.write("none", "{\"keys\":[]}"), "no_usable_key"),
             (try sample.folder.write("short", "{\"keys\":[{\"kty\":\"oct\",\"k\":\"AAECAwQF\"}]}"), "no_usable_key"),
             (try sample.folder.write("pem", "-----BEGIN PRIVATE KEY-----\n\(secret)\n"), "key_set_malformed"),
         ]
         for (file, code) in rows {
-            let run = try CommandRun(["grant", "verify", "--keys", file, "--json"] + GrantSample.live, input: GrantSample.e1)
+            let run = try CommandRun(
+                ["grant", "verify", "--keys", file, "--json"] + GrantSample.live,
+                input: GrantSample.e1
+            )
             #expect(run.status == 2)
             #expect(run.output.hasPrefix("{\"error\":\"\(code)\""), "\(run.output)")
             #expect(!run.error.contains(secret) && !run.output.contains(secret))
@@ -260,7 +302,10 @@ import Testing
 
     @Test func `demands the URL without the token`() throws {
         let url = "https://cdn.example/~cat=\(GrantSample.e1)/live/tnt/a"
-        let run = try CommandRun(["grant", "verify", "--keys", sample.keys, "--url", url, "--json"], input: GrantSample.e1)
+        let run = try CommandRun(
+            ["grant", "verify", "--keys", sample.keys, "--url", url, "--json"],
+            input: GrantSample.e1
+        )
         #expect(run.status == 2)
         #expect(run.output.contains("url_holds_token") && !run.output.contains(GrantSample.e1))
     }
@@ -270,7 +315,8 @@ import Testing
         let lines = [
             (GrantSample.e1, "null"), ("x", "grant_malformed"), ("", "grant_malformed"), (other + "\r", "null"),
             ("\(GrantSample.e1)\thttps://cdn.example/live/tbs/a", "grant_uri_mismatch"),
-            ("\(GrantSample.e1)\thttps://cdn.example/live/tnt/b", "null"), ("\(GrantSample.e1)\tnot a url", "grant_uri_mismatch"),
+            ("\(GrantSample.e1)\thttps://cdn.example/live/tnt/b", "null"),
+            ("\(GrantSample.e1)\tnot a url", "grant_uri_mismatch"),
             (String(repeating: "A", count: 100_000), "grant_too_large"), (GrantSample.e3, "null"),
         ]
         let arguments = ["grant", "verify", "--keys", sample.keys, "--at", "1925000121", "--batch", "-"]

@@ -9,8 +9,10 @@ extension GrantRefusal {
         switch code {
         case .missing, .malformed, .tooLarge: malformedAdvice
         case .algorithmRefused: "Its key in --keys is for another algorithm, or the token's header was changed."
-        case .keyUnknown: "Check that --keys has the issuer's current keys; playgate grant explain shows the token's key id."
-        case .signatureInvalid: "It was changed, or made with another key of the same id: compare the keys of both sides."
+        case .keyUnknown:
+            "Check that --keys has the issuer's current keys; playgate grant explain shows the token's key id."
+        case .signatureInvalid:
+            "It was changed, or made with another key of the same id: compare the keys of both sides."
         case .issuerRefused: "Compare --issuer with the issuer in the token: see playgate grant explain."
         case .audienceMismatch: "Give this recipient's name with --audience, or ask the issuer to name it."
         case .expired, .sessionEnded, .replayed, .revoked, .sampled: "Start the playback again for a new grant."

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import ArgumentParser
+import Platform
 
 /// The commands for grants: the tokens that players show with every manifest, key and segment.
 struct GrantCommand: AsyncParsableCommand {
@@ -16,6 +17,22 @@ struct GrantCommand: AsyncParsableCommand {
             """,
         subcommands: [Keys.self, Issue.self, Verify.self, Explain.self, Renew.self]
     )
+}
+
+/// The limits of what is issued.
+enum GrantLimits {
+    /// The longest session, in milliseconds.
+    static let longest: Int64 = 366 * 86_400_000
+    /// The times of issue: 1970 to 9999.
+    static let times = Timestamp(secondsSince1970: 0)...Timestamp(secondsSince1970: 253_402_300_799)
+}
+
+extension TokenArgument {
+    /// Throws if the token and the keys were both to be read from standard input.
+    func demandInput(besides keys: String?) throws {
+        guard keys == "-", tokenFile == "-" || tokenFile == nil && (token ?? "-") == "-" else { return }
+        throw ValidationError("standard input is either the keys or the token: give one of them as a file")
+    }
 }
 
 /// A format of grants on the command line.

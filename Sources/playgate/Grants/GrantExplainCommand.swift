@@ -27,14 +27,24 @@ extension GrantCommand {
         var format = GrantFormatArgument.cat
 
         @Option(
-            help: ArgumentHelp("A JWK Set, or a COSE key set in CBOR. Without it, the grant is not verified.", valueName: "file")
+            help: ArgumentHelp(
+                "A JWK Set, or a COSE key set in CBOR. Without it, the grant is not verified.",
+                valueName: "file"
+            )
         )
         var keys: String?
 
-        @Option(help: ArgumentHelp("The issuer of the keys; the one that the token names by default.", valueName: "name"))
+        @Option(
+            help: ArgumentHelp("The issuer of the keys; the one that the token names by default.", valueName: "name")
+        )
         var issuer: String?
 
-        @Option(help: ArgumentHelp("A name of this recipient, for grants with an audience; may be repeated.", valueName: "name"))
+        @Option(
+            help: ArgumentHelp(
+                "A name of this recipient, for grants with an audience; may be repeated.",
+                valueName: "name"
+            )
+        )
         var audience: [String] = []
 
         @OptionGroup(title: "The request")
@@ -50,6 +60,7 @@ extension GrantCommand {
 
         func validate() throws {
             if issuer != nil, keys == nil { throw ValidationError("--issuer requires --keys") }
+            try token.demandInput(besides: keys)
         }
 
         func run() throws {
@@ -203,10 +214,12 @@ struct GrantExplanation {
         let rows = zip(claims, names).map { claim, name in
             let outcome = outcome(claim)
             let reason =
-                outcome == .fail ? claim.refusal.map { "  \($0.code.rawValue)" } ?? ""
+                outcome == .fail
+                ? claim.refusal.map { "  \($0.code.rawValue)" } ?? ""
                 : missing(claim).map { "  needs \($0)" } ?? ""
             let value = claim.value.printable(limit: 100)
-            return "  " + padded(name, width) + outcome.styled(padded(outcome.words, 15)) + value + Style.faint(reason) + "\n"
+            return "  " + padded(name, width) + outcome.styled(padded(outcome.words, 15)) + value + Style.faint(reason)
+                + "\n"
         }
         return rows.joined()
     }
@@ -214,7 +227,8 @@ struct GrantExplanation {
     private func verdict(at now: Timestamp) -> String {
         guard let refusal else {
             guard isVerified else { return "No claim fails at \(now). This does not verify the grant.\n" }
-            return hasURL ? Style.green("valid") + " at \(now), unless a store knows better\n"
+            return hasURL
+                ? Style.green("valid") + " at \(now), unless a store knows better\n"
                 : "No claim fails at \(now). Give --url for a verdict.\n"
         }
         if isUndecided(refusal) { return "Undecided at \(now): give --url for a verdict.\n" }

@@ -22,7 +22,9 @@ extension GrantCommand {
                 """
         )
 
-        @Option(help: ArgumentHelp("A key set with a key that signs; playgate grant keys makes one.", valueName: "file"))
+        @Option(
+            help: ArgumentHelp("A key set with a key that signs; playgate grant keys makes one.", valueName: "file")
+        )
         var keys: String
 
         @Option(help: ArgumentHelp("The id of the key to sign with.", valueName: "id"))
@@ -67,6 +69,12 @@ extension GrantCommand {
         func validate() throws {
             guard 1...256 ~= issuer.utf8.count else { throw ValidationError("--issuer takes 1 to 256 bytes") }
             guard 1000...2_592_000_000 ~= life.milliseconds else { throw ValidationError("--life takes 1s to 30d") }
+            if let session, session.milliseconds > GrantLimits.longest {
+                throw ValidationError("--session takes at most 366d")
+            }
+            if let at, !GrantLimits.times.contains(at.time) {
+                throw ValidationError("--at takes a time from 1970 to 9999")
+            }
             if let session, session.milliseconds < life.milliseconds {
                 throw ValidationError("--session is shorter than --life: the session ends first")
             }
@@ -82,10 +90,14 @@ extension GrantCommand {
             let now = at?.time ?? .now()
             let issued = try issued(by: key, at: now)
             if issued.token.utf8.count > 1000 {
-                Terminal.error.write("The grant has \(issued.token.utf8.count) characters; some networks take 1,000 at most.\n")
+                Terminal.error.write(
+                    "The grant has \(issued.token.utf8.count) characters; some networks take 1,000 at most.\n"
+                )
             }
             if renew != .none, session == nil {
-                Terminal.error.write("Without --session, only an edge that allows a maximum session renews the grant.\n")
+                Terminal.error.write(
+                    "Without --session, only an edge that allows a maximum session renews the grant.\n"
+                )
             }
             Terminal.output.write(json ? issued.json(restrictions.scopeURL).line + "\n" : issued.token + "\n")
         }
@@ -150,7 +162,8 @@ extension GrantKeySet {
         let found = try keys(of: issuer).keys.filter { $0.id?.bytes == [UInt8](id.utf8) }
         if let key = found.first(where: { $0.operations.contains(.sign) }) { return key }
         let hint =
-            found.isEmpty ? "is not in the key set: give the kid of one of its keys with --kid"
+            found.isEmpty
+            ? "is not in the key set: give the kid of one of its keys with --kid"
             : "is a public key: give the key set with its private part"
         throw CommandFailure("key \(id.printable(limit: 64)) \(hint)", code: CATIssueError.key.rawValue)
     }
@@ -176,7 +189,8 @@ extension IssuedCAT {
     /// The grant and its times.
     func json(_ scope: String?) -> JSON {
         .object([
-            ("format", .string(GrantFormatArgument.cat.rawValue)), ("token", .string(token)), ("expires", .time(expires)),
+            ("format", .string(GrantFormatArgument.cat.rawValue)), ("token", .string(token)),
+            ("expires", .time(expires)),
             ("renewAfter", .time(renewalStart)), ("sessionEnds", .time(session?.end)),
             ("session", .optional(session?.id.hexadecimal)), ("id", .string(identifier.hexadecimal)),
             ("scope", .array(scope.map { [.string($0)] } ?? [])),

@@ -26,7 +26,10 @@ extension GrantCommand {
         @Option(help: ArgumentHelp("The folder to write new keys to; created if it is missing.", valueName: "folder"))
         var out: String?
 
-        @Option(help: "An algorithm; may be repeated. Symmetric between edges of one operator, others towards other organisations.")
+        @Option(
+            help:
+                "An algorithm; may be repeated. Symmetric between edges of one operator, others towards other organisations."
+        )
         var algorithm: [GrantAlgorithmArgument] = []
 
         @Option(help: ArgumentHelp("The id of the new key; the day and the algorithm by default.", valueName: "id"))
@@ -60,7 +63,9 @@ extension GrantCommand {
             if Set(algorithm).count != algorithm.count { throw ValidationError("an --algorithm is repeated") }
             guard let kid else { return }
             guard algorithm.count <= 1 else {
-                throw ValidationError("--kid is for one key: give one --algorithm, and run the command again for another")
+                throw ValidationError(
+                    "--kid is for one key: give one --algorithm, and run the command again for another"
+                )
             }
             guard KeyID(kid) != nil, kid.printable(limit: 64) == kid else {
                 throw ValidationError("--kid takes 1 to 64 bytes in one printable line")
@@ -93,7 +98,10 @@ extension GrantCommand {
 
         private static let subjectFile = "subject.key"
 
-        private func generate(_ algorithm: GrantAlgorithmArgument, at now: Timestamp) throws(CommandFailure) -> GeneratedKey {
+        private func generate(
+            _ algorithm: GrantAlgorithmArgument,
+            at now: Timestamp
+        ) throws(CommandFailure) -> GeneratedKey {
             let id = kid ?? "pg-\(now.iso8601.prefix(10))-\(algorithm.rawValue.lowercased())"
             let binding = KeyBinding(issuer: "", format: .cat)
             do throws(KeySetError) {
@@ -125,7 +133,10 @@ extension GrantCommand {
             Terminal.output.write(isText ? [UInt8]((published.hexadecimal + "\n").utf8) : published)
         }
 
-        private static func published(_ keys: [TokenKey], _ format: KeySetFormatArgument) throws(CommandFailure) -> [UInt8] {
+        private static func published(
+            _ keys: [TokenKey],
+            _ format: KeySetFormatArgument
+        ) throws(CommandFailure) -> [UInt8] {
             guard keys.contains(where: { !$0.algorithm.isMAC }), let set = try? KeySet(keys) else {
                 throw CommandFailure(
                     "there is no public key: a symmetric key is never published; add --algorithm ES256 to make a pair",

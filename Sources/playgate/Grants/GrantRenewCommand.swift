@@ -48,9 +48,10 @@ extension GrantCommand {
         var answersInJSON: Bool { json }
 
         func validate() throws {
-            if let maximumSession, maximumSession.milliseconds < 1000 {
-                throw ValidationError("--maximum-session takes a duration from 1s on")
+            if let maximumSession, !(1000...GrantLimits.longest ~= maximumSession.milliseconds) {
+                throw ValidationError("--maximum-session takes 1s to 366d")
             }
+            try token.demandInput(besides: keys.keys)
         }
 
         func run() throws {

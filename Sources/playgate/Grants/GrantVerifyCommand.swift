@@ -34,7 +34,12 @@ extension GrantCommand {
         @OptionGroup(title: "Keys")
         var keys: GrantKeyOptions
 
-        @Option(help: ArgumentHelp("A name of this recipient, for grants with an audience; may be repeated.", valueName: "name"))
+        @Option(
+            help: ArgumentHelp(
+                "A name of this recipient, for grants with an audience; may be repeated.",
+                valueName: "name"
+            )
+        )
         var audience: [String] = []
 
         @OptionGroup(title: "The request")
@@ -61,10 +66,16 @@ extension GrantCommand {
 
         func validate() throws {
             if batch == nil, facts.url == nil {
-                throw ValidationError("--url is missing: a grant is verified for a request; playgate grant explain needs none")
+                throw ValidationError(
+                    "--url is missing: a grant is verified for a request; playgate grant explain needs none"
+                )
             }
             if batch != nil, token.token != nil || token.tokenFile != nil {
                 throw ValidationError("--batch and a token are mutually exclusive")
+            }
+            if batch == nil { try token.demandInput(besides: keys.keys) }
+            if batch == "-", keys.keys == "-" {
+                throw ValidationError("--batch and --keys cannot both be standard input")
             }
             if let jobs, jobs < 1 { throw ValidationError("--jobs takes a number from 1") }
             if jobs != nil, batch == nil { throw ValidationError("--jobs requires --batch") }
@@ -145,7 +156,8 @@ struct GrantBatch: Sendable {
             if let tab {
                 facts = Self.facts(base, String(decoding: line[(tab + 1)...], as: UTF8.self), options)
             } else if options.url == nil {
-                let verdict = [("valid", .bool(false)), ("code", .string("url_missing")), ("claim", .null)] as [JSON.Member]
+                let verdict =
+                    [("valid", .bool(false)), ("code", .string("url_missing")), ("claim", .null)] as [JSON.Member]
                 block.add("url_missing", .object(verdict))
                 continue
             }
@@ -166,7 +178,9 @@ struct GrantBatch: Sendable {
     }
 
     private static func summary(_ counts: [String: Int]) -> String {
-        let rows = counts.sorted { ($0.key == valid ? "" : $0.key) < ($1.key == valid ? "" : $1.key) }.map { code, count in
+        let rows = counts.sorted { ($0.key == valid ? "" : $0.key) < ($1.key == valid ? "" : $1.key) }.map {
+            code,
+            count in
             "  \(code)\(String(repeating: " ", count: max(1, 26 - code.count)))\(count)\n"
         }
         return "\(counts.values.reduce(0, +)) grants\n" + rows.joined()
