@@ -213,15 +213,16 @@ struct GrantExplanation {
         }
         let rows = zip(claims, names).map { claim, name in
             let outcome = outcome(claim)
-            let reason =
-                outcome == .fail
-                ? claim.refusal.map { "  \($0.code.rawValue)" } ?? ""
-                : missing(claim).map { "  needs \($0)" } ?? ""
-            let value = claim.value.printable(limit: 100)
-            return "  " + padded(name, width) + outcome.styled(padded(outcome.words, 15)) + value + Style.faint(reason)
-                + "\n"
+            let columns = padded(name, width) + outcome.styled(padded(outcome.words, 15))
+            return "  " + columns + claim.value.printable(limit: 100) + reason(claim) + "\n"
         }
         return rows.joined()
+    }
+
+    /// The code of a claim that fails, or what one that is not evaluated lacks.
+    private func reason(_ claim: CATExplanation.Claim) -> String {
+        if outcome(claim) == .fail { return claim.refusal.map { Style.faint("  \($0.code.rawValue)") } ?? "" }
+        return missing(claim).map { Style.faint("  needs \($0)") } ?? ""
     }
 
     private func verdict(at now: Timestamp) -> String {

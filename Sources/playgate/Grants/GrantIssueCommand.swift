@@ -17,8 +17,9 @@ extension GrantCommand {
                 Prints the grant, or with --json the grant and its times in milliseconds since 1970. The gate issues grants \
                 at the start of playbacks; this command is for tests, staging, and backends of one's own.
 
-                  playgate grant issue --keys keys.json --kid pg-2026-11 --issuer playgate --scope /live/tnt/ \
-                    --host cdn.example --session 12h --renew cookie > grant.txt
+                  playgate grant issue --keys keys.json --kid pg-2026-11 \\
+                    --issuer playgate --host cdn.example --scope /live/tnt/ \\
+                    --session 12h --renew cookie > grant.txt
                 """
         )
 

@@ -21,8 +21,8 @@ extension GrantCommand {
                 With --batch FILE, verifies one grant per line, each with an optional tab and its URL, and prints one JSON \
                 object per line.
 
-                  playgate grant verify --keys keys.json --issuer playgate \
-                    --url https://cdn.example/live/tnt/1.m4s --token-file grant.txt
+                  playgate grant verify --keys keys.json --token-file grant.txt \\
+                    --issuer playgate --url https://cdn.example/live/tnt/1.m4s
                 """
         )
 
