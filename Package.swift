@@ -137,8 +137,8 @@ let package = Package(
         .program(
             "playgate",
             [
-                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "GateService", "CommandLineSupport", .arguments, .system,
+                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "Keys", "EdgeTokens", "MediaResources",
+                "MediaTokens", "GateService", "CommandLineSupport", .arguments, .system,
             ]
         ),
         .program(
@@ -223,8 +223,8 @@ let package = Package(
         .tests(
             "PlaygateCommand",
             [
-                "Platform", "Encodings", "ConfigurationReading", "GateService", "GateTestSupport", "MediaResources",
-                "MediaTokens", "AccessEnabler", "playgate", "playgate-sandbox", .arguments,
+                "Platform", "Encodings", "ConfigurationReading", "Keys", "EdgeTokens", "GateService", "GateTestSupport",
+                "MediaResources", "MediaTokens", "AccessEnabler", "playgate", "playgate-sandbox", .arguments,
             ]
         ),
     ],

@@ -218,4 +218,25 @@ import Testing
         let forged = String(CATSample.e1.dropLast(2)) + "AA"
         #expect(verifier.explain(forged.utf8.span, facts, at: CATSample.time(0)).claims.isEmpty)
     }
+
+    @Test func `an unverified token says the same of itself, whoever made it`() throws {
+        let facts = try CATSample.facts("/vod/x.m4s")
+        let verified = try CATSample.verifier().explain(CATSample.e1.utf8.span, facts, at: CATSample.time(0))
+        let forged = String(CATSample.e1.dropLast(2)) + "AA"
+        for token in [CATSample.e1, forged] {
+            let read = try UnverifiedCAT(token.utf8.span)
+            #expect(read.issuer == "playgate" && read.keyID == KeyID("pg-2026-11") && read.algorithm == .hs256)
+            let explained = read.explain(shownAs: token.utf8.span, facts, CATPolicy(), at: CATSample.time(0))
+            #expect(explained.claims.map(\.outcome) == verified.claims.map(\.outcome))
+            #expect(explained.refusal == GrantRefusal(.uriMismatch, .claim(.uri)))
+        }
+        let nameless = try UnverifiedCAT(CATSample.token(payload: [0xA0]).utf8.span)
+        let refusal = nameless.explain(shownAs: "".utf8.span, facts, CATPolicy(), at: CATSample.time(0)).refusal
+        #expect(nameless.issuer == nil && refusal == GrantRefusal(.issuerRefused, .claim(.issuer)))
+        for (token, code) in [
+            ("", GrantCode.malformed), ("x", .malformed), (String(repeating: "A", count: 5465), .tooLarge),
+        ] {
+            #expect(throws: UnverifiedCATError(code: code)) { try UnverifiedCAT(token.utf8.span) }
+        }
+    }
 }
