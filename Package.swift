@@ -113,7 +113,8 @@ let package = Package(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "Keys", "EdgeTokens", "PlaybackGate", "HTTPServer", "GateStores", .log, .metrics("Metrics"), .metrics("CoreMetrics"),
+                "Keys", "EdgeTokens", "PlaybackGate", "HTTPServer", "GateStores", .log, .metrics("Metrics"),
+                .metrics("CoreMetrics"),
                 .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"), .system, .lifecycle("ServiceLifecycle"),
                 .lifecycle("UnixSignals"),
             ],

@@ -43,7 +43,11 @@ extension StoreKind {
         life: Int64 = 310_000,
         at time: Timestamp = now
     ) -> StreamLease {
-        let key = LeaseKey(requestor: "REF30", mvpd: SubjectTag(high: 9, low: 9), viewer: SubjectTag(high: 7, low: UInt64(viewer)))
+        let key = LeaseKey(
+            requestor: "REF30",
+            mvpd: SubjectTag(high: 9, low: 9),
+            viewer: SubjectTag(high: 7, low: UInt64(viewer))
+        )
         return StreamLease(key, session: session(number), limit: limit, expires: time.advanced(byMilliseconds: life))
     }
 

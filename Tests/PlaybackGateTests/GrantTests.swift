@@ -57,7 +57,8 @@ import Testing
         ("/vod/1234/master.m3u8", .folder, "/vod/1234/"), ("/vod/a%20b/master.m3u8", .folder, "/vod/a%20b/"),
         ("/live/tnt/master.m3u8", .prefix("/live/"), "/live/"),
     ])
-    func `have a scope that the catalogue names`(path: String, scope: GrantProfile.Scope, expected: String) async throws {
+    func `have a scope that the catalogue names`(path: String, scope: GrantProfile.Scope, expected: String) async throws
+    {
         var rules = GrantingSample.rules()
         rules.scope = scope
         let sample = try await GrantingSample(rules)
@@ -91,7 +92,9 @@ import Testing
         let grant = try await sample.start().token
         #expect(try await sample.ask("/live/tbs/seg-1.m4s", grants: [grant]).outcome == "grant_uri_mismatch")
         #expect(try await sample.ask("/live/tnt/../tbs/a", grants: [grant]).outcome == "grant_uri_mismatch")
-        #expect(try await sample.ask(Self.segment, grants: [grant], host: "evil.example").outcome == "grant_uri_mismatch")
+        #expect(
+            try await sample.ask(Self.segment, grants: [grant], host: "evil.example").outcome == "grant_uri_mismatch"
+        )
         #expect(try await sample.ask("/plain/a", grants: [grant]).outcome == "media_token_missing")
         let key = try TokenKey(
             secret: GrantingSample.secret,
@@ -177,7 +180,8 @@ import Testing
         guard case .issued(let renewed) = sample.authority.renew(grant.token, profiles, at: time.adding(seconds: 200))
         else { throw Failure(description: "not renewed") }
         #expect(renewed.session.id == grant.session.id && renewed.expires == time.adding(seconds: 500))
-        guard case .refused(let late) = sample.authority.renew(grant.token, profiles, at: time.adding(seconds: 300)) else {
+        guard case .refused(let late) = sample.authority.renew(grant.token, profiles, at: time.adding(seconds: 300))
+        else {
             throw Failure(description: "renewed too late")
         }
         #expect(late.code == .expired)
@@ -186,7 +190,13 @@ import Testing
             guard case .entry(let entry) = sample.gate.catalogue.find(target) else { throw Failure(description: name) }
             return entry
         }
-        guard case .issued(let other) = sample.authority.exchange(grant.token, of: entries[1], for: sample.profile, at: time)
+        guard
+            case .issued(let other) = sample.authority.exchange(
+                grant.token,
+                of: entries[1],
+                for: sample.profile,
+                at: time
+            )
         else { throw Failure(description: "not exchanged") }
         #expect(other.session.id == grant.session.id && other.scope == "/live/tnt/")
         guard case .entry(let vod) = sample.gate.catalogue.find(.path("/live/tbs/a")),
@@ -204,7 +214,9 @@ import Testing
         let sample = try await GrantingSample()
         let token = try GateSample.token(GateSample.claims(session: "viewer-1"))
         let decision = try await sample.ask(Self.master, token: token)
-        let (grant, neighbour) = (try #require(decision.issued.first), try await sample.start(session: "n", mvpd: "Other"))
+        let (grant, neighbour) = (
+            try #require(decision.issued.first), try await sample.start(session: "n", mvpd: "Other")
+        )
         let (time, fingerprint) = (GrantingSample.time, try #require(decision.subject.token?.fingerprint))
         let later = time.adding(seconds: 1)
         let subject: Revocation.Subject =
@@ -220,7 +232,8 @@ import Testing
             let asked = try await sample.ask(Self.segment, grants: [grant.token], after: seconds)
             #expect(asked.outcome == "grant_revoked")
         }
-        guard case .refused = sample.authority.renew(grant.token, [sample.profile], at: time.adding(seconds: 200)) else {
+        guard case .refused = sample.authority.renew(grant.token, [sample.profile], at: time.adding(seconds: 200))
+        else {
             throw Failure(description: "renewed")
         }
         #expect(try await sample.ask(Self.segment, grants: [neighbour.token], after: 1).outcome == "granted")
@@ -242,7 +255,10 @@ import Testing
         let sample = try await GrantingSample(GrantingSample.rules(streams: 2))
         let first = try await sample.start(session: "viewer-1")
         _ = try await sample.start(session: "viewer-1", after: 1)
-        let token = try GateSample.token(GateSample.claims(session: "viewer-1"), at: GrantingSample.time.adding(seconds: 2))
+        let token = try GateSample.token(
+            GateSample.claims(session: "viewer-1"),
+            at: GrantingSample.time.adding(seconds: 2)
+        )
         #expect(try await sample.ask(Self.master, token: token, after: 2).outcome == "stream_limit_reached")
         // Another viewer has slots of her own, and a reload takes none.
         _ = try await sample.start(session: "viewer-2", after: 2)
@@ -260,7 +276,10 @@ import Testing
         for (seconds, outcome) in [(311, "stream_limit_reached"), (509, "stream_limit_reached"), (511, "verified")] {
             let now = GrantingSample.time.adding(seconds: Int64(seconds))
             let token = try GateSample.token(GateSample.claims(session: "viewer-1"), at: now)
-            #expect(try await sample.ask(Self.master, token: token, after: Int64(seconds)).outcome == outcome, "\(seconds)")
+            #expect(
+                try await sample.ask(Self.master, token: token, after: Int64(seconds)).outcome == outcome,
+                "\(seconds)"
+            )
         }
     }
 }

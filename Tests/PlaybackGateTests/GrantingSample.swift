@@ -22,7 +22,8 @@ struct GrantingSample {
     static let time = GateSample.time
     static let secret = [UInt8](0...31)
 
-    init(_ rules: GrantProfile.Rules = rules(), gateRules: Gate.Rules = Gate.Rules(), isFresh: Bool = true) async throws {
+    init(_ rules: GrantProfile.Rules = rules(), gateRules: Gate.Rules = Gate.Rules(), isFresh: Bool = true) async throws
+    {
         profile = GrantProfile("live", issuer: "playgate", keyID: "pg-2026-11", rules: rules)
         let keys = try ["playgate", "other"].map { issuer in
             try TokenKey(
@@ -70,7 +71,8 @@ struct GrantingSample {
         let media = Catalogue.Entry.GrantTerms([profile], scope: "/live/tnt/", manifest: "/live/tnt/master.m3u8")
         for (key, use, grants) in [
             (.path(try PathPattern("/live/tnt/master.m3u8")), .once, terms),
-            (.path(try PathPattern("/live/tnt/")), .grant, terms), (.path(try PathPattern("/live/tbs/")), .grant, terms),
+            (.path(try PathPattern("/live/tnt/")), .grant, terms),
+            (.path(try PathPattern("/live/tbs/")), .grant, terms),
             (.path(try PathPattern("/vod/*/master.m3u8")), .once, terms), (.media("tnt-live"), .once, media),
             (.path(try PathPattern("/plain/")), .once, nil),
         ] as [(Catalogue.Entry.Key, Catalogue.Entry.Use, Catalogue.Entry.GrantTerms?)] {
@@ -110,7 +112,11 @@ struct GrantingSample {
     }
 
     /// Starts a playback at the edge. Returns its grant.
-    func start(session: String = "viewer-1", mvpd: String = "SandboxMVPD", after seconds: Int64 = 0) async throws -> IssuedGrant {
+    func start(
+        session: String = "viewer-1",
+        mvpd: String = "SandboxMVPD",
+        after seconds: Int64 = 0
+    ) async throws -> IssuedGrant {
         let claims = GateSample.claims(mvpd: mvpd, session: session)
         let token = try GateSample.token(claims, at: Self.time.adding(seconds: seconds))
         let decision = try await ask("/live/tnt/master.m3u8", token: token, after: seconds)

@@ -31,11 +31,17 @@ extension APIResponder {
         return try answer(grants.renew(body.grant, profiles, at: call.time), call)
     }
 
-    private func answer(_ outcome: GrantAuthority.BackendOutcome, _ call: RequestContext) throws(APIRefusal) -> APIAnswer {
+    private func answer(
+        _ outcome: GrantAuthority.BackendOutcome,
+        _ call: RequestContext
+    ) throws(APIRefusal) -> APIAnswer {
         let trace: JSON.Member = ("trace", .string("\(call.trace)"))
         switch outcome {
         case .issued(let grant):
-            return .json(.object([("renewed", .bool(true)), ("grant", grant.json(at: call.time)), trace]), trace: call.trace)
+            return .json(
+                .object([("renewed", .bool(true)), ("grant", grant.json(at: call.time)), trace]),
+                trace: call.trace
+            )
         case .notDue(let grant):
             let members: [JSON.Member] = [
                 ("renewed", .bool(false)), ("expires", .optional(grant.expires)),

@@ -24,7 +24,6 @@ extension GateConfiguration {
         if requestor == "" { root.note("requestor", "must not be empty") }
         trust = root.section("trust", Trust.init)
         let grants = root.optionalSection("grants") { Grants(root, $0) }
-        if grants == nil, root.has("keys") { root.note("keys", "requires grants: it has the keys that sign and check grants") }
         self.grants = grants
         let profiles = grants?.profiles.map(\.value) ?? []
         let catalogue = root.section("catalogue") { Catalogue($0, requestor: requestor, profiles: profiles) }
@@ -58,6 +57,9 @@ extension GateConfiguration {
 
     /// Notes sections that contradict each other.
     private func noteConflicts(_ root: ConfigurationSection) {
+        if grants == nil, root.has("keys") {
+            root.note("keys", "requires grants: it has the keys that sign and check grants")
+        }
         let others = [("api", api.listener.address), ("admin", admin.address)]
         for (name, address) in others.filter({ $0.0 != "admin" }) where address.collides(with: admin.address) {
             root.note("admin", "has the same address as \(name): \(address)")

@@ -35,7 +35,8 @@ extension GrantAuthority {
         guard let start = grant.renewalStart else { return .refused(GrantRefusal(.renewalInvalid, .claim(.renewal))) }
         guard start <= now else { return .notDue(grant) }
         let fitting = profiles.first { $0.issuer == grant.issuer.name && $0.rules.scopes(grant) }
-        guard let profile = fitting, let scope = grant.pathPrefix, let renewed = renew(grant, profile, scope: scope, at: now)
+        guard let profile = fitting, let scope = grant.pathPrefix,
+            let renewed = renew(grant, profile, scope: scope, at: now)
         else { return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd))) }
         return .issued(renewed)
     }
@@ -63,7 +64,8 @@ extension GrantAuthority {
             return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
         }
         // A grant for another entry must not open this one.
-        guard let scope = grant.pathPrefix, terms.profiles.contains(where: { entry.scope($0, path: nil) == scope }) else {
+        guard let scope = grant.pathPrefix, terms.profiles.contains(where: { entry.scope($0, path: nil) == scope })
+        else {
             return .refused(GrantRefusal(.uriMismatch, .claim(.uri)))
         }
         guard let session = grant.session, session.end > now, let signer = signer(profile, at: now),

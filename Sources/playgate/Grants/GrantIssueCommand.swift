@@ -179,6 +179,7 @@ extension CATIssueError {
         case .random: "the system gives no random bytes"
         case .claims: "the restrictions are too many or contradict each other"
         case .scope: "--scope takes a path that begins and ends with / in its normal form, such as /live/a%20b/"
+        case .precision: "an address prefix is longer than /24 or /56, which identifies the viewer"
         case .size: "the grant would have more than 4,096 bytes: give fewer restrictions"
         case .notRenewable: "the grant cannot be renewed"
         @unknown default: "the grant cannot be issued"
