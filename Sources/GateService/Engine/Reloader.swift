@@ -149,6 +149,7 @@ extension GateConfiguration {
         [
             "use.store": use.store.text, "api.listen": api.listener.text, "api.concurrency": "\(api.concurrency)",
             "api.helpURL": api.helpURL, "admin": admin.text,
+            "grants.subjectKey": "\(grants?.subjectKey.value ?? [])",
             "edge.listen": edge?.listeners.map(\.text).joined(separator: " ") ?? "none",
             "log": "\(log.format) \(log.level) \(log.checks) \(log.salt?.text ?? "")",
             "shutdown.grace": shutdownGrace.text, "reload": watchInterval?.text ?? "",
