@@ -172,36 +172,26 @@ import Testing
     @Test func `are renewed for a backend in their window, and exchanged for the same entry only`() async throws {
         let sample = try await GrantingSample()
         let grant = try await sample.start()
-        let (profiles, time) = ([sample.profile], GrantingSample.time)
-        guard case .notDue = sample.authority.renew(grant.token, profiles, at: time.adding(seconds: 10)) else {
+        let time = GrantingSample.time
+        guard case .notDue = sample.renew(grant, after: 10) else {
             Issue.record("renewed too early")
             return
         }
-        guard case .issued(let renewed) = sample.authority.renew(grant.token, profiles, at: time.adding(seconds: 200))
-        else { throw Failure(description: "not renewed") }
+        guard case .issued(let renewed) = sample.renew(grant, after: 200) else {
+            throw Failure(description: "not renewed")
+        }
         #expect(renewed.session.id == grant.session.id && renewed.expires == time.adding(seconds: 500))
-        guard case .refused(let late) = sample.authority.renew(grant.token, profiles, at: time.adding(seconds: 300))
-        else {
+        guard case .refused(let late) = sample.renew(grant, after: 300) else {
             throw Failure(description: "renewed too late")
         }
         #expect(late.code == .expired)
-        let entries = try ["/live/tnt/master.m3u8", "tnt-live"].map { name in
-            let target: PlaybackRequest.Target = name.hasPrefix("/") ? .path(name) : .media(name)
-            guard case .entry(let entry) = sample.gate.catalogue.find(target) else { throw Failure(description: name) }
-            return entry
+        guard case .issued(let other) = try sample.exchange(grant, .media("tnt-live")) else {
+            throw Failure(description: "not exchanged")
         }
-        guard
-            case .issued(let other) = sample.authority.exchange(
-                grant.token,
-                of: entries[1],
-                for: sample.profile,
-                at: time
-            )
-        else { throw Failure(description: "not exchanged") }
         #expect(other.session.id == grant.session.id && other.scope == "/live/tnt/")
-        guard case .entry(let vod) = sample.gate.catalogue.find(.path("/live/tbs/a")),
-            case .refused(let refusal) = sample.authority.exchange(grant.token, of: vod, for: sample.profile, at: time)
-        else { throw Failure(description: "exchanged for another entry") }
+        guard case .refused(let refusal) = try sample.exchange(grant, .path("/live/tbs/a")) else {
+            throw Failure(description: "exchanged for another entry")
+        }
         #expect(refusal.code == .uriMismatch)
     }
 
@@ -232,8 +222,7 @@ import Testing
             let asked = try await sample.ask(Self.segment, grants: [grant.token], after: seconds)
             #expect(asked.outcome == "grant_revoked")
         }
-        guard case .refused = sample.authority.renew(grant.token, [sample.profile], at: time.adding(seconds: 200))
-        else {
+        guard case .refused = sample.renew(grant, after: 200) else {
             throw Failure(description: "renewed")
         }
         #expect(try await sample.ask(Self.segment, grants: [neighbour.token], after: 1).outcome == "granted")

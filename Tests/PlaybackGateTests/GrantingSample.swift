@@ -115,6 +115,19 @@ struct GrantingSample {
         }
     }
 
+    /// Renews a grant as a backend does.
+    func renew(_ grant: IssuedGrant, after seconds: Int64) -> GrantAuthority.BackendOutcome {
+        authority.renew(grant.token, [profile], allowsUnknown: false, at: Self.time.adding(seconds: seconds))
+    }
+
+    /// Exchanges a grant as a backend does.
+    func exchange(_ grant: IssuedGrant, _ target: PlaybackRequest.Target) throws -> GrantAuthority.BackendOutcome {
+        guard case .entry(let entry) = gate.catalogue.find(target) else { throw UnknownTarget() }
+        return authority.exchange(grant.token, of: entry, target, for: profile, allowsUnknown: false, at: Self.time)
+    }
+
+    private struct UnknownTarget: Error {}
+
     /// Starts a playback at the edge. Returns its grant.
     func start(
         session: String = "viewer-1",

@@ -106,7 +106,8 @@ struct APIAnswer: HTTPAnswer {
         switch refusal.status {
         // RFC 9110 §15.5.2: a 401 response names the scheme of the credentials that it asks for.
         case .unauthorized:
-            let scheme = refusal.code == DenyCode.tokenMissing.rawValue ? "MediaToken" : "Bearer"
+            let isMissing = DenyCode(rawValue: refusal.code)?.isMissing ?? false
+            let scheme = isMissing ? "MediaToken" : "Bearer"
             answer.more.append(("WWW-Authenticate", scheme))
         case .serviceUnavailable: answer.more.append(("Retry-After", "1"))
         default: break

@@ -20,7 +20,15 @@ extension APIResponder {
         guard let profile = entry.grants?.profiles.first(where: { $0.name == body.profile }) else {
             throw APIRefusal(.invalidRequest, details: "profile: the entry has no profile \(body.profile)")
         }
-        return try answer(grants.exchange(body.grant, of: entry, for: profile, at: call.time), call)
+        let outcome = grants.exchange(
+            body.grant,
+            of: entry,
+            body.target,
+            for: profile,
+            allowsUnknown: call.gate.rules.allowsUnknownUse,
+            at: call.time
+        )
+        return try answer(outcome, call)
     }
 
     /// `POST /v1/grants/renew`: renews a grant for a player that cannot see response headers.
@@ -28,7 +36,8 @@ extension APIResponder {
         let body = try read(GrantBody.self, call)
         guard let grants = call.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
         let profiles = call.snapshot.configuration.grants?.profiles.map(\.value) ?? []
-        return try answer(grants.renew(body.grant, profiles, at: call.time), call)
+        let allowsUnknown = call.gate.rules.allowsUnknownUse
+        return try answer(grants.renew(body.grant, profiles, allowsUnknown: allowsUnknown, at: call.time), call)
     }
 
     private func answer(
@@ -49,6 +58,7 @@ extension APIResponder {
             ]
             return .json(.object(members), trace: call.trace)
         case .refused(let refusal): throw APIRefusal(refusal)
+        case .unknown: throw APIRefusal(DenyCode.replayStoreUnavailable)
         }
     }
 

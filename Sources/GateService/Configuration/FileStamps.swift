@@ -26,6 +26,7 @@ struct FileStamps: Equatable, Sendable {
         let named =
             configuration.trust.keys.map(\.file.value) + configuration.trust.anchors.map(\.value)
             + configuration.catalogue.feeds.map(\.file.value)
+            + (configuration.grants?.issuers.compactMap(\.keySet?.value) ?? [])
         var stamps: [String: FileStamp] = [:]
         for path in named { stamps[path] = FileStamp(path) }
         stamps[configuration.file.path] = own

@@ -95,7 +95,7 @@ extension PlaybackGate.Catalogue.Entry {
             terms.scope = String(manifest[...slash])
         }
         let hasScope = named.allSatisfy { $0.rules.scope != .folder }
-        if terms.scope == nil, !hasScope {
+        if terms.scope == nil, !hasScope, !section.isFaulty {
             section.note("grant", "requires scope or manifest here, since a media id is no path")
         }
         return terms

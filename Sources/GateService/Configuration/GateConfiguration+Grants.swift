@@ -98,7 +98,7 @@ extension GateConfiguration.Grants {
 }
 
 extension GateConfiguration.Grants.Key {
-    fileprivate init(_ id: String, _ section: ConfigurationSection) {
+    init(_ id: String, _ section: ConfigurationSection) {
         self.id = id
         place = section.place
         if KeyID(id) == nil { section.note("", "a key id has 1 to 64 bytes") }
@@ -162,9 +162,12 @@ extension GrantProfile.Rules {
         life = section.duration("life", in: .seconds(5) ... .seconds(86_400), default: life)
         session = section.duration("session", in: .seconds(5)...Revocation.longestSession, default: session)
         renewal = section.bool("renewable", default: true) ? section.section("renew", GrantProfile.Renewal.init) : nil
-        methods = section.strings("methods") ?? methods
+        methods = Self.methods(section) ?? methods
         scope = Self.scope(section)
         host = section.optionalString("host")
+        if let host, !host.isNormalAuthority {
+            section.note("host", "must be a host in lower case with an optional port, such as cdn.example")
+        }
         isSecure = section.choice("scheme", default: Scheme.https) == .https
         deliveries = Self.deliveries(section)
         cookie = section.section("cookie", GrantProfile.Cookie.init)
@@ -200,6 +203,17 @@ extension GrantProfile.Rules {
             section.note("scope", "must be a path in normal form, percent-encoded: RFC 3986 §6.2.2")
         }
         return .prefix(text)
+    }
+
+    /// Reads the methods that a grant permits; an empty list would permit every one.
+    private static func methods(_ section: ConfigurationSection) -> [String]? {
+        guard let names = section.strings("methods") else { return nil }
+        let known = PlaybackRequest.Method.allCases.map(\.rawValue).filter { !$0.isEmpty }
+        if names.isEmpty, !section.isFaulty { section.note("methods", "must name at least one method") }
+        for name in names where !known.contains(name) {
+            section.note("methods", "\(name) is not a supported method; supported: \(known.joined(separator: ", "))")
+        }
+        return names
     }
 
     private static func deliveries(_ section: ConfigurationSection) -> Set<GrantProfile.Delivery> {
@@ -239,6 +253,12 @@ extension GrantProfile.Cookie {
 }
 
 extension String {
+    /// True for a host in the form in which requests are compared, with or without a port.
+    fileprivate var isNormalAuthority: Bool {
+        guard let host = HostName(self[...])?.text, utf8.starts(with: host.utf8) else { return false }
+        return utf8.count == host.utf8.count || utf8.dropFirst(host.utf8.count).first == UInt8(ascii: ":")
+    }
+
     /// True if this can name a cookie (RFC 6265 §4.1.1): a token of RFC 9110 §5.6.2.
     fileprivate var isCookieName: Bool {
         !isEmpty && utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }

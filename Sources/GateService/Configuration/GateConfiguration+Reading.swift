@@ -24,6 +24,7 @@ extension GateConfiguration {
         if requestor == "" { root.note("requestor", "must not be empty") }
         trust = root.section("trust", Trust.init)
         let grants = root.optionalSection("grants") { Grants(root, $0) }
+        if grants == nil, root.has("keys") { _ = root.named("keys", Grants.Key.init) }
         self.grants = grants
         let profiles = grants?.profiles.map(\.value) ?? []
         let catalogue = root.section("catalogue") { Catalogue($0, requestor: requestor, profiles: profiles) }

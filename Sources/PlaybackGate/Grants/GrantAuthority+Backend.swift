@@ -18,6 +18,8 @@ extension GrantAuthority {
         case notDue(CATGrant)
         /// The grant is refused.
         case refused(GrantRefusal)
+        /// The state of revocations is not known.
+        case unknown
     }
 
     /// Renews a live grant of this installation in its window, for players that cannot see response headers.
@@ -25,13 +27,20 @@ extension GrantAuthority {
     /// - Parameters:
     ///   - token: The grant as the player has it.
     ///   - profiles: The profiles of the catalogue.
+    ///   - allowsUnknown: True to renew also if the state of revocations is not known: see ``Gate/Rules/allowsUnknownUse``.
     ///   - now: The time of receipt.
-    public func renew(_ token: String, _ profiles: [GrantProfile], at now: Timestamp) -> BackendOutcome {
+    public func renew(
+        _ token: String,
+        _ profiles: [GrantProfile],
+        allowsUnknown: Bool,
+        at now: Timestamp
+    ) -> BackendOutcome {
         let grant: CATGrant
         switch live(token, at: now) {
         case .failure(let refusal): return .refused(refusal)
         case .success(let found): grant = found
         }
+        guard allowsUnknown || isMirrorRecent else { return .unknown }
         guard let start = grant.renewalStart else { return .refused(GrantRefusal(.renewalInvalid, .claim(.renewal))) }
         guard start <= now else { return .notDue(grant) }
         let fitting = profiles.first { $0.issuer == grant.issuer.name && $0.rules.scopes(grant) }
@@ -47,12 +56,16 @@ extension GrantAuthority {
     /// - Parameters:
     ///   - token: The grant as the player has it.
     ///   - entry: The entry of the playback, from the catalogue.
+    ///   - target: The media or path of the playback, for which the catalogue has the entry.
     ///   - profile: The profile of the new grant, one of the entry's.
+    ///   - allowsUnknown: True to exchange also if the state of revocations is not known.
     ///   - now: The time of receipt.
     public func exchange(
         _ token: String,
         of entry: Catalogue.Entry,
+        _ target: PlaybackRequest.Target,
         for profile: GrantProfile,
+        allowsUnknown: Bool,
         at now: Timestamp
     ) -> BackendOutcome {
         let grant: CATGrant
@@ -60,16 +73,19 @@ extension GrantAuthority {
         case .failure(let refusal): return .refused(refusal)
         case .success(let found): grant = found
         }
+        guard allowsUnknown || isMirrorRecent else { return .unknown }
         guard let terms = entry.grants, terms.profiles.contains(profile), terms.accept(grant) else {
             return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
         }
         // A grant for another entry must not open this one.
-        guard let scope = grant.pathPrefix, terms.profiles.contains(where: { entry.scope($0, path: nil) == scope })
+        let path = target.normalPath
+        guard let scope = grant.pathPrefix, terms.profiles.contains(where: { entry.scope($0, path: path) == scope })
         else {
             return .refused(GrantRefusal(.uriMismatch, .claim(.uri)))
         }
+        let manifest = terms.manifest ?? path.map { String($0) }
         guard let session = grant.session, session.end > now, let signer = signer(profile, at: now),
-            let issued = issue(profile, signer, session, scope: scope, manifest: terms.manifest, at: now)
+            let issued = issue(profile, signer, session, scope: scope, manifest: manifest, at: now)
         else { return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd))) }
         return .issued(issued)
     }
@@ -91,7 +107,6 @@ extension GrantAuthority {
         guard let end = grant.expires, now < end else { return .failure(GrantRefusal(.expired, .claim(.expiration))) }
         if let start = grant.notBefore, now < start { return .failure(GrantRefusal(.notYetValid, .claim(.notBefore))) }
         if let refusal = revocation(of: grant) { return .failure(refusal) }
-        guard isMirrorRecent else { return .failure(GrantRefusal(.revoked, .claim(.revocation))) }
         return .success(grant)
     }
 }

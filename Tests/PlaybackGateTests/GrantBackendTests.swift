@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import EdgeTokens
+import GateTestSupport
+import Keys
+import MediaResources
+import MediaTokens
+import Platform
+import Testing
+
+@testable import PlaybackGate
+
+@Suite struct `A backend with a grant` {
+    private static let now = GateSample.time
+    private let authority: GrantAuthority
+    private let profile = GrantProfile("live", issuer: "playgate", keyID: "k1")
+    private let entry: Catalogue.Entry
+
+    init() throws {
+        let binding = KeyBinding(issuer: "playgate", format: .cat, rsaAlgorithm: nil)
+        let bytes = [UInt8](repeating: 7, count: 32)
+        let key = try TokenKey(secret: bytes, id: KeyID("k1"), algorithm: .hs256, binding: binding, validity: nil)
+        let issuers = [AcceptedIssuer("playgate")]
+        authority = GrantAuthority(
+            verifier: CATVerifier(keys: try KeySet([key]), issuers: issuers, policy: CATPolicy()),
+            signers: [GrantAuthority.Signer(try CATIssuer(key: key))],
+            subjectKey: try SubjectKey(bytes),
+            mirror: RevocationMirror(tag: GrantStoreModel.tag)
+        )
+        entry = Catalogue.Entry(
+            key: .path(try PathPattern("/film/")),
+            protection: .resource(try MediaResource("TNT"), requestor: "REF30"),
+            grants: Catalogue.Entry.GrantTerms([profile])
+        )
+    }
+
+    private func grant() throws -> String {
+        let token = try GateSample.content(GateSample.claims(), at: Self.now)
+        let issued = authority.issue(
+            entry,
+            { authority.session(token, playbackID: nil, $0, at: Self.now) },
+            path: nil,
+            at: Self.now
+        )
+        return try #require(issued.first).token
+    }
+
+    /// A mirror that was never read knows of no revocation: that must not look like a grant that was revoked.
+    @Test func `is told if revocations are not known, unless that is allowed`() throws {
+        let (token, target) = (try grant(), PlaybackRequest.Target.path("/film/a.m3u8"))
+        for allows in [false, true] {
+            let renewal = authority.renew(token, [profile], allowsUnknown: allows, at: Self.now)
+            let exchange = authority.exchange(
+                token,
+                of: entry,
+                target,
+                for: profile,
+                allowsUnknown: allows,
+                at: Self.now
+            )
+            switch (renewal, exchange) {
+            case (.unknown, .unknown): #expect(!allows)
+            case (.notDue, .issued): #expect(allows)
+            default: Issue.record("\(renewal) \(exchange)")
+            }
+        }
+    }
+}
