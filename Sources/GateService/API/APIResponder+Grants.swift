@@ -43,6 +43,7 @@ extension APIResponder {
             ]
             return .json(.object(members), trace: call.trace)
         case .refused(let refusal): throw APIRefusal(refusal)
+        case .unknown: throw APIRefusal(DenyCode.replayStoreUnavailable)
         }
     }
 

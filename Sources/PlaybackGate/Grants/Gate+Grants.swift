@@ -165,7 +165,9 @@ extension Gate {
     ///
     /// - Returns: True if the session had a slot; `nil` if the store did not answer.
     public func end(_ session: SessionID, at now: Timestamp) async -> Bool? {
-        let answer = await withDeadline(rules.storeDeadline) { [grantStore] in try? await grantStore?.free(session, at: now) }
+        let answer = await withDeadline(rules.storeDeadline) { [grantStore] in
+            try? await grantStore?.free(session, at: now)
+        }
         return answer ?? nil
     }
 
