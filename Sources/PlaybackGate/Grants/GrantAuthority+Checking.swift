@@ -103,7 +103,7 @@ extension GrantAuthority {
     }
 
     /// True if the mirror knows all revocations but those of the last seconds.
-    var isMirrorRecent: Bool { mirror.age().map { $0 <= RevocationMirror.greatestAge } ?? false }
+    package var isMirrorRecent: Bool { mirror.age().map { $0 <= RevocationMirror.greatestAge } ?? false }
 }
 
 /// A grant that was refused for its signature.
