@@ -136,7 +136,11 @@ public struct GateServer: Sendable {
         if let mirror = parts.mirror {
             services.append(MirrorRefresh(mirror: mirror, store: parts.store, clock: environment.clock, logger: logger))
         }
-        services += parts.listeners
+        // The first listener, of the administrator, is there from the start, and says why the others are not.
+        services.append(parts.listeners[0])
+        for listener in parts.listeners.dropFirst() {
+            services.append(parts.mirror.map { ListenerAfterRefresh(mirror: $0, listener: listener) } ?? listener)
+        }
         services.append(ShutdownDeadline(limit: configuration.shutdownGrace, logger: logger))
         var group = ServiceGroupConfiguration(
             services: services,
@@ -196,6 +200,25 @@ private struct MirrorRefresh: Service {
             }
         }
         try await gracefulShutdown()
+    }
+}
+
+/// A listener that begins once the revocations have been read, because a gate that does not know them refuses every grant. It
+/// does not wait long: without the store, all that needs no grant is decided as ever.
+private struct ListenerAfterRefresh: Service {
+    let mirror: RevocationMirror
+    let listener: HTTPListener
+
+    private static let limit = Duration.seconds(3)
+
+    func run() async throws {
+        let end = ContinuousClock.now + Self.limit
+        await cancelWhenGracefulShutdown {
+            while mirror.age() == nil, ContinuousClock.now < end, !Task.isCancelled {
+                try? await Task.sleep(for: .milliseconds(5))
+            }
+        }
+        try await listener.run()
     }
 }
 

@@ -76,6 +76,9 @@ enum EdgeProxy: String, CaseIterable {
     /// True if the edge has a cache of content for all viewers.
     var sharesContent: Bool { self == .nginx || self == .varnish || self == .trafficserver }
 
+    /// True if the edge tells a player the gate's code on an answer that it allows, as all do on one that is refused.
+    var namesCode: Bool { self != .caddy && self != .trafficserver }
+
     /// True if the edge can give a new grant to a player on an answer that it allows.
     var deliversGrants: Bool { self != .trafficserver }
 }
@@ -86,11 +89,15 @@ extension EdgeProxy {
     ///
     /// - Parameters:
     ///   - edge: Additional lines of the gate's `edge` section.
+    ///   - more: More sections of the gate's configuration. `EDGE` in it is the edge's address.
+    ///   - isOnPort: True if players reach the edge over TCP, as on its page.
     ///   - replacing: Replacements in the edge's page.
     func withGate(
         segment: String? = nil,
         catalogue: String = catalogue,
         edge: String = "",
+        more: String = "",
+        isOnPort: Bool = false,
         replacing: [String: String] = [:],
         folder: TemporaryFolder? = nil,
         _ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void
@@ -100,16 +107,22 @@ extension EdgeProxy {
         let listen = asksOverTCP ? "127.0.0.1:0" : "unix:\(folder.file("edge.sock"))"
         var tokens = try Self.tokens.get()
         if let segment { tokens = tokens.replacing("]", with: ", { segment: \"\(segment)\" }]") }
+        let port = isOnPort ? try RunningEdge.freePort() : nil
         let configuration = RunningGate.configuration(
             """
             use: { memory: { capacity: 1000 } }
             edge: { listen: "\(listen)", \(tokens)\(edge) }
+            \(more.replacing("EDGE", with: "127.0.0.1:\(port ?? 0)"))
             """,
             catalogue: catalogue
         )
         try await RunningGate.with(configuration) { (gate) throws in
             let address = asksOverTCP ? gate.edge : folder.file("edge.sock")
-            let options = RunningEdge.Options(hasSegments: segment != nil, replacing: replacing)
+            let options = RunningEdge.Options(
+                hasSegments: segment != nil || !more.isEmpty,
+                port: port,
+                replacing: replacing
+            )
             try body(gate, try RunningEdge(self, folder, gate: address, options))
         }
     }
@@ -131,6 +144,8 @@ final class RunningEdge {
         var hasSegments = false
         /// True if the workers run as the user that the page names, instead of the user of the tests.
         var hasOwnUser = false
+        /// The port on 127.0.0.1 for players, as on the page; `nil` for a unix socket, where the edge can have one.
+        var port: Int?
         /// Replacements in the text of the page.
         var replacing: [String: String] = [:]
     }
@@ -179,6 +194,17 @@ final class RunningEdge {
         if !eventually(within: 5, { !program.isRunning }) { program.signal(SIGKILL) }
     }
 
+    private struct NoPortIsFree: Error {}
+
+    /// Returns a port without a listener, below the range of ephemeral ports.
+    static func freePort() throws -> Int {
+        for _ in 0..<100 {
+            let port = Int.random(in: 20_000..<32_000)
+            if (try? HTTPConnection("127.0.0.1:\(port)")) == nil { return port }
+        }
+        throw NoPortIsFree()
+    }
+
     deinit { stop() }
 
     func connect() throws -> HTTPConnection { try HTTPConnection(address) }
@@ -199,6 +225,11 @@ private struct EdgePage {
     let options: RunningEdge.Options
 
     private var socket: String { folder.file("edge-players.sock") }
+
+    /// The address for players, as the edge's page is to name it.
+    private func listener(unix: String) -> String { options.port.map { "127.0.0.1:\($0)" } ?? unix }
+
+    private var address: String { listener(unix: "unix:\(socket)") }
 
     func start() throws -> Start {
         switch edge {
@@ -228,7 +259,7 @@ private struct EdgePage {
         if options.hasSegments { text = try inserting("nginx-segment", into: text, before: line) }
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "    \($0)_temp_path \(folder.file($0));\n" }.joined()
-        text = text.replacing("listen 127.0.0.1:8088", with: "listen unix:\(socket)")
+        text = text.replacing("listen 127.0.0.1:8088", with: "listen \(address)")
             .replacing("worker_processes auto;", with: "worker_processes 1; daemon off;")
             .replacing("http {\n", with: "http {\n\(temporary)")
             .replacing("/run/nginx.pid", with: folder.file("nginx.pid"))
@@ -236,7 +267,7 @@ private struct EdgePage {
             .replacing("/var/cache/", with: folder.path + "/")
         if !options.hasOwnUser { text = text.replacing("user www-data;", with: getuid() == 0 ? "user root;" : "") }
         let file = try folder.write("nginx.conf", text)
-        return (["-c", file, "-p", folder.path, "-e", folder.file("nginx-start.log")], "unix:\(socket)")
+        return (["-c", file, "-p", folder.path, "-e", folder.file("nginx-start.log")], address)
     }
 
     /// Returns `text` with the block that is marked as `kind` before or after a line of it.
@@ -255,9 +286,10 @@ private struct EdgePage {
     private func caddy() throws -> Start {
         var text = try block("caddyfile", waiting: "response_header_timeout 300ms", "response_header_timeout 10s")
         if options.hasSegments { text = try inserting("caddyfile-segment", into: text, after: "\t\trewrite * ?\n") }
-        text = text.replacing("http://127.0.0.1:8088 {", with: "http:// {\n\tbind unix/\(socket)")
+        let site = options.port.map { "http://127.0.0.1:\($0) {" } ?? "http:// {\n\tbind unix/\(socket)"
+        text = text.replacing("http://127.0.0.1:8088 {", with: site)
         let file = try folder.write("Caddyfile", text)
-        return (["run", "--config", file, "--adapter", "caddyfile"], "unix:\(socket)")
+        return (["run", "--config", file, "--adapter", "caddyfile"], address)
     }
 
     private func haproxy() throws -> Start {
@@ -269,10 +301,10 @@ private struct EdgePage {
             text = text.replacing(line, with: try block("haproxy-segment"))
         }
         text = text.replacing("/etc/haproxy", with: folder.path)
-            .replacing("bind 127.0.0.1:8088", with: "bind unix@\(socket)")
+            .replacing("bind 127.0.0.1:8088", with: "bind \(listener(unix: "unix@\(socket)"))")
             .replacing("log /dev/log local0 info", with: "log stdout format raw local0 info")
             .replacing("    user haproxy\n    group haproxy\n", with: "")
-        return (["-db", "-f", try folder.write("haproxy.cfg", text)], "unix:\(socket)")
+        return (["-db", "-f", try folder.write("haproxy.cfg", text)], address)
     }
 
     private func varnish() throws -> Start {
@@ -285,12 +317,12 @@ private struct EdgePage {
             text.replacing("/etc/varnish/playgate-strip.vcl", with: strip)
         )
         let work = folder.file("varnish")
-        let arguments = ["-F", "-j", "none", "-n", work, "-a", socket, "-f", file, "-s", "malloc,16m"]
-        return (arguments, "unix:\(socket)")
+        let arguments = ["-F", "-j", "none", "-n", work, "-a", listener(unix: socket), "-f", file, "-s", "malloc,16m"]
+        return (arguments, address)
     }
 
     private func trafficServer() throws -> Start {
-        let port = try Self.freePort()
+        let port = try options.port ?? RunningEdge.freePort()
         // A folder of its own for each start: an instance that ends removes its copies of the plugins.
         let name = "trafficserver-\(port)"
         let root = folder.file(name)
@@ -328,16 +360,5 @@ private struct EdgePage {
             "ip_allow: [{ apply: in, ip_addrs: 0/0, action: allow, methods: ALL }]\n"
         )
         return (["--run-root=\(layout)"], "127.0.0.1:\(port)")
-    }
-
-    private struct NoPortIsFree: Error {}
-
-    /// Returns a port without a listener, below the range of ephemeral ports.
-    private static func freePort() throws -> Int {
-        for _ in 0..<100 {
-            let port = Int.random(in: 20_000..<32_000)
-            if (try? HTTPConnection("127.0.0.1:\(port)")) == nil { return port }
-        }
-        throw NoPortIsFree()
     }
 }

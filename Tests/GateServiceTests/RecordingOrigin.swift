@@ -11,17 +11,18 @@ import Synchronization
 package final class RecordingOrigin: Sendable {
     private let channel: any Channel
     private let counter = Counter()
+    private let stream = Stream()
 
     /// The port on 127.0.0.1 on which it listens.
     package let port: Int
 
     package init() throws {
-        let counter = counter
+        let (counter, stream) = (counter, stream)
         channel = try ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                    try channel.pipeline.syncOperations.addHandler(Answerer(counter))
+                    try channel.pipeline.syncOperations.addHandler(Answerer(counter, stream))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).wait()
@@ -33,16 +34,31 @@ package final class RecordingOrigin: Sendable {
     /// The number of requests that it has answered.
     package var requests: Int { counter.value.withLock { $0 } }
 
+    /// Serves `files` by their paths from now on; others are not found.
+    ///
+    /// - Parameter onRequest: Called with the path of each request, before the answer.
+    package func serve(_ files: [String: [UInt8]], onRequest: @escaping @Sendable (String) -> Void = { _ in }) {
+        stream.value.withLock { $0 = (files, onRequest) }
+    }
+
     private final class Counter: Sendable { let value = Mutex(0) }
+
+    private final class Stream: Sendable {
+        let value = Mutex<(files: [String: [UInt8]], onRequest: @Sendable (String) -> Void)?>(nil)
+    }
 
     private final class Answerer: ChannelInboundHandler {
         typealias InboundIn = HTTPServerRequestPart
         typealias OutboundOut = HTTPServerResponsePart
 
         private let counter: Counter
+        private let stream: Stream
         private var head: HTTPRequestHead?
 
-        init(_ counter: Counter) { self.counter = counter }
+        init(_ counter: Counter, _ stream: Stream) {
+            self.counter = counter
+            self.stream = stream
+        }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             switch unwrapInboundIn(data) {
@@ -54,6 +70,10 @@ package final class RecordingOrigin: Sendable {
 
         private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
             counter.value.withLock { $0 += 1 }
+            if let (files, onRequest) = stream.value.withLock({ $0 }) {
+                onRequest(head.uri)
+                return write(files[head.uri], of: head.uri, context)
+            }
             var text = "\(head.method) \(head.uri)\n"
             for (name, value) in head.headers { text += "\(name.lowercased()): \(value)\n" }
             var headers: HTTPHeaders = [
@@ -69,6 +89,21 @@ package final class RecordingOrigin: Sendable {
             let answer = HTTPResponseHead(version: .http1_1, status: .ok, headers: headers)
             context.write(wrapOutboundOut(.head(answer)), promise: nil)
             context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        }
+
+        private func write(_ file: [UInt8]?, of path: String, _ context: ChannelHandlerContext) {
+            let types = [".m3u8": "application/vnd.apple.mpegurl", ".ts": "video/mp2t", ".mpd": "application/dash+xml"]
+            let headers: HTTPHeaders = [
+                "Content-Length": "\(file?.count ?? 0)", "Cache-Control": "max-age=60",
+                "Content-Type": types.first { path.hasSuffix($0.key) }?.value ?? "video/mp4",
+            ]
+            let status: HTTPResponseStatus = file == nil ? .notFound : .ok
+            context.write(
+                wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))),
+                promise: nil
+            )
+            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: file ?? [])))), promise: nil)
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         }
     }

@@ -28,29 +28,38 @@ extension APIResponder {
             allowsUnknown: call.gate.rules.allowsUnknownUse,
             at: call.time
         )
-        return try answer(outcome, call)
+        return try Self.answer(outcome, call.time, call.trace)
     }
 
     /// `POST /v1/grants/renew`: renews a grant for a player that cannot see response headers.
-    func renew(_ call: RequestContext) throws(APIRefusal) -> APIAnswer {
+    func renew(_ call: RequestContext) throws(APIRefusal) -> Outcome {
         let body = try read(GrantBody.self, call)
         guard let grants = call.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
         let profiles = call.snapshot.configuration.grants?.profiles.map(\.value) ?? []
-        let allowsUnknown = call.gate.rules.allowsUnknownUse
-        return try answer(grants.renew(body.grant, profiles, allowsUnknown: allowsUnknown, at: call.time), call)
+        let (gate, time, trace) = (call.gate, call.time, call.trace)
+        try takeRoom(for: 1)
+        return .later { () async throws(APIRefusal) in
+            let outcome = await gate.renew(body.grant, profiles, by: grants, at: time)
+            inFlight.release(1)
+            return try Self.answer(outcome, time, trace)
+        }
     }
 
-    private func answer(_ outcome: GrantAuthority.BackendOutcome, _ call: RequestContext) throws(APIRefusal) -> APIAnswer {
-        let trace: JSON.Member = ("trace", .string("\(call.trace)"))
+    private static func answer(
+        _ outcome: GrantAuthority.BackendOutcome,
+        _ time: Timestamp,
+        _ id: TraceID
+    ) throws(APIRefusal) -> APIAnswer {
+        let trace: JSON.Member = ("trace", .string("\(id)"))
         switch outcome {
         case .issued(let grant):
-            return .json(.object([("renewed", .bool(true)), ("grant", grant.json(at: call.time)), trace]), trace: call.trace)
+            return .json(.object([("renewed", .bool(true)), ("grant", grant.json(at: time)), trace]), trace: id)
         case .notDue(let grant):
             let members: [JSON.Member] = [
                 ("renewed", .bool(false)), ("expires", .optional(grant.expires)),
                 ("renewAfter", .optional(grant.renewalStart)), trace,
             ]
-            return .json(.object(members), trace: call.trace)
+            return .json(.object(members), trace: id)
         case .refused(let refusal): throw APIRefusal(refusal)
         case .unknown: throw APIRefusal(DenyCode.replayStoreUnavailable)
         }

@@ -125,7 +125,7 @@ struct APIResponder: HTTPService {
         case .verify: return .now(try verify(call))
         case .revoke: return try revoke(call)
         case .exchange: return .now(try exchange(call))
-        case .renew: return .now(try renew(call))
+        case .renew: return try renew(call)
         case .explain: return .now(try explain(call))
         case .end(let session): return try free(session, call)
         case .revocations: return .now(try export(call))
@@ -342,7 +342,7 @@ struct APIResponder: HTTPService {
     }
 
     /// Takes room for `count` more decisions, and refuses at once if there is not enough.
-    private func takeRoom(for count: Int) throws(APIRefusal) {
+    func takeRoom(for count: Int) throws(APIRefusal) {
         guard inFlight.take(count) else {
             metrics.countOverload()
             throw APIRefusal(DenyCode.overloaded)

@@ -56,8 +56,8 @@ struct AdminResponder: HTTPService {
         return answer
     }
 
-    /// Answers 200 if a key is valid now, the store answers, the catalogue is not empty, and every listener has room for a
-    /// connection; else 503.
+    /// Answers 200 if a key is valid now, the store answers, revocations of grants are known, the catalogue is not empty, and
+    /// every listener has room for a connection; else 503.
     private func readiness() async -> APIAnswer {
         let gate = live.current.gate
         let now = clock()
@@ -67,6 +67,9 @@ struct AdminResponder: HTTPService {
         }
         do throws(ReplayStoreError) { try await gate.checkStore() } catch {
             faults.append(("store", .string("\(gate.store.name): \(error)")))
+        }
+        if let grants = gate.grants, !grants.isMirrorRecent {
+            faults.append(("revocations", .string("they were not read for 30 s: every grant is refused")))
         }
         if gate.catalogue.count == 0 { faults.append(("catalogue", .string("the catalogue is empty"))) }
         for places in places where places.isFull && !faults.contains(where: { $0.0 == places.listener }) {

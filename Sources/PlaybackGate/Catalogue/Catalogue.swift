@@ -25,6 +25,9 @@ public struct Catalogue: Sendable {
     /// Returns the entry of a media id, compared byte for byte.
     public func entry(media id: String) -> Entry? { media[ByteKey(id)] }
 
+    /// Returns an entry of a media id that has a property; `nil` if none has.
+    func firstMedia(_ hasProperty: (Entry) -> Bool) -> Entry? { media.values.first(where: hasProperty) }
+
     /// True if any entry names hosts: a path alone then does not determine its entry.
     public var hasHosts: Bool { !pathsOfHosts.isEmpty }
 

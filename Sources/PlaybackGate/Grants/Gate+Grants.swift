@@ -147,6 +147,33 @@ extension Gate {
         return StreamLease(key, session: session.id, limit: limit, expires: terms.slotEnd(at: now))
     }
 
+    private func lease(of grant: IssuedGrant, at now: Timestamp) -> StreamLease? {
+        guard let entry = catalogue.entry(of: grant), let terms = entry.grants, let limit = terms.streamLimit,
+            let key = GrantAuthority.leaseKey(grant.session, requestor: entry.protection.requestor ?? "")
+        else { return nil }
+        return StreamLease(key, session: grant.session.id, limit: limit, expires: terms.slotEnd(at: now))
+    }
+
+    /// Renews a grant as ``GrantAuthority/renew(_:_:allowsUnknown:at:)`` does, and prolongs the slot of its playback.
+    ///
+    /// - Returns: A refusal by `stream_limit_reached` if the playback has lost its slot to others.
+    public func renew(
+        _ token: String,
+        _ profiles: [GrantProfile],
+        by grants: GrantAuthority,
+        at now: Timestamp
+    ) async -> GrantAuthority.BackendOutcome {
+        let outcome = grants.renew(token, profiles, allowsUnknown: rules.allowsUnknownUse, at: now)
+        guard case .issued(let grant) = outcome, let slot = await take(lease(of: grant, at: now), at: now) else {
+            return outcome
+        }
+        switch slot.refusal(allowsUnknown: rules.allowsUnknownUse) {
+        case nil: return outcome
+        case .grant(let code): return .refused(GrantRefusal(code))
+        default: return .unknown
+        }
+    }
+
     func take(_ lease: StreamLease?, at now: Timestamp) async -> SlotOutcome? {
         guard let lease else { return nil }
         let answer = await withDeadline(rules.storeDeadline) { [grantStore] () -> LeaseOutcome? in
@@ -165,7 +192,9 @@ extension Gate {
     ///
     /// - Returns: True if the session had a slot; `nil` if the store did not answer.
     public func end(_ session: SessionID, at now: Timestamp) async -> Bool? {
-        let answer = await withDeadline(rules.storeDeadline) { [grantStore] in try? await grantStore?.free(session, at: now) }
+        let answer = await withDeadline(rules.storeDeadline) { [grantStore] in
+            try? await grantStore?.free(session, at: now)
+        }
         return answer ?? nil
     }
 
@@ -204,5 +233,21 @@ extension PlaybackRequest.Target {
         case .media: nil
         case .path(let requested): RequestURI(requested)?.path
         }
+    }
+}
+
+extension Catalogue {
+    /// Returns an entry whose playbacks get such grants: that of the grant's paths, otherwise one of a media id; `nil` if there
+    /// is none.
+    fileprivate func entry(of grant: IssuedGrant) -> Entry? {
+        let host = grant.profile.rules.host.flatMap { HostName($0[...])?.text } ?? ""
+        if case .entry(let entry) = find(grant.scope[...], host: host[...]), entry.hands(grant) { return entry }
+        return firstMedia { $0.hands(grant) }
+    }
+}
+
+extension Catalogue.Entry {
+    fileprivate func hands(_ grant: IssuedGrant) -> Bool {
+        grants?.profiles.contains(grant.profile) ?? false && scope(grant.profile, path: grant.scope[...]) == grant.scope
     }
 }

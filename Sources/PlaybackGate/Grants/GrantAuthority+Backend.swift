@@ -18,7 +18,7 @@ extension GrantAuthority {
         case notDue(CATGrant)
         /// The grant is refused.
         case refused(GrantRefusal)
-        /// The state of revocations is not known.
+        /// The state of revocations is not known, so nobody can tell whether the grant is revoked.
         case unknown
     }
 
@@ -36,15 +36,16 @@ extension GrantAuthority {
         at now: Timestamp
     ) -> BackendOutcome {
         let grant: CATGrant
-        switch live(token, at: now) {
-        case .failure(let refusal): return .refused(refusal)
-        case .success(let found): grant = found
+        switch live(token, allowsUnknown: allowsUnknown, at: now) {
+        case .refused(let refusal): return .refused(refusal)
+        case .unknown: return .unknown
+        case .live(let found): grant = found
         }
-        guard allowsUnknown || isMirrorRecent else { return .unknown }
         guard let start = grant.renewalStart else { return .refused(GrantRefusal(.renewalInvalid, .claim(.renewal))) }
         guard start <= now else { return .notDue(grant) }
         let fitting = profiles.first { $0.issuer == grant.issuer.name && $0.rules.scopes(grant) }
-        guard let profile = fitting, let scope = grant.pathPrefix, let renewed = renew(grant, profile, scope: scope, at: now)
+        guard let profile = fitting, let scope = grant.pathPrefix,
+            let renewed = renew(grant, profile, scope: scope, at: now)
         else { return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd))) }
         return .issued(renewed)
     }
@@ -68,17 +69,18 @@ extension GrantAuthority {
         at now: Timestamp
     ) -> BackendOutcome {
         let grant: CATGrant
-        switch live(token, at: now) {
-        case .failure(let refusal): return .refused(refusal)
-        case .success(let found): grant = found
+        switch live(token, allowsUnknown: allowsUnknown, at: now) {
+        case .refused(let refusal): return .refused(refusal)
+        case .unknown: return .unknown
+        case .live(let found): grant = found
         }
-        guard allowsUnknown || isMirrorRecent else { return .unknown }
         guard let terms = entry.grants, terms.profiles.contains(profile), terms.accept(grant) else {
             return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
         }
         // A grant for another entry must not open this one.
         let path = target.normalPath
-        guard let scope = grant.pathPrefix, terms.profiles.contains(where: { entry.scope($0, path: path) == scope }) else {
+        guard let scope = grant.pathPrefix, terms.profiles.contains(where: { entry.scope($0, path: path) == scope })
+        else {
             return .refused(GrantRefusal(.uriMismatch, .claim(.uri)))
         }
         let manifest = terms.manifest ?? path.map { String($0) }
@@ -88,28 +90,32 @@ extension GrantAuthority {
         return .issued(issued)
     }
 
+    private enum Standing {
+        case live(CATGrant)
+        case refused(GrantRefusal)
+        case unknown
+    }
+
     /// Returns a grant of this installation that is authentic, within its time and not revoked.
-    private func live(_ token: String, at now: Timestamp) -> Result<CATGrant, GrantRefusal> {
+    private func live(_ token: String, allowsUnknown: Bool, at now: Timestamp) -> Standing {
         var token = token
         token.makeContiguousUTF8()
         let grant: CATGrant
         switch authenticate(token.utf8.span, at: now) {
-        case .refused(let refusal): return .failure(refusal)
+        case .refused(let refusal): return .refused(refusal)
         case .authentic(let found): grant = found
         }
         guard grant.issuer.isOwn, grant.session != nil else {
-            return .failure(GrantRefusal(.issuerRefused, .claim(.issuer)))
+            return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
         }
-        if let end = grant.sessionEnd, end <= now { return .failure(GrantRefusal(.sessionEnded, .claim(.sessionEnd))) }
-        guard grant.key.isValid(at: now) else { return .failure(GrantRefusal(.keyUnknown)) }
-        guard let end = grant.expires, now < end else { return .failure(GrantRefusal(.expired, .claim(.expiration))) }
-        if let start = grant.notBefore, now < start { return .failure(GrantRefusal(.notYetValid, .claim(.notBefore))) }
-        if let refusal = revocation(of: grant) { return .failure(refusal) }
-        return .success(grant)
+        if let end = grant.sessionEnd, end <= now { return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd))) }
+        guard grant.key.isValid(at: now) else { return .refused(GrantRefusal(.keyUnknown)) }
+        guard let end = grant.expires, now < end else { return .refused(GrantRefusal(.expired, .claim(.expiration))) }
+        if let start = grant.notBefore, now < start { return .refused(GrantRefusal(.notYetValid, .claim(.notBefore))) }
+        if let refusal = revocation(of: grant) { return .refused(refusal) }
+        return allowsUnknown || isMirrorRecent ? .live(grant) : .unknown
     }
 }
-
-extension GrantRefusal: Error {}
 
 extension GrantProfile.Rules {
     /// True if a grant with these rules may have the scope and host of `grant`.

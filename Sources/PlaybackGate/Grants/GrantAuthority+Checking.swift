@@ -47,7 +47,9 @@ extension GrantAuthority {
         guard let authentic, let forged, token.count <= AuthenticatedTokenCache.maximumTokenSize else {
             return verifier.authenticate(token, at: now)
         }
-        if let known = authentic.lookUp(token, generation: generation, at: now) as? CATGrant { return .authentic(known) }
+        if let known = authentic.lookUp(token, generation: generation, at: now) as? CATGrant {
+            return .authentic(known)
+        }
         if let known = forged.lookUp(token, generation: generation, at: now) as? ForgedGrant {
             return .refused(known.refusal)
         }
@@ -101,7 +103,7 @@ extension GrantAuthority {
     }
 
     /// True if the mirror knows all revocations but those of the last seconds.
-    var isMirrorRecent: Bool { mirror.age().map { $0 <= RevocationMirror.greatestAge } ?? false }
+    package var isMirrorRecent: Bool { mirror.age().map { $0 <= RevocationMirror.greatestAge } ?? false }
 }
 
 /// A grant that was refused for its signature.
@@ -118,7 +120,9 @@ extension Catalogue.Entry.GrantTerms {
     /// True if one of the profiles is of the grant's issuer. A path in the scope of a grant is not enough: the entry must
     /// name the issuer.
     func accept(_ grant: CATGrant) -> Bool {
-        for profile in profiles where profile.issuer.utf8.span.hasSameBytes(as: grant.issuer.name.utf8.span) { return true }
+        for profile in profiles where profile.issuer.utf8.span.hasSameBytes(as: grant.issuer.name.utf8.span) {
+            return true
+        }
         return false
     }
 }

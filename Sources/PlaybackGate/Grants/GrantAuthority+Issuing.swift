@@ -22,7 +22,8 @@ extension GrantAuthority {
             let id = subjectKey.sessionID(fingerprint: token.fingerprint, playbackID: playbackID)
         else { return nil }
         let tags = Revocation.keys(of: token).compactMap { subjectKey.tag(storeKey: $0.key) }
-        let revocation = rules.isRevocable
+        let revocation =
+            rules.isRevocable
             ? PlaybackSession.Revocability(issued: token.timeIssued, tags: tags) : nil
         return PlaybackSession(id: id, end: end, revocation: revocation)
     }

@@ -244,7 +244,7 @@ extension RevocationMirror {
     ///
     /// - Parameters:
     ///   - feed: The store.
-    ///   - pause: The time between two calls of the store.
+    ///   - pause: The time between two calls of the store. Until the first refresh is complete, it is at most 50 ms.
     ///   - deadline: The maximum wait for the store.
     ///   - clock: The source of the current time.
     ///   - report: A closure that is called with each first error, and with `nil` when calls succeed again.
@@ -271,7 +271,8 @@ extension RevocationMirror {
                 if !isFailing { report(error) }
                 isFailing = true
             }
-            try? await Task.sleep(for: pause)
+            // Until then, every grant is refused.
+            try? await Task.sleep(for: age() == nil ? min(pause, .milliseconds(50)) : pause)
         }
     }
 }
