@@ -36,7 +36,7 @@ extension GrantAuthority {
         at now: Timestamp
     ) -> BackendOutcome {
         let grant: CATGrant
-        switch live(token, allowsUnknown, at: now) {
+        switch live(token, allowsUnknown: allowsUnknown, at: now) {
         case .refused(let refusal): return .refused(refusal)
         case .unknown: return .unknown
         case .live(let found): grant = found
@@ -69,7 +69,7 @@ extension GrantAuthority {
         at now: Timestamp
     ) -> BackendOutcome {
         let grant: CATGrant
-        switch live(token, allowsUnknown, at: now) {
+        switch live(token, allowsUnknown: allowsUnknown, at: now) {
         case .refused(let refusal): return .refused(refusal)
         case .unknown: return .unknown
         case .live(let found): grant = found
@@ -97,7 +97,7 @@ extension GrantAuthority {
     }
 
     /// Returns a grant of this installation that is authentic, within its time and not revoked.
-    private func live(_ token: String, _ allowsUnknown: Bool, at now: Timestamp) -> Standing {
+    private func live(_ token: String, allowsUnknown: Bool, at now: Timestamp) -> Standing {
         var token = token
         token.makeContiguousUTF8()
         let grant: CATGrant

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Encodings
+import Foundation
+import GateTestSupport
+import NIOHTTP1
+import Platform
+import PlaybackGate
+import Testing
+
+@testable import GateService
+
+/// `docs/operations.md` names what the gate has.
+@Suite struct `The page on running the gate` {
+    private static let page = Result { try String(contentsOfFile: "\(repository)/docs/operations.md", encoding: .utf8) }
+    private static let document = Result {
+        try String(contentsOfFile: "\(repository)/Sources/GateService/openapi.yaml", encoding: .utf8)
+    }
+
+    @Test func `has every code, with its status and action`() throws {
+        let lines = try Self.page.get().split(separator: "\n").filter { $0.hasPrefix("| ") }
+        for code in DenyCode.allCases {
+            let facts = "| \(code.status.code) | \(code.action.rawValue) |"
+            let line = lines.first { $0.contains("`\(code.rawValue)`") && $0.contains(facts) }
+            #expect(line != nil, "\(code.rawValue) \(facts)")
+        }
+        for fault in APIFault.allCases {
+            #expect(try Self.page.get().contains("`\(fault.rawValue)`"), "\(fault.rawValue)")
+        }
+    }
+
+    @Test func `has every scope`() throws {
+        for scope in Scope.allCases {
+            #expect(try Self.page.get().contains("| \(scope.rawValue) | "), "\(scope.rawValue)")
+            #expect(try Self.document.get().contains("Requires the scope \(scope.rawValue)"), "\(scope.rawValue)")
+        }
+    }
+
+    @Test func `has every key of grants`() throws {
+        let folder = try TemporaryFolder()
+        let configuration = `A configuration with grants`.Parts(
+            keys: "{ k1: { secret: \(String(repeating: "A", count: 44)) } }",
+            issuers: "{ issuer: other, keys: [k1] }"
+        )
+        for name in ["subject.key"] { try folder.write(name, String(repeating: "A", count: 44)) }
+        let file = try folder.write("gate.yaml", configuration.text)
+        let shown = try GateConfiguration(file: file).effective.line
+        let value = try JSONSerialization.jsonObject(with: Data(shown.utf8)) as? [String: Any]
+        let page = try Self.page.get()
+        var keys: [String] = []
+        for section in ["keys", "grants"] { Self.collect(value?[section], into: &keys) }
+        #expect(keys.count > 25)
+        for key in Set(keys).subtracting(["k1", "live"]) {
+            #expect(page.contains(".\(key)`") || page.contains(".\(key).") || page.contains(".\(key)[]") || page.contains("`….\(key)"), "\(key)")
+        }
+    }
+
+    private static func collect(_ value: Any?, into keys: inout [String]) {
+        if let object = value as? [String: Any] {
+            for (key, value) in object {
+                keys.append(key)
+                collect(value, into: &keys)
+            }
+        } else if let list = value as? [Any] {
+            for value in list { collect(value, into: &keys) }
+        }
+    }
+}
