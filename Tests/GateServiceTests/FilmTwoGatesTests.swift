@@ -101,7 +101,7 @@ import Testing
 
     private static func configuration(_ store: String, _ socket: String) -> String {
         let more = "edge: { listen: \"unix:\(socket)\", tokens: [{ query: token }] }\n"
-        return ServedGate.configuration(store, more: more + Film.grants)
+        return ServedGate.configuration(store, more: more + Film.grants.replacing("EDGE", with: "cdn.example"))
             .replacing("life: 10s", with: "life: 8s").replacing("deadline: 5s }\n", with: "deadline: 7s }\n")
             .replacing("entries: [", with: "entries: [\(Film.entries.joined(separator: ", ")), ")
     }
