@@ -63,6 +63,7 @@ let package = Package(
         .executableTarget(
             name: "replay-store",
             dependencies: [
+                .product(name: "EdgeTokens", package: "playgate"),
                 .product(name: "MediaTokens", package: "playgate"),
                 .product(name: "PlaybackGate", package: "playgate"),
             ]

@@ -103,9 +103,9 @@ struct GrantingSample {
         var shown: ShownGrants?
         if !grants.isEmpty {
             let uri = try #require(RequestURI(path[...], scheme: .https, authority: host[...]))
-            var found = ShownGrants(RequestFacts(uri: uri, method: method.rawValue[...]))
-            for grant in grants { found.add(grant[...]) }
-            shown = found
+            let facts = RequestFacts(uri: uri, method: method.rawValue[...])
+            let others = grants.dropFirst().map { $0[...] }
+            shown = ShownGrants(facts, first: grants[0][...], others: others)
         }
         let now = Self.time.adding(seconds: seconds)
         let question = Gate.Question(request, gate.catalogue.find(request.target), grants: shown)

@@ -38,10 +38,7 @@ enum PresentedGrants {
         }
         guard let first else { return .found(nil) }
         guard let facts = RequestFacts(client, headers, target, path: path, rules, dialect) else { return .invalid }
-        var shown = ShownGrants(facts)
-        shown.add(first)
-        for token in rest { shown.add(token) }
-        return .found(shown)
+        return .found(ShownGrants(facts, first: first, others: rest))
     }
 }
 

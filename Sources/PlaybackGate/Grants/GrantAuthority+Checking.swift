@@ -26,7 +26,7 @@ extension GrantAuthority {
     /// Checks the grants of a request in their order. The first one that allows it decides.
     ///
     /// If none does, the refusal is that of the last authentic one, otherwise of the first.
-    func check(_ shown: borrowing ShownGrants, _ terms: Catalogue.Entry.GrantTerms, at now: Timestamp) -> Finding {
+    func check(_ shown: ShownGrants, _ terms: Catalogue.Entry.GrantTerms, at now: Timestamp) -> Finding {
         var refusal = GrantRefusal(.missing)
         for place in 0..<shown.count {
             let token = shown[place].utf8.span

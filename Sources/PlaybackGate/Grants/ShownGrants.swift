@@ -4,26 +4,32 @@
 package import EdgeTokens
 
 /// The grants that a request shows, in the order in which they are tried, and the facts that they may be bound to.
-package struct ShownGrants: Sendable {
+///
+/// A class, so that the question of a request without grants stays small.
+package final class ShownGrants: Sendable {
     /// The maximum number of different grants that are examined. Source: CTA-5007, which demands as many.
     package static let maximum = 6
 
     /// The facts of the request.
     package let facts: RequestFacts
-    private var tokens: [6 of Substring] = .init(repeating: "")
-    /// The number of grants.
-    package private(set) var count = 0
+    private let first: Substring
+    /// The other grants. Most requests show one only, which needs no list.
+    private let rest: [Substring]
 
-    /// Creates a request's grants; ``add(_:)`` adds them.
-    package init(_ facts: RequestFacts) { self.facts = facts }
-
-    /// Adds a grant, unless it is one of those that are there, or there are ``maximum``.
-    package mutating func add(_ token: Substring) {
-        guard count < Self.maximum else { return }
-        for place in 0..<count where tokens[place].utf8.elementsEqual(token.utf8) { return }
-        tokens[count] = token
-        count += 1
+    /// Creates a request's grants: the first one, and those of `others` that differ, at most ``maximum`` in all.
+    package init(_ facts: RequestFacts, first: Substring, others: [Substring] = []) {
+        self.facts = facts
+        self.first = first
+        var rest: [Substring] = []
+        for token in others where rest.count < Self.maximum - 1 {
+            let isKnown = ([first] + rest).contains { $0.utf8.elementsEqual(token.utf8) }
+            if !isKnown { rest.append(token) }
+        }
+        self.rest = rest
     }
 
-    subscript(place: Int) -> Substring { tokens[place] }
+    /// The number of grants.
+    package var count: Int { 1 + rest.count }
+
+    subscript(place: Int) -> Substring { place == 0 ? first : rest[place - 1] }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import EdgeTokens
 import Foundation
 import MediaTokens
 import PlaybackGate
@@ -52,7 +53,7 @@ struct ReplayStoreBenchmark {
     /// Measures a million leases of half as many viewers. Returns their memory in bytes.
     private static func measureLeases(_ digests: [TokenFingerprint], at time: Timestamp, _ end: Timestamp) -> Int {
         let wanted = digests.indices.map { number in
-            let session = SessionID(high: UInt64(number), low: UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
+            let session = SessionID(number: UInt128(number) << 64 | UInt128(UInt64(number) &* 0x9E37_79B9_7F4A_7C15))
             return StreamLease(LeaseKey(digests[number / 2]), session: session, limit: 4, expires: end)
         }
         let store = MemoryReplayStore(capacity: 1, leaseCapacity: count)
@@ -85,7 +86,8 @@ struct ReplayStoreBenchmark {
         let listed = try await store.revocations(after: nil).records.compactMap { key.tag(storeKey: $0.key.bytes) }
         let present = (0..<count).map { listed[$0 % listed.count] }
         let absent = (0..<count).map { number in
-            SubjectTag(high: UInt64(number) &* 0x9E37_79B9_7F4A_7C15, low: UInt64(number) &* 0xD1B5_4A32_D192_ED03)
+            let (high, low) = (UInt64(number) &* 0x9E37_79B9_7F4A_7C15, UInt64(number) &* 0xD1B5_4A32_D192_ED03)
+            return SubjectTag(number: UInt128(high) << 64 | UInt128(low))
         }
         let found = measure { present.count { mirror.isRevoked($0, issued: time) } }
         let missed = measure { absent.count { mirror.isRevoked($0, issued: time) } }
