@@ -80,7 +80,9 @@ import Testing
     @Test func `gives a repeated start the same session, and another start another`() async throws {
         try await RunningGate.with(Self.configuration()) { (gate) throws in
             let token = try gate.token()
-            let starts = try (0..<2).map { _ in try gate.play("film", token: token, playbackID: "p").json["grant"] as? Object }
+            let starts = try (0..<2).map { _ in
+                try gate.play("film", token: token, playbackID: "p").json["grant"] as? Object
+            }
             #expect(starts[0]?["session"] as? String == starts[1]?["session"] as? String && starts[0] != nil)
             #expect(starts[0]?["token"] as? String != starts[1]?["token"] as? String)
             #expect(try Self.start(gate, session: "s2").grant["session"] as? String != starts[0]?["session"] as? String)
@@ -104,11 +106,14 @@ import Testing
             var body: Object = ["grant": token, "profile": "second", "path": "/film/master.m3u8"]
             #expect(try eventually { try Self.post(gate, "/v1/grants", body).status == 200 })
             let other = try #require(try Self.post(gate, "/v1/grants", body).json["grant"] as? Object)
-            #expect(other["profile"] as? String == "second" && other["session"] as? String == grant["session"] as? String)
+            #expect(
+                other["profile"] as? String == "second" && other["session"] as? String == grant["session"] as? String
+            )
             #expect(other["scope"] as? [String] == ["https://cdn-2.example/film/"])
             #expect(Self.milliseconds(other["sessionEnds"]) == Self.milliseconds(grant["sessionEnds"]))
             for (path, profile, status, code) in [
-                ("/film/master.m3u8", "none", 400, "invalid_request"), ("/other/a.m3u8", "live", 403, "grant_uri_mismatch"),
+                ("/film/master.m3u8", "none", 400, "invalid_request"),
+                ("/other/a.m3u8", "live", 403, "grant_uri_mismatch"),
                 ("/none/a", "live", 404, "unknown_media"), ("/live/tnt/a", "live", 400, "invalid_request"),
             ] {
                 (body["path"], body["profile"]) = (path, profile)
@@ -157,7 +162,10 @@ import Testing
             let grant = try Self.start(gate).grant
             var body: Object = ["grant": grant["token"] ?? "", "url": "https://cdn.example/film/seg1.ts"]
             let good = try Self.post(gate, "/v1/grants/verify", body).json
-            #expect(good["valid"] as? Bool == true && good["code"] is NSNull && good["key"] as? String == "k1", "\(good)")
+            #expect(
+                good["valid"] as? Bool == true && good["code"] is NSNull && good["key"] as? String == "k1",
+                "\(good)"
+            )
             let names = (good["claims"] as? [Object] ?? []).compactMap { $0["claim"] as? String }
             for name in ["iss", "exp", "nbf", "catu", "catm", "catr"] { #expect(names.contains(name), "\(names)") }
             for (member, value, code, claim) in [

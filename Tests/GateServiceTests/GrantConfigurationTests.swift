@@ -42,42 +42,82 @@ import Testing
     }
 
     static let good: [(String, Parts)] = [
-        ("the least", Parts()), ("a secret in a file", Parts(keys: "{ k1: { secret: { file: grant.key }, algorithm: HS256 } }")),
+        ("the least", Parts()),
+        ("a secret in a file", Parts(keys: "{ k1: { secret: { file: grant.key }, algorithm: HS256 } }")),
         ("a secret in URL-safe Base64", Parts(keys: "{ k1: { secret: \(String(repeating: "-_", count: 24)) } }")),
         ("a private key", Parts(keys: "{ k1: { private: { file: signer.key }, algorithm: PS256 } }")),
         (
             "the key before, for verification only",
-            Parts(keys: "{ k1: { secret: \(secret) }, k0: { public: { file: signer.pem } } }", issuers: "{ issuer: playgate, keys: [k0, k1] }")
+            Parts(
+                keys: "{ k1: { secret: \(secret) }, k0: { public: { file: signer.pem } } }",
+                issuers: "{ issuer: playgate, keys: [k0, k1] }"
+            )
         ),
-        ("the times of keys", Parts(keys: "{ k1: { secret: \(secret), signUntil: 2031-02-01T00:00:00Z, verifyUntil: 2031-03-01T00:00:00Z } }")),
+        (
+            "the times of keys",
+            Parts(
+                keys:
+                    "{ k1: { secret: \(secret), signUntil: 2031-02-01T00:00:00Z, verifyUntil: 2031-03-01T00:00:00Z } }"
+            )
+        ),
         ("grants that are not renewed", Parts(live: "issuer: playgate, key: k1, life: 60s, renewable: false")),
-        ("a short renewal by header", Parts(live: "issuer: playgate, key: k1, life: 5s, renew: { type: header, deadline: 2s }")),
-        ("a demonstration without TLS", Parts(live: "issuer: playgate, key: k1, scheme: http, cookie: { sameSite: Lax }")),
+        (
+            "a short renewal by header",
+            Parts(live: "issuer: playgate, key: k1, life: 5s, renew: { type: header, deadline: 2s }")
+        ),
+        (
+            "a demonstration without TLS",
+            Parts(live: "issuer: playgate, key: k1, scheme: http, cookie: { sameSite: Lax }")
+        ),
         ("a host with a port", Parts(live: "issuer: playgate, key: k1, host: \"cdn.example:8443\"")),
         ("an address", Parts(live: "issuer: playgate, key: k1, host: \"[2001:db8::1]:8443\"")),
         ("all ways of delivery", Parts(live: "issuer: playgate, key: k1, deliver: [cookie, segment, query, header]")),
         (
             "a cookie for all hosts of a domain",
-            Parts(live: "issuer: playgate, key: k1, cookie: { name: __Secure-cat, partitioned: true, domain: example.com }")
+            Parts(
+                live:
+                    "issuer: playgate, key: k1, cookie: { name: __Secure-cat, partitioned: true, domain: example.com }"
+            )
         ),
-        ("grants without tags", Parts(live: "issuer: playgate, key: k1, revocation: none, audience: [cdn-2], methods: GET")),
+        (
+            "grants without tags",
+            Parts(live: "issuer: playgate, key: k1, revocation: none, audience: [cdn-2], methods: GET")
+        ),
         ("a limit", Parts(live: "issuer: playgate, key: k1, streams: 64, unverified: true, session: 30m")),
         (
             "two profiles",
-            Parts(entries: "{ path: /live/tnt/, resource: TNT, grant: [live, vod] }", more: "    vod: { issuer: vod, key: k1, scope: /vod/ }")
+            Parts(
+                entries: "{ path: /live/tnt/, resource: TNT, grant: [live, vod] }",
+                more: "    vod: { issuer: vod, key: k1, scope: /vod/ }"
+            )
         ),
-        ("media by its manifest", Parts(entries: "{ media: tnt, resource: TNT, grant: live, manifest: /live/tnt/a.m3u8 }")),
+        (
+            "media by its manifest",
+            Parts(entries: "{ media: tnt, resource: TNT, grant: live, manifest: /live/tnt/a.m3u8 }")
+        ),
         ("media by its scope", Parts(entries: "{ media: tnt, resource: TNT, grant: live, scope: /live/tnt/ }")),
         (
             "media by the scope of its profile",
-            Parts(entries: "{ media: tnt, resource: TNT, grant: live }", live: "issuer: playgate, key: k1, scope: /live/")
+            Parts(
+                entries: "{ media: tnt, resource: TNT, grant: live }",
+                live: "issuer: playgate, key: k1, scope: /live/"
+            )
         ),
-        ("segments until the token expires", Parts(entries: "{ path: /live/tnt/, resource: TNT, use: within-ttl, grant: live }")),
+        (
+            "segments until the token expires",
+            Parts(entries: "{ path: /live/tnt/, resource: TNT, use: within-ttl, grant: live }")
+        ),
         (
             "another issuer",
-            Parts(issuers: "{ issuer: other, keySet: other.json, audience: [here], requireExpiry: false, maximumSession: 12h }")
+            Parts(
+                issuers:
+                    "{ issuer: other, keySet: other.json, audience: [here], requireExpiry: false, maximumSession: 12h }"
+            )
         ),
-        ("other places of grants", Parts(edge: "tokens: [{ query: token }], grants: [{ cookie: cat }, { query: grant }]")),
+        (
+            "other places of grants",
+            Parts(edge: "tokens: [{ query: token }], grants: [{ cookie: cat }, { query: grant }]")
+        ),
     ]
 
     private static func folder() throws -> TemporaryFolder {

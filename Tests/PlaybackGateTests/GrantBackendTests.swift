@@ -51,7 +51,14 @@ import Testing
         let (token, target) = (try grant(), PlaybackRequest.Target.path("/film/a.m3u8"))
         for allows in [false, true] {
             let renewal = authority.renew(token, [profile], allowsUnknown: allows, at: Self.now)
-            let exchange = authority.exchange(token, of: entry, target, for: profile, allowsUnknown: allows, at: Self.now)
+            let exchange = authority.exchange(
+                token,
+                of: entry,
+                target,
+                for: profile,
+                allowsUnknown: allows,
+                at: Self.now
+            )
             switch (renewal, exchange) {
             case (.unknown, .unknown): #expect(!allows)
             case (.notDue, .issued): #expect(allows)

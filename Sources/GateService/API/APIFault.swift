@@ -52,7 +52,8 @@ enum APIFault: String, CaseIterable, Sendable {
 
     var action: ClientAction {
         switch self {
-        case .credentialMissing, .credentialUnknown, .scopeMissing, .grantsNotConfigured, .revocationsNotExported: .configuration
+        case .credentialMissing, .credentialUnknown, .scopeMissing, .grantsNotConfigured, .revocationsNotExported:
+            .configuration
         case .revocationsFull: .retry
         default: .none
         }

@@ -90,7 +90,8 @@ extension PlaybackGate.Catalogue.Entry {
         }
         guard section.has("media") else { return terms }
         if use == .grant { section.note("use", "grant requires path: edges ask for paths") }
-        if terms.scope == nil, let manifest = terms.manifest, let slash = manifest.utf8.lastIndex(of: UInt8(ascii: "/")) {
+        if terms.scope == nil, let manifest = terms.manifest, let slash = manifest.utf8.lastIndex(of: UInt8(ascii: "/"))
+        {
             terms.scope = String(manifest[...slash])
         }
         let hasScope = named.allSatisfy { $0.rules.scope != .folder }

@@ -156,7 +156,7 @@ extension GrantProfile.Rules {
         self.init()
         audience = section.strings("audience") ?? []
         life = section.duration("life", in: .seconds(5) ... .seconds(86_400), default: life)
-        session = section.duration("session", in: .seconds(5) ... Revocation.longestSession, default: session)
+        session = section.duration("session", in: .seconds(5)...Revocation.longestSession, default: session)
         renewal = section.bool("renewable", default: true) ? section.section("renew", GrantProfile.Renewal.init) : nil
         methods = Self.methods(section) ?? methods
         scope = Self.scope(section)

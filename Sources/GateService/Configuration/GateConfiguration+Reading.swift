@@ -23,12 +23,7 @@ extension GateConfiguration {
         let requestor = root.optionalString("requestor") ?? (root.has("requestor") ? "?" : nil)
         if requestor == "" { root.note("requestor", "must not be empty") }
         trust = root.section("trust", Trust.init)
-        let grants = root.optionalSection("grants") { Grants(root, $0) }
-        if grants == nil, root.has("keys") {
-            _ = root.named("keys", Grants.Key.init)
-            root.note("keys", "requires grants: it has the keys that sign and check grants")
-        }
-        self.grants = grants
+        grants = Self.readGrants(root)
         let profiles = grants?.profiles.map(\.value) ?? []
         let catalogue = root.section("catalogue") { Catalogue($0, requestor: requestor, profiles: profiles) }
         self.catalogue = catalogue
@@ -57,6 +52,15 @@ extension GateConfiguration {
         effective = root.effective
         noteConflicts(root)
         try problems.throwIfAny()
+    }
+
+    private static func readGrants(_ root: ConfigurationSection) -> Grants? {
+        let grants = root.optionalSection("grants") { Grants(root, $0) }
+        if grants == nil, root.has("keys") {
+            _ = root.named("keys", Grants.Key.init)
+            root.note("keys", "requires grants: it has the keys that sign and check grants")
+        }
+        return grants
     }
 
     /// Notes sections that contradict each other.
