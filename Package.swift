@@ -113,7 +113,8 @@ let package = Package(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "Keys", "EdgeTokens", "PlaybackGate", "HTTPServer", "GateStores", .log, .metrics("Metrics"), .metrics("CoreMetrics"),
+                "Keys", "EdgeTokens", "PlaybackGate", "HTTPServer", "GateStores", .log, .metrics("Metrics"),
+                .metrics("CoreMetrics"),
                 .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"), .system, .lifecycle("ServiceLifecycle"),
                 .lifecycle("UnixSignals"),
             ],
@@ -137,8 +138,8 @@ let package = Package(
         .program(
             "playgate",
             [
-                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "GateService", "CommandLineSupport", .arguments, .system,
+                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "Keys", "EdgeTokens", "MediaResources",
+                "MediaTokens", "GateService", "CommandLineSupport", .arguments, .system,
             ]
         ),
         .program(
@@ -183,8 +184,8 @@ let package = Package(
         .tests(
             "PlaybackGate",
             [
-                "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources", "MediaTokens",
-                "PlaybackGate",
+                "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources", "MediaTokens", "Keys",
+                "EdgeTokens", "PlaybackGate",
             ]
         ),
         .tests(
@@ -223,8 +224,8 @@ let package = Package(
         .tests(
             "PlaygateCommand",
             [
-                "Platform", "Encodings", "ConfigurationReading", "GateService", "GateTestSupport", "MediaResources",
-                "MediaTokens", "AccessEnabler", "playgate", "playgate-sandbox", .arguments,
+                "Platform", "Encodings", "ConfigurationReading", "Keys", "EdgeTokens", "GateService", "GateTestSupport",
+                "MediaResources", "MediaTokens", "AccessEnabler", "playgate", "playgate-sandbox", .arguments,
             ]
         ),
     ],

@@ -26,6 +26,8 @@ let package = Package(
             name: "hot-path",
             dependencies: [
                 "CAllocations", "CLimits",
+                .product(name: "EdgeTokens", package: "playgate"),
+                .product(name: "Keys", package: "playgate"),
                 .product(name: "GateStores", package: "playgate"),
                 .product(name: "MediaTokens", package: "playgate"),
                 .product(name: "MediaResources", package: "playgate"),

@@ -30,7 +30,6 @@ let package = Package(
                 .product(name: "PlaybackGate", package: "playgate"),
                 .product(name: "Entitlements", package: "playgate"),
                 .product(name: "EdgeTokens", package: "playgate"),
-                .product(name: "Keys", package: "playgate"),
             ],
             exclude: ["Service"],
             swiftSettings: [.unsafeFlags(["-parse-as-library"])]

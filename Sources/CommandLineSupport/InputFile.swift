@@ -40,8 +40,8 @@ package struct InputFile {
         } catch { throw CommandFailure("\(name): cannot be read: \(error)", code: "input_unreadable") }
     }
 
-    /// Reads the rest of the file as UTF-8 text, at most `limit` bytes.
-    package func text(limit: Int) throws(CommandFailure) -> String {
+    /// Reads the rest of the file, at most `limit` bytes.
+    package func bytes(limit: Int) throws(CommandFailure) -> [UInt8] {
         var content: [UInt8] = []
         while true {
             let chunk = try read(upTo: 64 * 1024)
@@ -51,6 +51,12 @@ package struct InputFile {
                 throw CommandFailure("\(name): larger than \(limit) bytes", code: "input_too_large")
             }
         }
+        return content
+    }
+
+    /// Reads the rest of the file as UTF-8 text, at most `limit` bytes.
+    package func text(limit: Int) throws(CommandFailure) -> String {
+        let content = try bytes(limit: limit)
         guard let text = String(validating: content, as: UTF8.self) else {
             throw CommandFailure("\(name): not UTF-8 text", code: "input_invalid_utf8")
         }

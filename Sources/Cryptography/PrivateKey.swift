@@ -129,6 +129,26 @@ package final class PrivateKey: @unchecked Sendable {
         try unsafe PEM.text { unsafe PEM_write_bio_PrivateKey($0, key, nil, nil, 0, nil, nil) }
     }
 
+    /// The numbers of the key, or `nil` if OpenSSL fails. Secret.
+    package var parameters: Parameters? {
+        defer { OpenSSLError.forget() }
+        switch publicKey.parameters {
+        case .ellipticCurve(let curve, let x, let y):
+            guard let d = unsafe PublicKey.number(key, OSSL_PKEY_PARAM_PRIV_KEY, size: curve.size) else { return nil }
+            return .ellipticCurve(curve, x: x, y: y, d: d)
+        case .ed25519(let publicKey):
+            var seed = [UInt8](repeating: 0, count: 32)
+            var count = seed.count
+            guard unsafe EVP_PKEY_get_raw_private_key(key, &seed, &count) == 1, count == 32 else { return nil }
+            return .ed25519(seed: seed, publicKey: publicKey)
+        case .rsa(let modulus, let exponent):
+            // The numbers d, p, q, dP, dQ and qInv, by OpenSSL's names.
+            let names = ["d", "rsa-factor1", "rsa-factor2", "rsa-exponent1", "rsa-exponent2", "rsa-coefficient1"]
+            let others = names.compactMap { unsafe PublicKey.number(key, $0, size: nil) }
+            return others.count == names.count ? .rsa([modulus, exponent] + others) : nil
+        }
+    }
+
     /// Returns a copy of the key, or `nil` if that fails.
     @unsafe
     func copy() -> OpaquePointer? { unsafe EVP_PKEY_dup(key) }

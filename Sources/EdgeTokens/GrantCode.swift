@@ -139,4 +139,39 @@ extension GrantCode {
         case .streamLimitReached: "The viewer has the maximum number of playbacks."
         }
     }
+
+    /// The first thing for an operator to check if this code is more frequent than usual.
+    public var operatorHint: String {
+        switch self {
+        case .missing:
+            "Check that the player and the edge pass the grant on: cookies across sites, path segments, queries."
+        case .tooLarge, .malformed: "Check if the grant was cut or encoded again on its way, or is of another format."
+        case .algorithmRefused: "Check the algorithm of the issuer's key. Otherwise a client forges grants."
+        case .keyUnknown: "Check that the issuer's current keys are configured or fetched, and still valid."
+        case .signatureInvalid:
+            "If the issuer changed its key, trust the new one too. Otherwise a client forges grants."
+        case .issuerRefused: "Check the accepted issuers, and the profile of the catalogue entry."
+        case .subjectInvalid: "Check that the issuer encrypts the subject."
+        case .audienceMismatch: "Check the own names in the configuration, and the issuer's audience."
+        case .expired: "Check that renewed grants reach the player, and the clocks of issuer and edges."
+        case .notYetValid: "Check the clocks of the issuer and of this machine."
+        case .renewalInvalid: "Check the renewal that the issuer writes."
+        case .replayed: "A player shows a grant for one use again, or no replay store is configured."
+        case .versionUnsupported, .claimUnsupported:
+            "Check the claim in the log, and the labels of the issuer's profile."
+        case .addressMismatch: "Check that the edge states its client's address; mobile clients change theirs."
+        case .uriMismatch:
+            "Check the scope of the profile, and that the edge states the host that the client asked for."
+        case .methodRefused: "Check the methods of the profile."
+        case .headerMismatch: "Check the header fields: players send others for segments than for manifests."
+        case .tlsMismatch: "Check what the edge states of its client's TLS connection."
+        case .locationMismatch: "Check the codes and positions that the edge states."
+        case .proofMissing, .proofInvalid: "Check that the player sends a proof with every request, and its clock."
+        case .contextMissing: "Check that the edge sets the header for the fact in the log."
+        case .sampled: "The issuer demands that some grants are rejected by chance."
+        case .revoked: "Check the posted revocations and their ends."
+        case .sessionEnded: "Check the length of sessions in the profile."
+        case .streamLimitReached: "Check the limit of playbacks, and that players end their sessions."
+        }
+    }
 }

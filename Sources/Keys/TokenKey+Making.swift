@@ -53,6 +53,20 @@ extension TokenKey {
         try self.init(read.material, id: id, algorithm: algorithm, binding: binding, validity: period)
     }
 
+    /// Returns the public key of a certificate, a public or a private key in PEM, as DER of a `SubjectPublicKeyInfo`.
+    ///
+    /// - Throws: KeySetError with code KeySetError/Code/malformed or KeySetError/Code/unusableKey.
+    package static func publicKeyInfo(pem text: [UInt8]) throws(KeySetError) -> [UInt8] {
+        let key: PublicKey?
+        switch try PEMKey.read(text).material {
+        case .publicKey(let read): key = read
+        case .privateKey(let read): key = read.publicKey
+        case .secret: key = nil
+        }
+        guard let der = key?.der else { throw KeySetError(.unusableKey, "the key cannot be written") }
+        return der
+    }
+
     /// Generates a key: 32, 48 or 64 random bytes for HMAC, a pair for ECDSA or Ed25519, 3072 bits for RSA.
     ///
     /// - Throws: KeySetError with code KeySetError/Code/unusableKey if OpenSSL fails.

@@ -209,7 +209,8 @@ extension GrantCode {
         case .missing: "Check that the player started its playback, and that the edge passes cookie, path and query on."
         case .tooLarge, .malformed: "Check if the grant was cut or decoded on its way. Otherwise a client probes."
         case .algorithmRefused, .keyUnknown: "Check keys, and grants.issuers: an issuer may have changed its key."
-        case .signatureInvalid: "If gates have different keys for one key id, mend that. Otherwise a client forges grants."
+        case .signatureInvalid:
+            "If gates have different keys for one key id, mend that. Otherwise a client forges grants."
         case .issuerRefused: "Check grants.issuers, and the profiles of the catalogue entry."
         case .audienceMismatch: "Check audience of the issuer in grants.issuers."
         case .subjectInvalid, .renewalInvalid, .versionUnsupported, .claimUnsupported:

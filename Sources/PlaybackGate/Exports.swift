@@ -4,6 +4,6 @@
 // Types of lower floors that stand in signatures of this module: whoever imports it has them.
 
 @_exported public import enum EdgeTokens.ClientAction
-@_exported public import protocol EdgeTokens.SixteenBytes
 @_exported public import struct EdgeTokens.SessionID
+@_exported public import protocol EdgeTokens.SixteenBytes
 @_exported public import struct EdgeTokens.SubjectTag

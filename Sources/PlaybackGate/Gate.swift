@@ -274,21 +274,31 @@ public final class Gate: Sendable {
         switch verifier.verify(token.utf8.span, for: resource, requestor: requestor, at: now) {
         case .refused(let refused):
             return .decided(refusal(.token(refused.reason), Decision.Subject(entry: entry, token: refused.token)))
-        case .valid(let token, _):
-            let subject = Decision.Subject(entry: entry, token: token)
-            for policy in policies {
-                if let code = policy.refusal(token, resource) { return .decided(refusal(code, subject)) }
-            }
-            let use = TokenUse(
-                token,
-                maximumUses: rules.maximumUses,
-                playbackID: request.playbackID,
-                media: request.target.playedName
-            )
-            let isConsumed = entry.consumesToken(of: request)
-            let lease = isConsumed ? lease(of: entry, token, request, at: now) : nil
-            return .use(ExaminedUse(use: use, subject: subject, isConsumed: isConsumed, lease: lease))
+        case .valid(let token, _): return use(of: token, resource, entry, request, at: now)
         }
+    }
+
+    /// Applies the policies to a verified token, and describes its use to the store.
+    private func use(
+        of token: MediaToken,
+        _ resource: MediaResource,
+        _ entry: Catalogue.Entry,
+        _ request: PlaybackRequest,
+        at now: Timestamp
+    ) -> Examination {
+        let subject = Decision.Subject(entry: entry, token: token)
+        for policy in policies {
+            if let code = policy.refusal(token, resource) { return .decided(refusal(code, subject)) }
+        }
+        let use = TokenUse(
+            token,
+            maximumUses: rules.maximumUses,
+            playbackID: request.playbackID,
+            media: request.target.playedName
+        )
+        let isConsumed = entry.consumesToken(of: request)
+        let lease = isConsumed ? lease(of: entry, token, request, at: now) : nil
+        return .use(ExaminedUse(use: use, subject: subject, isConsumed: isConsumed, lease: lease))
     }
 
     /// Maps the outcome of the store to a decision; `nil` means that the store did not answer.

@@ -13,7 +13,8 @@ struct Playgate: AsyncParsableCommand {
         abstract: "Verify media tokens, and run the gate that decides if a playback may start.",
         discussion: """
             Verifies the short-lived, signed media tokens of TV providers' entitlement services, matches their resources, \
-            and runs the gate that player backends and edges call before they serve.
+            and runs the gate that player backends and edges call before they serve. Issues, verifies, explains and \
+            renews the grants that players carry through a playback.
 
             Exit codes: 0 yes, 1 refused, 2 could not run, 64 wrong usage. With JSON output, a failure with 2 prints an \
             object with a code (error) and a message.
@@ -21,7 +22,7 @@ struct Playgate: AsyncParsableCommand {
         version: "playgate \(GateVersion.current)",
         subcommands: [
             VerifyCommand.self, InspectCommand.self, MintCommand.self, KeysCommand.self, ResourceCommand.self,
-            CatalogueCommand.self, ServeCommand.self, CheckCommand.self,
+            CatalogueCommand.self, GrantCommand.self, ServeCommand.self, CheckCommand.self,
         ]
     )
 

@@ -20,6 +20,9 @@ import Testing
         #expect(throws: KeyMaterialFault.malformed) { try PublicKey(subjectPublicKeyInfo: block.der + [0]) }
         let secret = try #require(try PEM.blocks([UInt8](pair.pem().utf8)).first)
         #expect(try PrivateKey(der: secret.der).publicKey.parameters == again.parameters)
+        // The private numbers make the same key.
+        let copy = try PrivateKey(try #require(pair.parameters))
+        #expect(try copy.pem() == pair.pem())
         // A public key has no private part.
         #expect(throws: KeyMaterialFault.malformed) { try PrivateKey(der: block.der) }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Cryptography
 import Encodings
 import Keys
 import Testing
@@ -119,6 +120,11 @@ import Testing
             claims.uri = [.init(.path, .prefix(path))]
             #expect(throws: CATIssueError.scope, "\(path)") { try issuer.issue(claims) }
         }
+        for (address, length) in [("203.0.113.9", 25), ("203.0.113.9", 33), ("2001:db8::1", 57), ("2001:db8::1", -1)] {
+            var claims = CATSample.claims
+            claims.networks = [.prefix(try #require(IPAddress(address)), length: length)]
+            #expect(throws: CATIssueError.precision, "\(address)/\(length)") { try issuer.issue(claims) }
+        }
         var claims = try Self.claims(sessionEnd: 100)
         #expect(throws: CATIssueError.claims) { try issuer.issue(claims) }
         claims = CATSample.claims
@@ -132,13 +138,16 @@ import Testing
         var policy = CATPolicy()
         policy.hasReplayStore = true
         let verifier = try CATSample.verifier(policy: policy)
-        let (token, _) = try Self.grant(claims, verifier)
+        let (token, grant) = try Self.grant(claims, verifier)
         guard case .allowed(let one) = verifier.check(token, try CATSample.facts(), at: CATSample.time(0)) else {
             Issue.record("refused")
             return
         }
         #expect(one.use?.until == CATSample.time(300))
         #expect(one.use?.isWatched == false)
+        let bytes = [0, 8] + [UInt8]("playgate".utf8) + CATSample.identifier
+        #expect(one.use?.key.bytes == SHA256.digest(bytes))
+        #expect(grant.identity == one.use?.key)
         claims.identifier[0] ^= 1
         let (other, _) = try Self.grant(claims, verifier)
         guard case .allowed(let two) = verifier.check(other, try CATSample.facts(), at: CATSample.time(0)) else {
@@ -208,5 +217,26 @@ import Testing
         // Nothing is told of a token that is not authentic.
         let forged = String(CATSample.e1.dropLast(2)) + "AA"
         #expect(verifier.explain(forged.utf8.span, facts, at: CATSample.time(0)).claims.isEmpty)
+    }
+
+    @Test func `an unverified token says the same of itself, whoever made it`() throws {
+        let facts = try CATSample.facts("/vod/x.m4s")
+        let verified = try CATSample.verifier().explain(CATSample.e1.utf8.span, facts, at: CATSample.time(0))
+        let forged = String(CATSample.e1.dropLast(2)) + "AA"
+        for token in [CATSample.e1, forged] {
+            let read = try UnverifiedCAT(token.utf8.span)
+            #expect(read.issuer == "playgate" && read.keyID == KeyID("pg-2026-11") && read.algorithm == .hs256)
+            let explained = read.explain(shownAs: token.utf8.span, facts, CATPolicy(), at: CATSample.time(0))
+            #expect(explained.claims.map(\.outcome) == verified.claims.map(\.outcome))
+            #expect(explained.refusal == GrantRefusal(.uriMismatch, .claim(.uri)))
+        }
+        let nameless = try UnverifiedCAT(CATSample.token(payload: [0xA0]).utf8.span)
+        let refusal = nameless.explain(shownAs: "".utf8.span, facts, CATPolicy(), at: CATSample.time(0)).refusal
+        #expect(nameless.issuer == nil && refusal == GrantRefusal(.issuerRefused, .claim(.issuer)))
+        for (token, code) in [
+            ("", GrantCode.malformed), ("x", .malformed), (String(repeating: "A", count: 5465), .tooLarge),
+        ] {
+            #expect(throws: UnverifiedCATError(code: code)) { try UnverifiedCAT(token.utf8.span) }
+        }
     }
 }

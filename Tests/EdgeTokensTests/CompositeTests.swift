@@ -88,6 +88,9 @@ import Testing
         #expect(verifier.check(token, try CATSample.facts(), at: CATSample.time(0)).isAllowed)
         let refusal = verifier.check(token, try CATSample.facts("/vod/a"), at: CATSample.time(0)).refusal
         #expect(refusal == GrantRefusal(.uriMismatch, .claim(.uri)))
+        // The same claim by both of its labels.
+        let both = try CATSample.token(adding: "a1190191a103a100622f61")
+        #expect(verifier.check(both, try CATSample.facts("/a"), at: CATSample.time(0)).refusal?.code == .malformed)
         // Others do not know what they mean.
         let stranger = try CATSample.verifier().check(token, CATSample.facts(), at: CATSample.time(0)).refusal
         #expect(stranger == GrantRefusal(.claimUnsupported, .claim(ClaimLabel(401))))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import EdgeTokens
 import Encodings
 import GateTestSupport
 import NIOHTTP1
-import EdgeTokens
 import Testing
 
 @testable import GateService
@@ -50,7 +50,9 @@ import Testing
         }
     }
 
-    private static func address(_ facts: EdgeFacts?) -> String { told(facts?.clientAddress) { String($0.number, radix: 16) } }
+    private static func address(_ facts: EdgeFacts?) -> String {
+        told(facts?.clientAddress) { String($0.number, radix: 16) }
+    }
 
     private static func tls(_ fact: EdgeFacts.Fact<EdgeFacts.TLSFact>?) -> String {
         told(fact) { fact in

@@ -251,7 +251,9 @@ import Testing
             // 127.0.0.1, or 0.0.0.0 for a unix socket.
             #expect([IPAddress("127.0.0.1"), IPAddress("0.0.0.0")].contains(address), "\(head)")
         }
-        if edge == .trafficserver { #expect(facts.clientAddress == IPAddress("127.0.0.1").map { .known($0) }, "\(head)") }
+        if edge == .trafficserver {
+            #expect(facts.clientAddress == IPAddress("127.0.0.1").map { .known($0) }, "\(head)")
+        }
         #expect(facts.alpn == .unknown && facts.clientKey == .unknown && facts.clientASN == .unknown, "\(head)")
         #expect(facts.countries == .unknown && facts.position == .unknown, "\(head)")
         #expect(facts.headers["user-agent"] == ["Player/1.0"], "\(head)")

@@ -22,6 +22,20 @@ import Testing
         return try KeySetReading([UInt8](text.utf8), source: source, binding: binding)
     }
 
+    @Test(arguments: KeyAlgorithm.allCases)
+    func `have generated keys, with their secrets`(algorithm: KeyAlgorithm) throws {
+        let made = try TokenKey.generate(algorithm, id: KeyID("key-1"), binding: Example.binding)
+        let jwk = try #require(made.jwk).line
+        let read = try Self.read(jwk, source: .local)
+        let key = try #require(read.keys.first)
+        #expect(read.skipped.isEmpty && key.id == KeyID("key-1") && key.algorithm == algorithm)
+        #expect(key.operations == [.verify, .sign])
+        #expect(throws: KeySetError(.privateKeyPresent)) { try Self.read(jwk) }
+        guard algorithm.coseIdentifier != nil else { return }
+        let token = try key.signCOSE([1, 2, 3])
+        #expect(try KeySet([made.key]).payload(token) == [1, 2, 3])
+    }
+
     @Test func `of JWK and of COSE_Key have the same keys, and are published byte for byte`() throws {
         let json = try KeySetReading([UInt8](Example.jwkSet.utf8), source: .published, binding: Example.binding)
         let cbor = try KeySetReading(Example.coseKeySet, source: .published, binding: Example.binding)

@@ -66,7 +66,7 @@ extension CATVerifier {
 }
 
 /// An explainer of the claims of one token.
-private struct ClaimExplainer {
+struct ClaimExplainer {
     let settings: CATVerifier.Settings
     let profile: CATVerifier.Profile
     let now: Int64

@@ -44,6 +44,12 @@ public final class CATGrant: Sendable {
     /// The identity of the token among those of its issuer, if it has one.
     public var identifier: [UInt8]? { string(.identifier) }
 
+    /// The identity of the token among those of all issuers, as in ``GrantObligations/use``; `nil` if it has no identifier.
+    public var identity: SHA256Digest? {
+        let payload = payload
+        return claims.identity(payload.span)
+    }
+
     /// The number of claims that were ignored because they are not registered.
     public var ignoredClaims: Int { claims.ignored }
 

@@ -13,7 +13,8 @@ public struct CATRenewal: Hashable, Sendable {
     public var deadline: Int?
     /// The name of the cookie; `nil` for ``standardName``.
     public var cookieName: String?
-    /// The name of the header field; `nil` for ``standardName``.
+    /// The name of the header field; `nil` for ``standardName``. A token states it: use it only if it is on a list of allowed
+    /// names.
     public var headerName: String?
     /// The attributes of the cookie, such as `Path=/live/` and `Secure`.
     public var cookieAttributes: [String] = []

@@ -195,6 +195,15 @@ extension CATVerifier {
         guard let profile = settings.profiles.first(where: { $0.issuer.name == key.issuer }) else {
             throw CATFault(.issuerRefused, .issuer)
         }
+        let (claims, patterns) = try read(payload, of: profile)
+        return OpenedToken(key: key, profile: profile, claims: claims, patterns: patterns)
+    }
+
+    /// Reads a payload of an issuer's token, and checks what is the same for every request.
+    func read(
+        _ payload: Span<UInt8>,
+        of profile: Profile
+    ) throws(CATFault) -> (claims: ClaimSet, patterns: [PlacedPattern]) {
         let issuer = profile.issuer
         var reader = ClaimReader(payload)
         let claims: ClaimSet
@@ -217,8 +226,7 @@ extension CATVerifier {
         }
         if case .malformed = claims.renewal, issuer.isOwn { throw CATFault(.renewalInvalid, .renewal) }
         guard claims.expires != nil || !issuer.requiresExpiration else { throw CATFault(.malformed, .expiration) }
-        let patterns = try compile(reader.patterns.places, reader.patterns.count, in: payload, of: claims)
-        return OpenedToken(key: key, profile: profile, claims: claims, patterns: patterns)
+        return (claims, try compile(reader.patterns.places, reader.patterns.count, in: payload, of: claims))
     }
 
     private func compile(

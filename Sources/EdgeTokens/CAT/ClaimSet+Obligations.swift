@@ -35,7 +35,7 @@ extension ClaimSet {
     ) -> Bool {
         if let place = self[.rejection] { obligations.rejection = rejection(context, place) }
         if replay > 0, let expires {
-            guard let key = identity(context) else { return false }
+            guard let key = identity(context.payload) else { return false }
             let until = Timestamp(millisecondsSince1970: expires)
             obligations.use = .init(key: key, until: until, isWatched: replay == 2)
         }
@@ -60,19 +60,17 @@ extension ClaimSet {
         }
     }
 
-    /// The key of the token in stores: SHA-256 of the length of `iss` in two bytes, `iss`, and `cti`.
-    private func identity(_ context: borrowing CATContext) -> SHA256Digest? {
-        var message: [UInt8] = []
+    /// The identity of a token with `cti`: SHA-256 of the length of `iss` in two bytes, `iss`, and `cti`.
+    func identity(_ payload: Span<UInt8>) -> SHA256Digest? {
+        guard let place = self[.identifier] else { return nil }
         var issuer: [UInt8] = []
         if let place = self[.issuer] {
-            var walker = ItemWalker(context.payload, at: place)
-            issuer = [UInt8](copying: context.payload.extracting(walker.string()))
+            var walker = ItemWalker(payload, at: place)
+            issuer = [UInt8](copying: payload.extracting(walker.string()))
         }
-        message += [UInt8(truncatingIfNeeded: issuer.count >> 8), UInt8(truncatingIfNeeded: issuer.count)]
-        message += issuer
-        guard let place = self[.identifier] else { return nil }
-        var walker = ItemWalker(context.payload, at: place)
-        message.append(copying: context.payload.extracting(walker.string()))
+        var message = [UInt8(truncatingIfNeeded: issuer.count >> 8), UInt8(truncatingIfNeeded: issuer.count)] + issuer
+        var walker = ItemWalker(payload, at: place)
+        message.append(copying: payload.extracting(walker.string()))
         return SHA256.fingerprint(message)
     }
 

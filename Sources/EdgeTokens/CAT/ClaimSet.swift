@@ -131,6 +131,8 @@ struct ClaimSet {
             if CATLabels.unsettled ~= label { unsupported = unsupported ?? ClaimLabel(label) } else { ignored += 1 }
             return
         }
+        // A renamed claim could stand beside the registered one, of which only the last would be evaluated.
+        guard places[claim.rawValue].end == 0 else { throw .malformed }
         let start = reader.position
         do throws(ClaimFault) {
             guard !options.isNested || claim.isComposable else {

@@ -206,7 +206,9 @@ struct BodyObject {
         guard case .object(let members) = value else { throw BodyFault("\(name) must be an object") }
         var texts: [(name: String, value: String)] = []
         for member in members {
-            guard case .string(let text) = member.value else { throw BodyFault("\(name).\(member.name) must be a string") }
+            guard case .string(let text) = member.value else {
+                throw BodyFault("\(name).\(member.name) must be a string")
+            }
             texts.append((member.name, text))
         }
         return texts

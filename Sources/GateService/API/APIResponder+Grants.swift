@@ -20,6 +20,8 @@ extension APIResponder {
         guard let profile = entry.grants?.profiles.first(where: { $0.name == body.profile }) else {
             throw APIRefusal(.invalidRequest, details: "profile: the entry has no profile \(body.profile)")
         }
+        try takeRoom(for: 1)
+        defer { inFlight.release(1) }
         let outcome = grants.exchange(
             body.grant,
             of: entry,
@@ -69,6 +71,8 @@ extension APIResponder {
     func explain(_ call: RequestContext) throws(APIRefusal) -> APIAnswer {
         let body = try read(GrantVerifyBody.self, call)
         guard let grants = call.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
+        try takeRoom(for: 1)
+        defer { inFlight.release(1) }
         let explanation = grants.verifier.explain(body.grant.utf8.span, body.facts, at: body.time ?? call.time)
         var (isValid, code, claim) = (true, String?.none, ClaimLabel?.none)
         if case .refused(let refusal) = explanation.verdict {

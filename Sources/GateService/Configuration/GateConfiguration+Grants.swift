@@ -71,8 +71,12 @@ extension GateConfiguration.Grants {
     /// Notes references to keys that the file does not have, and profiles whose key cannot sign.
     private func noteUnknownKeys(_ section: ConfigurationSection) {
         let known = keys.map(\.id).joined(separator: ", ")
-        for profile in profiles where !keys.contains(where: { $0.id == profile.value.keyID }) {
-            section.note("profiles", "\(profile.value.name): key \(profile.value.keyID) is not in keys (\(known))")
+        for profile in profiles.map(\.value) {
+            if let id = profile.keyID, !keys.contains(where: { $0.id == id }) {
+                section.note("profiles", "\(profile.name): key \(id) is not in keys (\(known))")
+            } else if profile.keyID == nil, !issuers.contains(where: { $0.name == profile.issuer }) {
+                section.note("profiles", "\(profile.name): without key, its issuer must be one of issuers")
+            }
         }
         for issuer in issuers {
             for id in issuer.keys where !keys.contains(where: { $0.id == id }) {
@@ -146,7 +150,7 @@ enum GrantFormat: String, CaseIterable, Sendable {
 extension GrantProfile {
     fileprivate convenience init(_ name: String, _ section: ConfigurationSection) {
         _ = section.choice("format", default: GrantFormat.cat)
-        let (issuer, key) = (section.requiredString("issuer"), section.requiredString("key"))
+        let (issuer, key) = (section.requiredString("issuer"), section.optionalString("key"))
         self.init(name, issuer: issuer, keyID: key, rules: Rules(section))
     }
 }

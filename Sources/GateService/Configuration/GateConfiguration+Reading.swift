@@ -23,7 +23,9 @@ extension GateConfiguration {
         let requestor = root.optionalString("requestor") ?? (root.has("requestor") ? "?" : nil)
         if requestor == "" { root.note("requestor", "must not be empty") }
         trust = root.section("trust", Trust.init)
-        grants = Self.readGrants(root)
+        let grants = root.optionalSection("grants") { Grants(root, $0) }
+        if grants == nil, root.has("keys") { _ = root.named("keys", Grants.Key.init) }
+        self.grants = grants
         let profiles = grants?.profiles.map(\.value) ?? []
         let catalogue = root.section("catalogue") { Catalogue($0, requestor: requestor, profiles: profiles) }
         self.catalogue = catalogue
@@ -54,17 +56,11 @@ extension GateConfiguration {
         try problems.throwIfAny()
     }
 
-    private static func readGrants(_ root: ConfigurationSection) -> Grants? {
-        let grants = root.optionalSection("grants") { Grants(root, $0) }
-        if grants == nil, root.has("keys") {
-            _ = root.named("keys", Grants.Key.init)
-            root.note("keys", "requires grants: it has the keys that sign and check grants")
-        }
-        return grants
-    }
-
     /// Notes sections that contradict each other.
     private func noteConflicts(_ root: ConfigurationSection) {
+        if grants == nil, root.has("keys") {
+            root.note("keys", "requires grants: it has the keys that sign and check grants")
+        }
         let others = [("api", api.listener.address), ("admin", admin.address)]
         for (name, address) in others.filter({ $0.0 != "admin" }) where address.collides(with: admin.address) {
             root.note("admin", "has the same address as \(name): \(address)")

@@ -46,21 +46,19 @@ struct EdgeResponder: HTTPService {
         asked.method = client.method
         asked.isPartial = client.isPartial
         let finding = snapshot.gate.catalogue.find(path, client, dialect)
-        let sources = rules.sources(finding)
+        let (sources, trace) = (rules.sources(finding), asked.client.trace)
         let shown = PresentedToken(in: sources, request.head.headers, target)
         asked.token = shown.token
-        let trace = asked.client.trace
         let check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
-        var grants: ShownGrants?
-        if finding.hasGrants {
-            switch PresentedGrants.find(client, request.head.headers, target, path: path.path, rules, dialect) {
-            case .none: break
-            case .shown(let found): grants = found
-            case .invalid: return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output)
-            }
-        }
         let fault: DenyCode? = shown.isConflict ? .tokenConflict : nil
-        return decide(Gate.Question(asked, finding, fault: fault, grants: grants), check, snapshot, into: &output)
+        guard finding.hasGrants else {
+            return decide(Gate.Question(asked, finding, fault: fault), check, snapshot, into: &output)
+        }
+        switch PresentedGrants.find(client, request.head.headers, target, path: path.path, rules, dialect) {
+        case .invalid: return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output)
+        case .found(let grants):
+            return decide(Gate.Question(asked, finding, fault: fault, grants: grants), check, snapshot, into: &output)
+        }
     }
 
     /// Decides a check, if there is room for another one in flight.

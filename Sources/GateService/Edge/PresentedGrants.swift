@@ -10,8 +10,8 @@ internal import PlaybackGate
 enum PresentedGrants {
     /// The result of looking for grants.
     enum Finding {
-        case none
-        case shown(ShownGrants)
+        /// The grants; `nil` if there is none.
+        case found(ShownGrants?)
         /// A fact of the request that a grant may be bound to is malformed, or stated twice.
         case invalid
     }
@@ -36,12 +36,12 @@ enum PresentedGrants {
                 }
             }
         }
-        guard let first else { return .none }
+        guard let first else { return .found(nil) }
         guard let facts = RequestFacts(client, headers, target, path: path, rules, dialect) else { return .invalid }
         var shown = ShownGrants(facts)
         shown.add(first)
         for token in rest { shown.add(token) }
-        return .shown(shown)
+        return .found(shown)
     }
 }
 

@@ -48,7 +48,9 @@ extension GateBuilder {
         for issuer in grants.allIssuers {
             var accepted = issuer.accepted
             // Gates of one installation have the same issuer, and accept what they issue.
-            if grants.profiles.contains(where: { $0.value.issuer == issuer.name }) { accepted.isOwn = true }
+            if grants.profiles.contains(where: { $0.value.issuer == issuer.name && $0.value.keyID != nil }) {
+                accepted.isOwn = true
+            }
             issuers.append(accepted)
             keys += self.keys(of: issuer, grants, problems)
         }
@@ -79,8 +81,9 @@ extension GateBuilder {
         _ set: KeySet,
         _ problems: ProblemList
     ) -> GrantAuthority.Signer? {
-        let (issuer, id) = (profile.value.issuer, profile.value.keyID)
-        guard let key = set.keys.first(where: { $0.issuer == issuer && $0.id == KeyID(id) }) else { return nil }
+        guard let id = profile.value.keyID,
+            let key = set.keys.first(where: { $0.issuer == profile.value.issuer && $0.id == KeyID(id) })
+        else { return nil }
         do throws(CATIssueError) {
             let until = grants.keys.first { $0.id == id }?.signUntil
             return GrantAuthority.Signer(try CATIssuer(key: key), until: until)
@@ -120,14 +123,15 @@ extension GateConfiguration.Grants {
     fileprivate var allIssuers: [Issuer] {
         var all = issuers
         for profile in profiles.map(\.value) {
+            guard let key = profile.keyID else { continue }
             if let place = all.firstIndex(where: { $0.name == profile.issuer }) {
-                if !all[place].keys.contains(profile.keyID) { all[place].keys.append(profile.keyID) }
+                if !all[place].keys.contains(key) { all[place].keys.append(key) }
             } else {
                 let accepted = AcceptedIssuer(profile.issuer)
                 all.append(
                     Issuer(
                         name: profile.issuer,
-                        keys: [profile.keyID],
+                        keys: [key],
                         keySet: nil,
                         audience: [],
                         accepted: accepted,

@@ -2,7 +2,9 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import Cryptography
 internal import Dispatch
+internal import Encodings
 internal import Logging
 internal import MediaTokens
 internal import Platform
@@ -149,10 +151,10 @@ extension GateConfiguration {
         [
             "use.store": use.store.text, "api.listen": api.listener.text, "api.concurrency": "\(api.concurrency)",
             "api.helpURL": api.helpURL, "admin": admin.text,
-            "grants.subjectKey": "\(grants?.subjectKey.value ?? [])",
             "edge.listen": edge?.listeners.map(\.text).joined(separator: " ") ?? "none",
             "log": "\(log.format) \(log.level) \(log.checks) \(log.salt?.text ?? "")",
             "shutdown.grace": shutdownGrace.text, "reload": watchInterval?.text ?? "",
+            "grants.subjectKey": grants.map { SHA256.digest($0.subjectKey.value).hexadecimal } ?? "",
         ]
     }
 }

@@ -51,6 +51,9 @@ struct DecisionLog: DecisionObserver {
         writer.add("mvpd", subject.token?.mvpdID, &line)
         writer.add("resource", subject.resource?.text, &line)
         writer.add("session", subject.token.map { session($0.userSessionGUID) }, &line)
+        if case .allow(let allowance) = event.decision, let playback = allowance.access?.session {
+            writer.add("playback", playback.hexadecimal, &line)
+        }
         writer.add("caller", event.client.caller, &line)
         writer.add("edge", event.client.edge, &line)
         writer.add("latency_us", Int64(event.latency.seconds * 1e6), &line)

@@ -10,7 +10,7 @@ internal import Encodings
 extension KeySet {
     /// Returns the public keys as a JWK Set (RFC 7517 §5), in one line. Keys whose identifier is not UTF-8 are left out.
     public var publishedJWKSet: String {
-        JSON.object([(name: "keys", value: .array(keys.compactMap(\.jwk)))]).line
+        JSON.object([(name: "keys", value: .array(keys.compactMap(\.publicJWK)))]).line
     }
 
     /// Returns the public keys as a COSE key set (RFC 9052 §7), deterministically encoded. Keys for RS256 are left out.
@@ -25,7 +25,8 @@ extension KeySet {
 }
 
 extension TokenKey {
-    fileprivate var jwk: JSON? {
+    /// The public key as a JWK; `nil` if the key is symmetric, or its identifier not UTF-8.
+    var publicJWK: JSON? {
         guard let parameters = publicKey?.parameters else { return nil }
         var members: [JSON.Member] = []
         func add(_ name: String, _ text: String) { members.append((name: name, value: .string(text))) }

@@ -23,6 +23,8 @@ extension Gate {
         let subject: Decision.Subject
         /// The path of the request, percent-encoded in normal form.
         let path: Substring
+        /// True if an answer may hand a renewed grant to the player.
+        let isRenewing: Bool
     }
 
     /// Examines the grants of a request.
@@ -43,10 +45,15 @@ extension Gate {
             accepted = unknown
         case .accepted(let known): accepted = known
         }
-        let use = GrantUse(accepted: accepted, subject: subject, path: shown.facts.uri.path)
+        let use = GrantUse(
+            accepted: accepted,
+            subject: subject,
+            path: shown.facts.uri.path,
+            isRenewing: question.request.method.isRenewing
+        )
         let obligations = accepted.obligations
         if obligations.use == nil, obligations.proofUse == nil {
-            guard obligations.isRenewalDue, question.request.method.isRenewing else {
+            guard obligations.isRenewalDue, use.isRenewing else {
                 return .decided(.decided(granted(accepted.grant, subject)))
             }
             if terms.streamLimit == nil { return .decided(.decided(renewed(use, at: now))) }
@@ -62,7 +69,7 @@ extension Gate {
             // If the store is down, nobody can tell whether it was used: no setting allows it then.
             guard isFirst else { return refusal(.grant(.replayed), use.subject) }
         }
-        guard obligations.isRenewalDue else { return granted(use.accepted.grant, use.subject) }
+        guard obligations.isRenewalDue, use.isRenewing else { return granted(use.accepted.grant, use.subject) }
         guard let lease = lease(of: use, at: now) else { return renewed(use, at: now) }
         // A renewal that the limit or the store prevents refuses nothing: the grant is good until it expires.
         switch await take(lease, at: now) {

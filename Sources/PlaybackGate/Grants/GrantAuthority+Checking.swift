@@ -31,7 +31,7 @@ extension GrantAuthority {
         for place in 0..<shown.count {
             let token = shown[place].utf8.span
             switch authenticate(token, at: now) {
-            case .refused(let fault): if place == 0 { refusal = fault }
+            case .refused(let fault): if place == 0 || fault.code.isOfAuthenticGrant { refusal = fault }
             case .authentic(let grant):
                 switch judge(grant, shownAs: token, shown.facts, terms, at: now) {
                 case .refused(let fault): refusal = fault
@@ -124,5 +124,15 @@ extension Catalogue.Entry.GrantTerms {
             return true
         }
         return false
+    }
+}
+
+extension GrantCode {
+    /// True if the code certainly follows a check of the signature.
+    fileprivate var isOfAuthenticGrant: Bool {
+        switch self {
+        case .missing, .tooLarge, .malformed, .algorithmRefused, .keyUnknown, .signatureInvalid: false
+        default: true
+        }
     }
 }

@@ -25,7 +25,10 @@ extension GrantAuthority {
         manifest: String? = nil,
         at now: Timestamp
     ) -> IssuedGrant? {
-        guard let signer = renewer(of: grant, profile, at: now), let session = grant.session else { return nil }
+        // The scope goes into a cookie, and another installation may have written it.
+        guard RequestURI(scope[...])?.path.utf8.elementsEqual(scope.utf8) ?? false,
+            let signer = renewer(of: grant, profile, at: now), let session = grant.session
+        else { return nil }
         return renewed.grant(of: grant.payload, at: now) {
             guard let token = try? signer.renew(grant, at: now), let expires = token.expires else { return nil }
             return IssuedGrant(profile, token, expires: expires, session: session, scope: scope, manifest: manifest)

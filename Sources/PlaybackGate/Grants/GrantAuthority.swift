@@ -73,9 +73,9 @@ public final class GrantAuthority: Sendable {
 
     /// Returns the signer of a profile, or `nil` if it has none that is usable at `now`.
     func signer(_ profile: GrantProfile, at now: Timestamp) -> CATIssuer? {
-        signers.first { signer in
-            signer.issuer.key.issuer == profile.issuer && signer.isUsable(at: now)
-                && signer.issuer.key.id == KeyID(profile.keyID)
+        guard let id = profile.keyID.flatMap({ KeyID($0) }) else { return nil }
+        return signers.first { signer in
+            signer.issuer.key.issuer == profile.issuer && signer.issuer.key.id == id && signer.isUsable(at: now)
         }?.issuer
     }
 }

@@ -9,13 +9,13 @@ public final class GrantProfile: Sendable {
     public let name: String
     /// The issuer (`iss`) of the grants. Entries with the profile accept grants of this issuer only.
     public let issuer: String
-    /// The id of the signing key.
-    public let keyID: String
+    /// The id of the signing key; `nil` for a profile by which grants of others are accepted, and none is issued.
+    public let keyID: String?
     /// The rules.
     public let rules: Rules
 
     /// Creates a profile.
-    public init(_ name: String, issuer: String, keyID: String, rules: Rules = Rules()) {
+    public init(_ name: String, issuer: String, keyID: String?, rules: Rules = Rules()) {
         self.name = name
         self.issuer = issuer
         self.keyID = keyID

@@ -60,7 +60,7 @@ public final class RevocationMirror: Sendable {
     ///
     /// - Parameters:
     ///   - capacity: The maximum number of subjects. Each takes some 60 bytes.
-    ///   - tag: Returns the tag of a store key, as ``SubjectKey/tag(of:)`` does; `nil` if it cannot be made. Then the mirror is
+    ///   - tag: Returns the tag of a store key, as the key for subjects does; `nil` if it cannot be made. Then the mirror is
     ///     incomplete, and has no age.
     public init(capacity: Int = 1_000_000, tag: @escaping @Sendable (SHA256Digest) -> SubjectTag?) {
         self.capacity = max(capacity, 1)

@@ -22,55 +22,20 @@ struct BatchVerification: Sendable {
 
     /// Verifies the file at `path`, or standard input for `-`. Returns true if every token is valid.
     func run(_ path: String, jobs: Int?) async throws -> Bool {
-        let file = try InputFile(path)
-        defer { file.close() }
-        var lines = LineBlocks(file: file)
-        var progress = ProgressBar(total: file.size)
-        var counts: [String: Int] = [:]
-        var (next, written) = (0, 0)
-        var finished: [Int: Block] = [:]
-        try await withThrowingTaskGroup(of: (Int, Block).self) { group in
-            var running = 0
-            while true {
-                while running < jobs ?? onlineCores(), let text = try lines.next() {
-                    let index = next
-                    group.addTask { (index, verify(text)) }
-                    next += 1
-                    running += 1
-                }
-                guard let (index, block) = try await group.next() else { break }
-                running -= 1
-                finished[index] = block
-                // A slow block delays the output of the blocks behind it. Blocks are of similar size, so these are few.
-                while let block = finished.removeValue(forKey: written) {
-                    Terminal.output.write(block.output)
-                    counts.merge(block.counts, uniquingKeysWith: +)
-                    written += 1
-                }
-                progress.show(lines.bytesRead, "\(counts.values.reduce(0, +)) tokens")
-            }
-        }
-        progress.clear()
+        let lines = BatchLines(tokenSize: Verifier.maximumEncodedSize, resourceSize: MediaResource.maximumSize)
+        let counts = try await LineBatch.run(path, lines, jobs: jobs) { verify($0) }
         Terminal.error.write(Self.summary(counts))
         return counts.keys.allSatisfy { $0 == VerificationStatus.validToken.rawValue }
     }
 
-    /// The result of a block of lines.
-    private struct Block: Sendable {
-        var output: [UInt8] = []
-        var counts: [String: Int] = [:]
-    }
-
-    private func verify(_ text: [UInt8]) -> Block {
+    private func verify(_ text: [UInt8]) -> LineBatch.Block {
         let now = fixedTime ?? .now()
-        var block = Block()
+        var block = LineBatch.Block()
         block.output.reserveCapacity(text.count)
         var known: (text: ArraySlice<UInt8>, resource: Result<MediaResource, ResourceError>)?
         for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
             let (status, object) = answer(line, now, &known)
-            object.write(to: &block.output)
-            block.output.append(UInt8(ascii: "\n"))
-            block.counts[status.rawValue, default: 0] += 1
+            block.add(status.rawValue, object)
         }
         return block
     }
@@ -116,29 +81,5 @@ struct BatchVerification: Sendable {
             counts[status].map { "  \(status)\(String(repeating: " ", count: 22 - status.count))\($0)\n" }
         }
         return "\(counts.values.reduce(0, +)) tokens\n" + rows.joined()
-    }
-}
-
-/// The blocks of lines of a file.
-private struct LineBlocks {
-    private let file: InputFile
-    private var lines = BatchLines(tokenSize: Verifier.maximumEncodedSize, resourceSize: MediaResource.maximumSize)
-    private var isAtEnd = false
-    private(set) var bytesRead = 0
-
-    /// The size of a block, in bytes: some hundred tokens, which take some milliseconds.
-    private static let blockSize = 256 * 1024
-
-    init(file: InputFile) { self.file = file }
-
-    mutating func next() throws(CommandFailure) -> [UInt8]? {
-        while !isAtEnd {
-            let piece = try file.read(upTo: Self.blockSize)
-            bytesRead += piece.count
-            isAtEnd = piece.isEmpty
-            let block = isAtEnd ? lines.end() : lines.add(piece)
-            if !block.isEmpty { return block }
-        }
-        return nil
     }
 }

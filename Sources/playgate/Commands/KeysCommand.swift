@@ -6,7 +6,6 @@ import CommandLineSupport
 import Encodings
 import GateService
 import MediaTokens
-import SystemPackage
 
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -50,7 +49,7 @@ struct KeysCommand: ParsableCommand {
             }
             let contents = [keys.authorityCertificate, keys.signerCertificate, keys.signerKey]
             for ((name, isSecret), content) in zip(files, contents) {
-                try folder.write(name, content, isSecret: isSecret)
+                try folder.write(name, [UInt8](content.utf8), isSecret: isSecret)
                 Terminal.output.write("\(folder.path(name))\n")
             }
         }
@@ -101,40 +100,5 @@ extension KeysCommand {
                 """
             )
         }
-    }
-}
-
-/// A folder for new files.
-private struct NewFolder {
-    private let folder: FilePath
-
-    init(_ path: String) throws(CommandFailure) {
-        folder = FilePath(path)
-        // Create each missing part in turn; existing parts stay unchanged.
-        var part = FilePath(root: folder.root, [])
-        for component in folder.components {
-            part.append(component)
-            do { try part.makeFolder() } catch { throw CommandFailure("\(part): cannot be created: \(error)") }
-        }
-    }
-
-    func path(_ name: String) -> String { folder.appending(name).string }
-
-    func contains(_ name: String) -> Bool {
-        guard let file = try? FileDescriptor.open(folder.appending(name), .readOnly) else { return false }
-        try? file.close()
-        return true
-    }
-
-    func write(_ name: String, _ content: String, isSecret: Bool) throws(CommandFailure) {
-        do {
-            let file = try FileDescriptor.open(
-                folder.appending(name),
-                .writeOnly,
-                options: [.create, .exclusiveCreate],
-                permissions: isSecret ? .ownerReadWrite : [.ownerReadWrite, .groupRead, .otherRead]
-            )
-            try file.closeAfter { _ = try file.writeAll(content.utf8) }
-        } catch { throw CommandFailure("\(path(name)): cannot be written: \(error)") }
     }
 }

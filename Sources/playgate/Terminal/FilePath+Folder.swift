@@ -11,4 +11,16 @@ extension FilePath {
         let error = Errno(rawValue: errno)
         guard error == .fileExists else { throw error }
     }
+
+    /// Removes the file at this path, if there is one.
+    func removeFile() throws(Errno) {
+        guard unsafe unlink(string) != 0 else { return }
+        let error = Errno(rawValue: errno)
+        guard error == .noSuchFileOrDirectory else { throw error }
+    }
+
+    /// Renames the file at this path, and replaces one at `other`.
+    func rename(to other: FilePath) throws(Errno) {
+        guard unsafe Platform.rename(string, other.string) == 0 else { throw Errno(rawValue: errno) }
+    }
 }

@@ -36,6 +36,7 @@ struct HotPath {
         var faults = try verification(options)
         faults += try resources(options)
         faults += try gate(options)
+        faults += try grants(options)
         guard !isGate else {
             for fault in faults { print("gate: \(fault)") }
             print(faults.isEmpty ? "gate: all within their limits" : "gate: \(faults.count) failed")

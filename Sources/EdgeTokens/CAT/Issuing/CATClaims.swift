@@ -31,7 +31,7 @@ public struct CATClaims: Sendable {
     public var alpn: [String] = []
     /// The countries and subdivisions of the client; empty for any.
     public var countries: [String] = []
-    /// The places of the client, as beginnings of geohashes; empty for any.
+    /// The places of the client, as beginnings of geohashes, at most 4 characters each; empty for any.
     public var geohashes: [String] = []
     /// The client's TLS key, as DER of a `SubjectPublicKeyInfo`.
     public var clientKey: [UInt8] = []
@@ -97,10 +97,9 @@ public struct CATClaims: Sendable {
 
     /// A network of clients.
     public enum Network: Hashable, Sendable {
-        /// The addresses with the first `length` bits of an address.
+        /// The addresses with the first `length` bits of an address: at most 24 of IPv4 and 56 of IPv6, so that the token
+        /// does not identify the viewer.
         case prefix(IPAddress, length: Int)
-        /// One address.
-        case address(IPAddress)
         /// An autonomous system.
         case system(UInt32)
     }
@@ -227,9 +226,6 @@ extension CATClaims.Network {
     fileprivate func write(to writer: inout CBORWriter) {
         switch self {
         case .system(let number): writer.write(number)
-        case .address(let address):
-            writer.write(tag: address.isIPv4 ? 52 : 54)
-            writer.write(address.bytes)
         case .prefix(let address, let length):
             let size = address.isIPv4 ? 32 : 128
             let bits = min(max(length, 0), size)

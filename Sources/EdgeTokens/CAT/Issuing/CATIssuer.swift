@@ -18,7 +18,7 @@ public struct CATIssuer: Sendable {
 
     /// Creates an issuer.
     ///
-    /// - Parameter key: A key for signing tokens of the format ``TokenFormat/cat``.
+    /// - Parameter key: A key for signing tokens of the format `cat`.
     /// - Throws: ``CATIssueError/key`` if the key is not one.
     public init(key: TokenKey) throws(CATIssueError) {
         guard key.format == .cat, key.operations.contains(.sign) else { throw .key }
@@ -84,6 +84,8 @@ public enum CATIssueError: String, Error, Sendable, CaseIterable {
     case claims = "grant_claims_invalid"
     /// A prefix that is empty, or a path that is not in normal form or does not end in `/`.
     case scope = "grant_scope_invalid"
+    /// A network or place that identifies the viewer.
+    case precision = "grant_claims_too_precise"
     /// The token would have more than 4,096 bytes.
     case size = "grant_too_large"
     /// The token is not renewable, or its session has ended.
@@ -111,16 +113,17 @@ extension CATClaims {
         }
         guard confirmation.isEmpty || confirmation.count == 32 else { return .claims }
         if let end = session?.end, let expires { guard expires <= end else { return .claims } }
-        for network in networks where network.isTooNarrow { return .claims }
+        for network in networks where network.isTooPrecise { return .precision }
+        for geohash in geohashes where !(1...4 ~= geohash.utf8.count) { return .precision }
         return nil
     }
 }
 
 extension CATClaims.Network {
-    /// True if a prefix is longer than the address. Privacy is the caller's matter.
-    fileprivate var isTooNarrow: Bool {
+    /// True if a prefix identifies a viewer: anyone who has the token can read it.
+    fileprivate var isTooPrecise: Bool {
         guard case .prefix(let address, let length) = self else { return false }
-        return !(0...(address.isIPv4 ? 32 : 128) ~= length)
+        return !(0...(address.isIPv4 ? 24 : 56) ~= length)
     }
 }
 

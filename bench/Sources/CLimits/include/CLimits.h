@@ -44,6 +44,19 @@ int limits_rsa_reused(limits_rsa *rsa, const uint8_t *body, size_t body_size, co
 int limits_rsa_naive(limits_rsa *rsa, const uint8_t *body, size_t body_size, const uint8_t *signature,
                      size_t signature_size, int count);
 
+/// The one-shot `HMAC()` with SHA-256, `count` times. Returns the number of codes that were made.
+int limits_hmac(const uint8_t *key, size_t key_size, const uint8_t *body, size_t body_size, int count);
+
+/// A key of P-256 and one signature, and contexts that are initialised once.
+typedef struct limits_ec limits_ec;
+
+/// Reads a private key, and a signature as r and s of 32 bytes each.
+limits_ec *limits_ec_new(const char *pem, const uint8_t *raw);
+
+/// SHA-256 on a reused context and `EVP_PKEY_verify` on a reused, initialised context, `count` times. Returns the
+/// number of good signatures.
+int limits_ec_reused(limits_ec *ec, const uint8_t *body, size_t body_size, int count);
+
 /// A reused `xmlTextReader` over a document, `count` times. Returns the number of nodes read.
 int limits_xml_reader(const char *document, size_t size, int count);
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import CommandLineSupport
+import Encodings
+import Platform
+
+/// The processing of a file of tokens, one on a line, on all cores and in constant memory.
+///
+/// Blocks of lines are processed concurrently, and their results are written in the order of the file.
+enum LineBatch {
+    /// The result of a block of lines.
+    struct Block: Sendable {
+        /// The lines to write.
+        var output: [UInt8] = []
+        /// The number of lines by their verdicts.
+        var counts: [String: Int] = [:]
+
+        /// Adds the result of a line.
+        mutating func add(_ verdict: String, _ object: JSON) {
+            object.write(to: &output)
+            output.append(UInt8(ascii: "\n"))
+            counts[verdict, default: 0] += 1
+        }
+    }
+
+    /// Processes the file at `path`, or standard input for `-`. Returns the number of lines by their verdicts.
+    ///
+    /// - Parameters:
+    ///   - lines: An assembler of lines.
+    ///   - jobs: The number of blocks that are processed at once; `nil` for all cores.
+    ///   - process: Returns the result of a block of complete lines.
+    static func run(
+        _ path: String,
+        _ lines: BatchLines,
+        jobs: Int?,
+        _ process: @escaping @Sendable ([UInt8]) throws -> Block
+    ) async throws -> [String: Int] {
+        let file = try InputFile(path)
+        defer { file.close() }
+        var lines = LineBlocks(file: file, lines: lines)
+        var progress = ProgressBar(total: file.size)
+        // A failure, too, leaves no bar behind.
+        defer { progress.clear() }
+        var counts: [String: Int] = [:]
+        var (next, written) = (0, 0)
+        var finished: [Int: Block] = [:]
+        try await withThrowingTaskGroup(of: (Int, Block).self) { group in
+            var running = 0
+            while true {
+                while running < jobs ?? onlineCores(), let text = try lines.next() {
+                    let index = next
+                    group.addTask { (index, try process(text)) }
+                    next += 1
+                    running += 1
+                }
+                guard let (index, block) = try await group.next() else { break }
+                running -= 1
+                finished[index] = block
+                // A slow block delays the output of the blocks behind it. Blocks are of similar size, so these are few.
+                while let block = finished.removeValue(forKey: written) {
+                    Terminal.output.write(block.output)
+                    counts.merge(block.counts, uniquingKeysWith: +)
+                    written += 1
+                }
+                progress.show(lines.bytesRead, "\(counts.values.reduce(0, +)) tokens")
+            }
+        }
+        return counts
+    }
+}
+
+/// The blocks of lines of a file.
+private struct LineBlocks {
+    private let file: InputFile
+    private var lines: BatchLines
+    private var isAtEnd = false
+    private(set) var bytesRead = 0
+
+    /// The size of a block, in bytes: some hundred tokens, which take some milliseconds.
+    private static let blockSize = 256 * 1024
+
+    init(file: InputFile, lines: BatchLines) {
+        self.file = file
+        self.lines = lines
+    }
+
+    mutating func next() throws(CommandFailure) -> [UInt8]? {
+        while !isAtEnd {
+            let piece = try file.read(upTo: Self.blockSize)
+            bytesRead += piece.count
+            isAtEnd = piece.isEmpty
+            let block = isAtEnd ? lines.end() : lines.add(piece)
+            if !block.isEmpty { return block }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import CommandLineSupport
+import EdgeTokens
+import Encodings
+import Keys
+import Platform
+
+/// The result of a check of a grant.
+struct GrantAnswer {
+    /// The issuer of the keys.
+    let issuer: String
+    /// True if the name of the issuer is the token's own word.
+    let isIssuerAssumed: Bool
+    /// The reason of the refusal; `nil` if the grant allows the request.
+    var refusal: GrantRefusal?
+    /// The grant; `nil` if it is not authentic.
+    var grant: CATGrant?
+    /// What is left to stores; `nil` if the grant is refused.
+    var obligations: GrantObligations?
+
+    var isValid: Bool { refusal == nil && obligations != nil }
+
+    /// A fact that only a store could tell, and that a check on the command line assumes.
+    enum Assumption: String, CaseIterable {
+        /// The token was not used before (`catreplay` 1).
+        case firstUse = "first_use"
+        /// The reuse of the token is not noticed (`catreplay` 2).
+        case reuseNotWatched = "reuse_not_watched"
+        /// The proof of possession was not used before (`catdpop`).
+        case firstProof = "first_proof"
+        /// The token is not rejected by chance (`catpor`).
+        case notSampled = "not_sampled"
+        /// Neither the playback nor what it was issued for is revoked.
+        case notRevoked = "not_revoked"
+
+        /// The assumption and what would tell, for people.
+        var meaning: String {
+            switch self {
+            case .firstUse: "catreplay: this is the first use; an edge needs a replay store to tell"
+            case .reuseNotWatched: "catreplay: reuse is allowed and watched; an edge needs a detector of reuse"
+            case .firstProof: "catdpop: the proof is used for the first time; an edge needs a replay store to tell"
+            case .notSampled: "catpor: chance does not strike; an edge draws, and keeps a list of rejected ids"
+            case .notRevoked: "the playback is not revoked; only the gate can tell"
+            }
+        }
+    }
+
+    /// The assumptions of an allowance.
+    var assumptions: [Assumption] {
+        guard isValid, let obligations else { return [] }
+        var assumptions: [Assumption] = []
+        if let use = obligations.use { assumptions.append(use.isWatched ? .reuseNotWatched : .firstUse) }
+        if obligations.proofUse != nil { assumptions.append(.firstProof) }
+        if obligations.rejection != nil { assumptions.append(.notSampled) }
+        if grant?.sessionID != nil { assumptions.append(.notRevoked) }
+        return assumptions
+    }
+
+    // MARK: For programs
+
+    var json: JSON {
+        let verdict = JSON.grantVerdict(isValid: isValid, refusal)
+        let facts: [JSON.Member] = [
+            ("issuer", grant == nil ? .null : .string(issuer)), ("issuerAssumed", .bool(isIssuerAssumed)),
+            ("keyID", .optional(grant?.key.id?.description)), ("algorithm", .optional(grant?.key.algorithm.rawValue)),
+            ("expires", .time(grant?.expires)), ("renewAfter", .time(grant?.renewalStart)),
+            ("session", .optional(grant?.sessionID?.hexadecimal)), ("sessionEnds", .time(grant?.sessionEnd)),
+            ("renewalDue", .bool(obligations?.isRenewalDue ?? false)),
+            ("assumed", .array(assumptions.map { .string($0.rawValue) })),
+        ]
+        return .object(verdict + facts)
+    }
+
+    // MARK: For people
+
+    func report(at now: Timestamp) -> String {
+        var text = refusal.map { $0.report(at: now) } ?? "\(Style.bold(Style.green("valid"))) at \(now)\n"
+        func row(_ name: String, _ value: String) {
+            text += "  \(name)\(String(repeating: " ", count: 11 - name.count))\(value)\n"
+        }
+        if let grant {
+            let source = isIssuerAssumed ? " (the token's own word: give --issuer to demand one)" : ""
+            row("issuer", issuer.printable(limit: 256) + source)
+            row("key", grant.key.description)
+            if let expires = grant.expires { row("expires", "\(expires)") }
+            if let start = grant.renewalStart { row("renewable", "from \(start) on") }
+            if let id = grant.sessionID { row("session", id.hexadecimal) }
+            if let end = grant.sessionEnd { row("ends", "\(end)") }
+        }
+        for assumption in assumptions { row("assumed", Style.yellow(assumption.meaning)) }
+        return text
+    }
+}
+
+extension GrantRefusal {
+    /// The refusal and what to do next, for people.
+    func report(at now: Timestamp) -> String {
+        let place = detail.map { " (\($0.description.printable(limit: 80)))" } ?? ""
+        return """
+            \(Style.bold(Style.red("refused"))): \(code.rawValue)\(place) at \(now)
+            \(code.message) \(advice)
+
+            """
+    }
+}
+
+extension JSON {
+    /// The members that every verdict on a grant has.
+    static func grantVerdict(isValid: Bool, _ refusal: GrantRefusal?) -> [Member] {
+        var fact: JSON = .null
+        if case .fact(let missing, _)? = refusal?.detail { fact = .string(missing.rawValue) }
+        return [
+            ("valid", .bool(isValid)), ("code", .optional(refusal?.code.rawValue)),
+            ("claim", .optional(refusal?.claim?.description)), ("fact", fact),
+        ]
+    }
+
+    /// A time in milliseconds since 1970, or null.
+    static func time(_ time: Timestamp?) -> JSON { time.map { .number($0.millisecondsSince1970) } ?? .null }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import ArgumentParser
+import CommandLineSupport
+import EdgeTokens
+import Encodings
+import Keys
+import Platform
+
+extension GrantCommand {
+    struct Issue: ParsableCommand, JSONAnswering {
+        static let configuration = CommandConfiguration(
+            commandName: "issue",
+            abstract: "Issue a grant for a folder of a content delivery network.",
+            discussion: """
+                Prints the grant, or with --json the grant and its times in milliseconds since 1970. The gate issues grants \
+                at the start of playbacks; this command is for tests, staging, and backends of one's own.
+
+                  playgate grant issue --keys keys.json --kid pg-2026-11 \\
+                    --issuer playgate --host cdn.example --scope /live/tnt/ \\
+                    --session 12h --renew cookie > grant.txt
+                """
+        )
+
+        @Option(
+            help: ArgumentHelp("A key set with a key that signs; playgate grant keys makes one.", valueName: "file")
+        )
+        var keys: String
+
+        @Option(help: ArgumentHelp("The id of the key to sign with.", valueName: "id"))
+        var kid: String
+
+        @Option(help: ArgumentHelp("The issuer that the grant names.", valueName: "name"))
+        var issuer: String
+
+        @OptionGroup(title: "Restrictions")
+        var restrictions: GrantRestrictionOptions
+
+        @Option(help: ArgumentHelp("The life of the grant.", valueName: "duration"))
+        var life = DurationArgument(milliseconds: 300_000)
+
+        @Option(
+            help: ArgumentHelp(
+                "The length of a new playback session. The grant and its renewals end with it; none by default.",
+                valueName: "duration"
+            )
+        )
+        var session: DurationArgument?
+
+        @Option(help: "The way in which a renewed grant reaches the player.")
+        var renew = RenewalArgument.none
+
+        @Option(
+            help: ArgumentHelp(
+                "The window before the end of the life in which the grant is renewed; two fifths of the life by default.",
+                valueName: "duration"
+            )
+        )
+        var deadline: DurationArgument?
+
+        @Option(help: ArgumentHelp("The time of issue, \(TimeArgument.help); now by default.", valueName: "time"))
+        var at: TimeArgument?
+
+        @Flag(help: "Print a JSON object.")
+        var json = false
+
+        var answersInJSON: Bool { json }
+
+        func validate() throws {
+            guard 1...256 ~= issuer.utf8.count else { throw ValidationError("--issuer takes 1 to 256 bytes") }
+            guard 1000...2_592_000_000 ~= life.milliseconds else { throw ValidationError("--life takes 1s to 30d") }
+            if let session, session.milliseconds > GrantLimits.longest {
+                throw ValidationError("--session takes at most 366d")
+            }
+            if let at, !GrantLimits.times.contains(at.time) {
+                throw ValidationError("--at takes a time from 1970 to 9999")
+            }
+            if let session, session.milliseconds < life.milliseconds {
+                throw ValidationError("--session is shorter than --life: the session ends first")
+            }
+            guard let deadline else { return }
+            guard renew != .none else { throw ValidationError("--deadline requires --renew") }
+            guard 1000..<life.milliseconds ~= deadline.milliseconds else {
+                throw ValidationError("--deadline takes 1s to less than --life: a grant is renewed within its life")
+            }
+        }
+
+        func run() throws {
+            let key = try GrantKeySet(keys).signingKey(kid, of: issuer)
+            let now = at?.time ?? .now()
+            let issued = try issued(by: key, at: now)
+            if issued.token.utf8.count > 1000 {
+                Terminal.error.write(
+                    "The grant has \(issued.token.utf8.count) characters; some networks take 1,000 at most.\n"
+                )
+            }
+            if renew != .none, session == nil {
+                Terminal.error.write(
+                    "Without --session, only an edge that allows a maximum session renews the grant.\n"
+                )
+            }
+            Terminal.output.write(json ? issued.json(restrictions.scopeURL).line + "\n" : issued.token + "\n")
+        }
+
+        private func issued(by key: TokenKey, at now: Timestamp) throws(CommandFailure) -> IssuedCAT {
+            var claims = CATClaims()
+            claims.issued = now.wholeSeconds
+            claims.notBefore = now.wholeSeconds
+            claims.expires = now.wholeSeconds.advanced(byMilliseconds: life.milliseconds / 1000 * 1000)
+            restrictions.restrict(&claims)
+            claims.renewal = renewal
+            do throws(CATIssueError) {
+                if let session {
+                    guard let id = SessionID(hexadecimal: try CATIssuer.randomIdentifier().hexadecimal) else {
+                        throw .random
+                    }
+                    let end = now.wholeSeconds.advanced(byMilliseconds: session.milliseconds)
+                    claims.session = PlaybackSession(id: id, end: end, revocation: nil)
+                }
+                return try CATIssuer(key: key).issue(claims)
+            } catch { throw CommandFailure(error.words, code: error.rawValue) }
+        }
+
+        private var renewal: CATRenewal? {
+            guard let delivery = renew.delivery else { return nil }
+            let seconds = life.milliseconds / 1000
+            let deadline = deadline.map { $0.milliseconds / 1000 } ?? max(1, seconds * 2 / 5)
+            var renewal = CATRenewal(delivery, life: Int(seconds), deadline: Int(deadline))
+            // A header alone needs no cookie.
+            if delivery != .header {
+                renewal.cookieAttributes = ["Path=\(restrictions.scope)", "Secure", "HttpOnly", "SameSite=None"]
+            }
+            return renewal
+        }
+    }
+}
+
+/// A way in which a renewed grant reaches the player, or none.
+enum RenewalArgument: String, ExpressibleByArgument, CaseIterable {
+    case cookie, header, automatic, none
+
+    var delivery: CATRenewal.Delivery? {
+        switch self {
+        case .cookie: .cookie
+        case .header: .header
+        case .automatic: .automatic
+        case .none: nil
+        }
+    }
+}
+
+extension Timestamp {
+    /// The time without its fraction of a second, as tokens state it.
+    var wholeSeconds: Timestamp {
+        advanced(byMilliseconds: -(((millisecondsSince1970 % 1000) + 1000) % 1000))
+    }
+}
+
+extension GrantKeySet {
+    /// Returns the key of an issuer with an identifier that signs.
+    func signingKey(_ id: String, of issuer: String) throws(CommandFailure) -> TokenKey {
+        let found = try keys(of: issuer).keys.filter { $0.id?.bytes == [UInt8](id.utf8) }
+        if let key = found.first(where: { $0.operations.contains(.sign) }) { return key }
+        let hint =
+            found.isEmpty
+            ? "is not in the key set: give the kid of one of its keys with --kid"
+            : "is a public key: give the key set with its private part"
+        throw CommandFailure("key \(id.printable(limit: 64)) \(hint)", code: CATIssueError.key.rawValue)
+    }
+}
+
+extension CATIssueError {
+    /// The problem and its remedy, for people.
+    var words: String {
+        switch self {
+        case .key: "the key does not sign, or not for COSE: RS256 keys sign no grants"
+        case .issuer: "the grant is of another issuer than the key"
+        case .random: "the system gives no random bytes"
+        case .claims: "the restrictions are too many or contradict each other"
+        case .scope: "--scope takes a path that begins and ends with / in its normal form, such as /live/a%20b/"
+        case .precision: "an address prefix is longer than /24 or /56, which identifies the viewer"
+        case .size: "the grant would have more than 4,096 bytes: give fewer restrictions"
+        case .notRenewable: "the grant cannot be renewed"
+        @unknown default: "the grant cannot be issued"
+        }
+    }
+}
+
+extension IssuedCAT {
+    /// The grant and its times.
+    func json(_ scope: String?) -> JSON {
+        .object([
+            ("format", .string(GrantFormatArgument.cat.rawValue)), ("token", .string(token)),
+            ("expires", .time(expires)),
+            ("renewAfter", .time(renewalStart)), ("sessionEnds", .time(session?.end)),
+            ("session", .optional(session?.id.hexadecimal)), ("id", .string(identifier.hexadecimal)),
+            ("scope", .array(scope.map { [.string($0)] } ?? [])),
+        ])
+    }
+}

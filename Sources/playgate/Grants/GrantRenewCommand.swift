@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import ArgumentParser
+import CommandLineSupport
+import EdgeTokens
+import Encodings
+import Keys
+import Platform
+
+extension GrantCommand {
+    struct Renew: ParsableCommand, JSONAnswering {
+        static let configuration = CommandConfiguration(
+            commandName: "renew",
+            abstract: "Renew a grant within its window.",
+            discussion: """
+                Prints a grant with the same claims and a new life, which ends with the session at the latest. The key, the \
+                issuer and the times of the grant are verified. The restrictions to URL, method and client are those of the \
+                player's requests: they are not evaluated, and the new grant has the same ones. If the playback was revoked, \
+                only the gate knows.
+
+                Exits with 1 if the grant is refused, or is not to be renewed (yet).
+                """
+        )
+
+        @OptionGroup var token: TokenArgument
+
+        @OptionGroup(title: "Keys")
+        var keys: GrantKeyOptions
+
+        @Option(help: ArgumentHelp("The id of the key to sign with; the key of the grant by default.", valueName: "id"))
+        var kid: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "The length of the session from now on, for a grant that has none.",
+                valueName: "duration"
+            )
+        )
+        var maximumSession: DurationArgument?
+
+        @Option(help: ArgumentHelp("Renew at this time, \(TimeArgument.help); now by default.", valueName: "time"))
+        var at: TimeArgument?
+
+        @Flag(help: "Print a JSON object.")
+        var json = false
+
+        var answersInJSON: Bool { json }
+
+        func validate() throws {
+            if let maximumSession, !(1000...GrantLimits.longest ~= maximumSession.milliseconds) {
+                throw ValidationError("--maximum-session takes 1s to 366d")
+            }
+            try token.demandInput(besides: keys.keys)
+        }
+
+        func run() throws {
+            let now = at?.time ?? .now()
+            let outcome = try outcome(of: token.read(), at: now)
+            if let renewed = outcome.renewed {
+                Terminal.output.write(json ? renewed.json(nil).line + "\n" : renewed.token + "\n")
+                return
+            }
+            if json {
+                Terminal.output.write(outcome.json.line + "\n")
+            } else {
+                Terminal.error.write(outcome.report(at: now))
+            }
+            throw ExitCode.refused
+        }
+
+        /// Renews a token.
+        func outcome(of token: String, at now: Timestamp) throws(CommandFailure) -> GrantRenewalOutcome {
+            let set = try GrantKeySet(keys.keys)
+            let name = keys.issuer ?? (try? UnverifiedCAT(token.utf8.span))?.issuer ?? ""
+            var issuer = AcceptedIssuer(name)
+            issuer.maximumSession = maximumSession?.duration
+            let verifier = CATVerifier(keys: try set.keys(of: name), issuers: [issuer], policy: CATPolicy())
+            let grant: CATGrant
+            switch verifier.authenticate(token.utf8.span, at: now) {
+            case .refused(let refusal): return GrantRenewalOutcome(refusal: refusal)
+            case .authentic(let found): grant = found
+            }
+            if let refusal = Self.refusal(of: grant, at: now) { return GrantRenewalOutcome(refusal: refusal) }
+            if let obstacle = obstacle(to: grant, at: now) {
+                return GrantRenewalOutcome(obstacle: obstacle, renewAfter: grant.renewalStart)
+            }
+            let key = try kid.map { (id) throws(CommandFailure) in try set.signingKey(id, of: name) } ?? grant.key
+            do throws(CATIssueError) {
+                return GrantRenewalOutcome(renewed: try CATIssuer(key: key).renew(grant, at: now))
+            } catch {
+                guard error != .notRenewable else { return GrantRenewalOutcome(obstacle: .sessionEnds) }
+                throw CommandFailure(error.words, code: error.rawValue)
+            }
+        }
+
+        private static func refusal(of grant: CATGrant, at now: Timestamp) -> GrantRefusal? {
+            if let end = grant.sessionEnd, end <= now { return GrantRefusal(.sessionEnded, .claim(.sessionEnd)) }
+            if let end = grant.expires, end <= now { return GrantRefusal(.expired, .claim(.expiration)) }
+            if let start = grant.notBefore, now < start { return GrantRefusal(.notYetValid, .claim(.notBefore)) }
+            return nil
+        }
+
+        private func obstacle(to grant: CATGrant, at now: Timestamp) -> GrantRenewalOutcome.Obstacle? {
+            guard let start = grant.renewalStart, let end = grant.expires else { return .notRenewable }
+            guard start <= now else { return .early }
+            guard let sessionEnd = grant.sessionEnd else { return maximumSession == nil ? .noSession : nil }
+            return sessionEnd <= end ? .sessionEnds : nil
+        }
+    }
+}
+
+/// The outcome of a renewal.
+struct GrantRenewalOutcome {
+    var renewed: IssuedCAT?
+    var refusal: GrantRefusal?
+    var obstacle: Obstacle?
+    /// The time from which on the grant is renewed.
+    var renewAfter: Timestamp?
+
+    /// A reason why a good grant is not renewed.
+    enum Obstacle: String, CaseIterable {
+        case notRenewable = "not_renewable"
+        case early = "too_early"
+        case noSession = "no_session"
+        case sessionEnds = "session_ends"
+
+        /// The reason and what to do, for people.
+        var words: String {
+            switch self {
+            case .notRenewable: "It has no renewal (catr): start the playback again, or issue grants with --renew."
+            case .early: "Its window has not begun."
+            case .noSession: "It has no session that would end its renewals: bound them with --maximum-session."
+            case .sessionEnds: "Its session ends with it: start the playback again."
+            }
+        }
+    }
+
+    var json: JSON {
+        let code = refusal?.code.rawValue ?? CATIssueError.notRenewable.rawValue
+        return .object([
+            ("renewed", .bool(false)), ("code", .string(code)), ("claim", .optional(refusal?.claim?.description)),
+            ("reason", .optional(obstacle?.rawValue)), ("renewAfter", .time(renewAfter)),
+        ])
+    }
+
+    func report(at now: Timestamp) -> String {
+        if let refusal { return refusal.report(at: now) }
+        let time = renewAfter.flatMap { obstacle == .early ? " It is renewed from \($0) on." : nil } ?? ""
+        return "not renewed: \(CATIssueError.notRenewable.rawValue) at \(now)\n\(obstacle?.words ?? "")\(time)\n"
+    }
+}

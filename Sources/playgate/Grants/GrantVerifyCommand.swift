@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import ArgumentParser
+import CommandLineSupport
+import EdgeTokens
+import Encodings
+import Platform
+
+extension GrantCommand {
+    struct Verify: AsyncParsableCommand, JSONAnswering {
+        static let configuration = CommandConfiguration(
+            commandName: "verify",
+            abstract: "Verify a grant for a request, or a file of grants.",
+            discussion: """
+                Reads a grant from standard input, --token-file or the command line, which other users of the machine can \
+                see in the list of processes. Every restriction of the grant is evaluated; one that needs a fact which no \
+                option states refuses it. What only a store can tell (first use, revocation) is assumed, and the output \
+                says so.
+
+                With --batch FILE, verifies one grant per line, each with an optional tab and its URL, and prints one JSON \
+                object per line.
+
+                  playgate grant verify --keys keys.json --token-file grant.txt \\
+                    --issuer playgate --url https://cdn.example/live/tnt/1.m4s
+                """
+        )
+
+        @OptionGroup var token: TokenArgument
+
+        @Option(help: "The format of the grant.")
+        var format = GrantFormatArgument.cat
+
+        @OptionGroup(title: "Keys")
+        var keys: GrantKeyOptions
+
+        @Option(
+            help: ArgumentHelp(
+                "A name of this recipient, for grants with an audience; may be repeated.",
+                valueName: "name"
+            )
+        )
+        var audience: [String] = []
+
+        @OptionGroup(title: "The request")
+        var facts: GrantFactOptions
+
+        @Option(help: ArgumentHelp("Verify at this time, \(TimeArgument.help); now by default.", valueName: "time"))
+        var at: TimeArgument?
+
+        @Option(help: ArgumentHelp("Verify one grant per line of this file; - is standard input.", valueName: "file"))
+        var batch: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "The number of lines to verify at once with --batch; all cores by default.",
+                valueName: "number"
+            )
+        )
+        var jobs: Int?
+
+        @Flag(help: "Print a JSON object.")
+        var json = false
+
+        var answersInJSON: Bool { json || batch != nil }
+
+        func validate() throws {
+            if batch == nil, facts.url == nil {
+                throw ValidationError(
+                    "--url is missing: a grant is verified for a request; playgate grant explain needs none"
+                )
+            }
+            if batch != nil, token.token != nil || token.tokenFile != nil {
+                throw ValidationError("--batch and a token are mutually exclusive")
+            }
+            if batch == nil { try token.demandInput(besides: keys.keys) }
+            if batch == "-", keys.keys == "-" {
+                throw ValidationError("--batch and --keys cannot both be standard input")
+            }
+            if let jobs, jobs < 1 { throw ValidationError("--jobs takes a number from 1") }
+            if jobs != nil, batch == nil { throw ValidationError("--jobs requires --batch") }
+        }
+
+        func run() async throws {
+            if let batch {
+                let job = GrantBatch(checker: try checker(), options: facts, fixedTime: at?.time)
+                guard try await job.run(batch, jobs: jobs) else { throw ExitCode.refused }
+                return
+            }
+            let now = at?.time ?? .now()
+            let answer = try answer(to: token.read(), at: now)
+            Terminal.output.write(json ? answer.json.line + "\n" : answer.report(at: now))
+            guard answer.isValid else { throw ExitCode.refused }
+        }
+
+        private func checker() throws(CommandFailure) -> GrantChecker {
+            try GrantChecker(try GrantKeySet(keys.keys), issuer: keys.issuer, audience: audience)
+        }
+
+        /// Checks a token.
+        func answer(to token: String, at now: Timestamp) throws(CommandFailure) -> GrantAnswer {
+            try facts.demandURLWithout(token)
+            var known: GrantChecker.Selected?
+            return try checker().check(token, try facts.facts(facts.url), at: now, known: &known)
+        }
+    }
+}
+
+extension GrantFactOptions {
+    /// Throws if the URL holds the token: restrictions are for the URL that is left without it.
+    func demandURLWithout(_ token: String) throws(CommandFailure) {
+        guard let url, token.utf8.count >= 16, url.text.contains(token) else { return }
+        throw CommandFailure(
+            "--url holds the token; give the URL as it is without the parameter or path segment of the token",
+            code: "url_holds_token"
+        )
+    }
+}
+
+/// The verification of a file of grants, one on a line.
+struct GrantBatch: Sendable {
+    let checker: GrantChecker
+    let options: GrantFactOptions
+    /// The time of verification; `nil` for the time at which each block is verified.
+    let fixedTime: Timestamp?
+
+    /// The largest URL of a line, in bytes: a target, and a scheme and host before it.
+    private static let maximumURLSize = RequestURI.maximumSize + 512
+
+    /// Verifies the file at `path`, or standard input for `-`. Returns true if every grant is valid.
+    func run(_ path: String, jobs: Int?) async throws -> Bool {
+        let lines = BatchLines(tokenSize: CATVerifier.maximumSize, resourceSize: Self.maximumURLSize)
+        // Files of options are read once.
+        let facts = try options.facts(options.url)
+        let base = try options.facts(nil)
+        let counts = try await LineBatch.run(path, lines, jobs: jobs) { text in
+            try verify(text, facts: facts, base: base)
+        }
+        Terminal.error.write(Self.summary(counts))
+        return counts.keys.allSatisfy { $0 == Self.valid }
+    }
+
+    private static let valid = "valid"
+
+    private func verify(_ text: [UInt8], facts: RequestFacts?, base: RequestFacts?) throws -> LineBatch.Block {
+        let now = fixedTime ?? .now()
+        var block = LineBatch.Block()
+        block.output.reserveCapacity(text.count)
+        var known: GrantChecker.Selected?
+        for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
+            var line = line
+            if line.last == UInt8(ascii: "\r") { line.removeLast() }
+            let tab = line.firstIndex(of: UInt8(ascii: "\t"))
+            let token = String(decoding: line[..<(tab ?? line.endIndex)], as: UTF8.self)
+            var facts = facts
+            if let tab {
+                facts = Self.facts(base, String(decoding: line[(tab + 1)...], as: UTF8.self), options)
+            } else if options.url == nil {
+                let verdict =
+                    [("valid", .bool(false)), ("code", .string("url_missing")), ("claim", .null)] as [JSON.Member]
+                block.add("url_missing", .object(verdict))
+                continue
+            }
+            let answer = try checker.check(token, facts, at: now, known: &known)
+            block.add(answer.refusal?.code.rawValue ?? Self.valid, answer.json)
+        }
+        return block
+    }
+
+    /// Returns the facts with the URL of a line; `nil` if it is none.
+    private static func facts(_ base: RequestFacts?, _ text: String, _ options: GrantFactOptions) -> RequestFacts? {
+        guard text.utf8.count <= maximumURLSize, var facts = base, let uri = URLArgument(argument: text)?.uri else {
+            return nil
+        }
+        facts.uri = uri
+        facts.method = (options.method ?? "GET")[...]
+        return facts
+    }
+
+    private static func summary(_ counts: [String: Int]) -> String {
+        let rows = counts.sorted { ($0.key == valid ? "" : $0.key) < ($1.key == valid ? "" : $1.key) }.map {
+            code,
+            count in
+            "  \(code)\(String(repeating: " ", count: max(1, 26 - code.count)))\(count)\n"
+        }
+        return "\(counts.values.reduce(0, +)) grants\n" + rows.joined()
+    }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import CLimits
+import EdgeTokens
+import Keys
+
+extension HotPath {
+    /// Measures checks of Common Access Tokens: of text, and of what a cache keeps.
+    static func grants(_ options: Options) throws -> [String] {
+        let secret = [UInt8](0...31)
+        let binding = KeyBinding(issuer: "playgate", format: .cat)
+        let key = try TokenKey(secret: secret, id: KeyID("pg-2026-11"), binding: binding)
+        let grant = try GrantSample(key)
+        let table = Table("Common Access Tokens by HS256", options)
+        table.measure("HMAC() of the same bytes", 2000) { n in
+            precondition(limits_hmac(secret, secret.count, grant.signed, grant.signed.count, Int32(n)) == Int32(n))
+        }
+        grant.add(to: table, count: 2000)
+        table.run()
+
+        let made = try TokenKey.generate(.es256, id: KeyID("pg-es-1"), binding: binding)
+        let other = try GrantSample(made.key)
+        guard case .pem(let pem) = made.secret, let ec = limits_ec_new(pem, other.signature) else {
+            fatalError("no key")
+        }
+        let signatures = Table("Common Access Tokens by ES256", options)
+        signatures.measure("EVP_PKEY_verify on a kept context", 100) { n in
+            precondition(limits_ec_reused(ec, other.signed, other.signed.count, Int32(n)) == Int32(n))
+        }
+        other.add(to: signatures, count: 100)
+        signatures.run()
+        return table.faults(
+            [
+                ("HS256 grant / one-shot HMAC", table["the whole check"].ratio, 2),
+                ("judged grant / one-shot HMAC", table["judged from a cache"].ratio, 0.4),
+            ],
+            exact: [("allocations of a judged grant", table["judged from a cache"].allocations, 0)]
+        ) + signatures.faults([("ES256 grant / bare check", signatures["the whole check"].ratio, 1.05)], exact: [])
+    }
+}
+
+/// A token with the claims that a gate issues, and what a request shows it with.
+private struct GrantSample {
+    private let token: [UInt8]
+    private let verifier: CATVerifier
+    private let facts: RequestFacts
+    private let now = Timestamp(secondsSince1970: 1_925_000_130)
+    /// The bytes that the code or signature is over.
+    let signed: [UInt8]
+    /// The code or signature.
+    let signature: [UInt8]
+
+    init(_ key: TokenKey) throws {
+        var claims = CATClaims()
+        claims.expires = Timestamp(secondsSince1970: 1_925_000_420)
+        claims.notBefore = Timestamp(secondsSince1970: 1_925_000_120)
+        claims.issued = claims.notBefore
+        claims.uri = [.init(.host, .exact("cdn.example")), .init(.path, .prefix("/live/tnt/"))]
+        claims.methods = ["GET", "HEAD"]
+        claims.renewal = CATRenewal(.cookie, life: 300, deadline: 120)
+        guard let id = SessionID(hexadecimal: "e688045c604d5ecc272cf7d83b00ec16"),
+            let tag = SubjectTag(hexadecimal: "9cdc1ad605d9dc40aa0413577634fc43"),
+            let uri = RequestURI("/live/tnt/low/seg1.m4s", scheme: .https, authority: "cdn.example")
+        else { fatalError("no request") }
+        claims.session = PlaybackSession(
+            id: id,
+            end: Timestamp(secondsSince1970: 1_925_043_310),
+            revocation: .init(issued: Timestamp(secondsSince1970: 1_925_000_110), tags: [tag, tag, tag])
+        )
+        let text = Array(try CATIssuer(key: key).issue(claims).token.utf8)
+        token = text
+        facts = RequestFacts(uri: uri, method: "GET")
+        verifier = CATVerifier(
+            keys: try KeySet([key]),
+            issuers: [AcceptedIssuer("playgate")],
+            policy: CATPolicy()
+        )
+        (signed, signature) = Self.parts(text)
+    }
+
+    /// Returns the bytes that are authenticated (RFC 9052 §4.4 and §6.3), and by what.
+    private static func parts(_ text: [UInt8]) -> (signed: [UInt8], signature: [UInt8]) {
+        var buffer = [UInt8](repeating: 0, count: COSEText.bufferSize)
+        var output = buffer.mutableSpan
+        guard case .success(let count) = COSEText.decode(text.span, into: &output) else { fatalError("no token") }
+        let bytes = Array(buffer[..<count])
+        guard case .success(let message) = COSEMessage.parse(bytes.span) else { fatalError("no envelope") }
+        // Two tags and the head of the array stand before the protected header, and a head of two bytes before the payload.
+        let protected = bytes[4...4 + Int(bytes[4] & 0x1F)]
+        let payload = bytes[message.payload.lowerBound - 2..<message.payload.upperBound]
+        let context = message.kind == .mac0 ? "MAC0" : "Signature1"
+        let head = [0x84, 0x60 + UInt8(context.utf8.count)] + context.utf8
+        return (head + protected + [0x40] + payload, Array(bytes[message.signature]))
+    }
+
+    /// Adds the checks of the token to a table.
+    func add(to table: Table, count: Int) {
+        guard case .authentic(let grant) = verifier.authenticate(token.span, at: now) else { fatalError("refused") }
+        table.measure("the whole check: text to allowed", count) { n in
+            for _ in 0..<n { precondition(verifier.verify(token.span, facts, at: now).isAllowed) }
+        }
+        table.measure("judged from a cache", 5000) { n in
+            for _ in 0..<n { precondition(verifier.judge(grant, shownAs: token.span, facts, at: now).isAllowed) }
+        }
+    }
+}
