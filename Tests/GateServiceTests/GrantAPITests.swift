@@ -202,6 +202,26 @@ import Testing
         }
     }
 
+    @Test func `changes its profiles with a reload, and its subject key after a restart`() async throws {
+        let before = Self.configuration()
+        try await RunningGate.with(before) { (gate) throws in
+            let token = try gate.token()
+            let start = { try gate.play("film", token: token, playbackID: "p").json["grant"] as? Object }
+            let first = try #require(try start())
+            let other = before.replacing(
+                "subjectKey: \(Self.secret)",
+                with: "subjectKey: \(Self.secret.replacing("M", with: "N"))"
+            )
+            try #require(other != before)
+            try gate.folder.write("gate.yaml", other.replacing("host: cdn.example", with: "host: cdn-3.example"))
+            #expect(try gate.admin("POST", "/reload").status == 200)
+            #expect(try gate.log("a change of grants.subjectKey takes effect after a restart").count == 1)
+            let second = try #require(try start())
+            #expect(second["scope"] as? [String] == ["https://cdn-3.example/film/"])
+            #expect(second["session"] as? String == first["session"] as? String)
+        }
+    }
+
     @Test(arguments: ["/v1/grants", "/v1/grants/renew", "/v1/grants/verify"])
     func `has no grants without their section`(path: String) async throws {
         try await RunningGate.with { (gate) throws in

@@ -52,7 +52,11 @@ import Testing
         for section in ["keys", "grants"] { Self.collect(value?[section], into: &keys) }
         #expect(keys.count > 25)
         for key in Set(keys).subtracting(["k1", "live"]) {
-            #expect(page.contains(".\(key)`") || page.contains(".\(key).") || page.contains(".\(key)[]") || page.contains("`….\(key)"), "\(key)")
+            #expect(
+                page.contains(".\(key)`") || page.contains(".\(key).") || page.contains(".\(key)[]")
+                    || page.contains("`….\(key)"),
+                "\(key)"
+            )
         }
     }
 

@@ -14,11 +14,15 @@ import Testing
         var output: [String] = []
     }
 
-    private static func page() throws -> String { try String(contentsOfFile: "\(repository)/docs/playback.md", encoding: .utf8) }
+    private static func page() throws -> String {
+        try String(contentsOfFile: "\(repository)/docs/playback.md", encoding: .utf8)
+    }
 
     /// The blocks of the page that are marked as `kind`.
     private static func blocks(_ kind: String) throws -> [String] {
-        try page().components(separatedBy: "```\(kind)\n").dropFirst().compactMap { $0.components(separatedBy: "```\n").first }
+        try page().components(separatedBy: "```\(kind)\n").dropFirst().compactMap {
+            $0.components(separatedBy: "```\n").first
+        }
     }
 
     private static func commands() throws -> [Command] {
@@ -34,7 +38,11 @@ import Testing
     }
 
     /// The addresses of the page become sockets in a folder.
-    private static func replacingAddresses(_ text: String, _ folder: TemporaryFolder, _ replacement: (String) -> String) -> String {
+    private static func replacingAddresses(
+        _ text: String,
+        _ folder: TemporaryFolder,
+        _ replacement: (String) -> String
+    ) -> String {
         var text = text
         for (address, name) in [("127.0.0.1:8080", "api"), ("127.0.0.1:8081", "edge"), ("127.0.0.1:9090", "admin")] {
             text = text.replacing("http://\(address)", with: "--unix-socket \(folder.file(name)) http://gate")
@@ -55,7 +63,8 @@ import Testing
             script += Self.replacingAddresses(command.text, folder) { $0 } + "\n"
             // The gate is ready when it knows the revocations.
             if command.text.hasSuffix("&") {
-                let answers = "curl -s -f -o /dev/null --unix-socket \(folder.file("api")) http://gate/v1/revocations/export"
+                let answers =
+                    "curl -s -f -o /dev/null --unix-socket \(folder.file("api")) http://gate/v1/revocations/export"
                 let listens = "[ -S \(folder.file("edge")) ]"
                 script += "tries=0; until \(listens) && \(answers) || [ $((tries += 1)) -gt 600 ]; do sleep 0.1; done\n"
             }
