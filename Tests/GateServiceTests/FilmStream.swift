@@ -49,7 +49,8 @@ struct FilmStream {
             folder.file("index.m3u8"),
         ]
         let dash = ["-f", "dash", "-seg_duration", "\(seconds)", "-use_timeline", "0", folder.file("manifest.mpd")]
-        let output = coding + ["-g", "\(25 * seconds)"] + (format == .dash ? dash : hls)
+        // A master playlist names the bit rate, so there must be one.
+        let output = coding + ["-b:v", "200k", "-g", "\(25 * seconds)"] + (format == .dash ? dash : hls)
         let arguments = ["-nostdin", "-v", "error"] + picture + output
         let run = try CommandRun(Self.ffmpeg(), arguments)
         try #require(run.status == 0, "\(run.error)")
