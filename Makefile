@@ -1,7 +1,7 @@
 # The single door to everything. `make help` lists what is behind it.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build debug demo demo-tv test api-check docs lint format sanitize fuzz bench bench-build bench-peers bench-report bench-gate soak clean
+.PHONY: help setup build debug demo demo-tv test film api-check docs lint format sanitize fuzz bench bench-build bench-peers bench-report bench-gate soak clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,10 @@ test:  ## Run all tests, against real Redis, SQLite, edges, Chromium, OpenSSL an
 	@scripts/setup test
 	swift build --build-tests
 	@scripts/test
+
+film:  ## Play a film past the lives of its tokens in real time, through all edges, in 3 minutes
+	@scripts/setup test
+	@scripts/film
 
 api-check: debug  ## Drive the running gate by its OpenAPI document, with schemathesis
 	@scripts/setup api

@@ -34,6 +34,7 @@ enum Film {
         "{ path: /film/tnt/manifest.mpd, resource: TNT, use: once, grant: live }",
         "{ path: /film/tnt/, resource: TNT, use: grant, grant: [live, whole] }",
         "{ path: /film/tbs/, resource: TBS, use: grant, grant: live }",
+        "{ path: /page/, protected: false }",
         "{ media: film, resource: TNT, grant: [live, whole], manifest: /film/tnt/master.m3u8 }",
     ]
 

@@ -3,86 +3,81 @@
 
 import Foundation
 import GateTestSupport
+import Platform
 import Testing
 
-/// ffmpeg, which knows nothing but one URL, plays a real stream through nginx: past the lives of media token and grants.
+/// ffmpeg, which knows nothing but one URL, plays a real stream: past the lives of media token and grants.
 @Suite(.serialized) struct `A film in a real player` {
-    /// The number of segments, of a second and ten frames each.
-    private static let count = 14
-
-    /// Makes a stream: `hls` or `dash`. The result is by its paths at the edge.
-    private static func stream(_ format: String) throws -> [String: [UInt8]] {
-        let folder = try TemporaryFolder()
-        let hls = [
-            "-hls_time", "1", "-hls_playlist_type", "vod", "-hls_segment_filename", folder.file("seg%d.ts"),
-            "-master_pl_name", "master.m3u8", folder.file("index.m3u8"),
-        ]
-        let dash = ["-seg_duration", "1", "-use_timeline", "0", folder.file("manifest.mpd")]
-        let run = try CommandRun(
-            ffmpeg(),
-            [
-                "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=64x36:rate=10", "-t", "\(count)",
-                "-c:v", format == "hls" ? "mpeg2video" : "mpeg4", "-g", "10", "-r", "25", "-threads", "1", "-f", format,
-            ] + (format == "hls" ? hls : dash)
-        )
-        try #require(run.status == 0, "\(run.error)")
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        return try Dictionary(uniqueKeysWithValues: names.map { ("/film/tnt/\($0)", try folder.bytes($0)) })
-    }
-
-    private static func ffmpeg() throws -> String {
-        try #require(Program.installed("ffmpeg"), "ffmpeg is not installed: run scripts/setup test")
-    }
-
-    /// Plays a URL, and returns the number of frames that were seen, with what ffmpeg has said.
-    private static func play(_ url: String) throws -> (frames: Int, run: CommandRun) {
-        let run = try CommandRun(
-            ffmpeg(),
-            ["-nostdin", "-v", "verbose", "-i", url, "-map", "0:v:0", "-f", "framecrc", "-"],
-            within: 120
-        )
-        let frames = run.output.split(separator: "\n").filter { !$0.hasPrefix("#") }.count
-        return (frames, run)
-    }
-
     private enum Way: String, CaseIterable { case cookie, segment, dash }
 
     @Test(arguments: Way.allCases)
     private func `is seen as a whole`(way: Way) async throws {
-        guard Program.installed("ffmpeg") != nil || ProcessInfo.processInfo.environment["CI"] != nil else { return }
-        let files = try Self.stream(way == .dash ? "dash" : "hls")
-        try await EdgeProxy.nginx.withFilm(files: files) { (gate, proxy) throws in
+        guard FilmStream.isPlayable else { return }
+        let stream = try FilmStream(way == .dash ? .dash : .hls, segments: 14, seconds: 1)
+        try await EdgeProxy.nginx.withFilm { (gate, proxy) throws in
             let (start, token) = (gate.now, try gate.filmToken("one"))
             // Each segment that the origin delivers takes two seconds of the gate's time.
-            proxy.origin.serve(files) { path in
+            proxy.origin.serve(stream.files) { path in
                 if path.hasSuffix(".ts") || path.contains("chunk") { gate.now = gate.now.adding(seconds: 2) }
             }
-            var url = "http://\(proxy.address)/film/tnt/\(way == .dash ? "manifest.mpd" : "master.m3u8")"
-            switch way {
-            case .cookie, .dash: url += "?token=\(token.percentEncoded)"
-            case .segment:
-                let playback = try gate.play("film", token: token)
-                let grants = try #require(playback.json["grants"] as? [[String: Any]], "\(playback)")
-                url = try #require(grants.compactMap { $0["url"] as? String }.first)
-            }
-            let (frames, run) = try Self.play(url)
-            #expect(frames >= Self.count * 10, "\(frames) frames: \(run.error.suffix(4000))")
-            #expect(
-                run.status == 0 && !run.error.contains("403") && !run.error.contains("401"),
-                "\(run.error.suffix(4000))"
-            )
-            #expect(gate.now >= start.adding(seconds: 2 * Int64(Self.count)))
+            var url = "http://\(proxy.address)\(stream.start)?token=\(token.percentEncoded)"
+            if way == .segment { url = try gate.urlOfFilm(token) }
+            let seen = try stream.play(url)
+            #expect(seen.isWhole, "\(seen)")
+            #expect(gate.now >= start.adding(seconds: 28))
             let codes = try proxy.codes()
             #expect(
-                codes.count > Self.count && codes.allSatisfy { ["verified", "granted", "renewed"].contains($0) },
+                codes.count > 14 && codes.allSatisfy { ["verified", "granted", "renewed"].contains($0) },
                 "\(codes)"
             )
             #expect(codes.contains("renewed") == (way != .segment), "\(codes)")
-            // The token and the grants are in no log.
             #expect(!(try proxy.logs().contains(token.prefix(30))))
             // The same URL is nobody else's, nor this one's again.
-            if way != .segment { #expect(try Self.play(url).frames == 0) }
+            if way != .segment { #expect(try stream.play(url).frames == 0) }
         }
+    }
+}
+
+/// 72 segments of two seconds in real time, by a media token of 20 s and grants of 10 s: `scripts/film`.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["PLAYGATE_FILM"] != nil)) struct `A film in real time` {
+    @Test(arguments: EdgeProxy.allCases)
+    func `is seen as a whole in real time`(edge: EdgeProxy) async throws {
+        let stream = try FilmStream(.hls, segments: 72, seconds: 2)
+        let grants = Film.grants.replacing("\(Film.session)s", with: "200s")
+        try await edge.withGate(catalogue: Film.catalogue, more: grants, isOnPort: true) { (gate, proxy) throws in
+            proxy.origin.serve(stream.files)
+            // The gate's clock goes as fast as the others.
+            let (start, begin) = (gate.now, ContinuousClock.now)
+            let clock = Task {
+                while !Task.isCancelled {
+                    gate.now = start.advanced(byMilliseconds: (ContinuousClock.now - begin).milliseconds)
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+            defer { clock.cancel() }
+            let byToken = "http://\(proxy.address)\(Film.start)?token=\(try gate.filmToken("one").percentEncoded)"
+            let bySegment = try gate.urlOfFilm(try gate.filmToken("two"))
+            let urls = edge.deliversGrants ? [bySegment, byToken] : [bySegment]
+            let showings = try concurrently(urls.count) { number in
+                (number, try stream.play(urls[number], inRealTime: true))
+            }
+            for (number, seen) in showings {
+                #expect(seen.isWhole, "\(edge) \(number): \(seen)")
+                print("\(edge) \(number == 0 ? "by path segment" : "by cookie"): \(seen.frames) frames of 3600")
+            }
+            #expect(gate.now > start.adding(seconds: 140))
+            if edge == .nginx { #expect(try proxy.codes().filter { $0 == "renewed" }.count > 10) }
+            if edge.deliversGrants { #expect(try stream.play(byToken).frames == 0) }
+        }
+    }
+}
+
+extension RunningGate {
+    /// Starts a film as a player's backend does, and returns the URL with the grant in a path segment.
+    func urlOfFilm(_ token: String) throws -> String {
+        let playback = try play("film", token: token)
+        let grants = try #require(playback.json["grants"] as? [[String: Any]], "\(playback)")
+        return try #require(grants.compactMap { $0["url"] as? String }.first)
     }
 }
 
@@ -91,7 +86,7 @@ extension RunningEdge {
     fileprivate func codes() throws -> [String] {
         try logs().split(separator: "\n").compactMap { line in
             let parts = line.split(separator: "\"", omittingEmptySubsequences: false)
-            return parts.count == 5 && line.contains(" /film/") || line.contains("/~cat=") ? String(parts[3]) : nil
+            return parts.count == 5 && parts[1].contains("/film/") ? String(parts[3]) : nil
         }
     }
 }

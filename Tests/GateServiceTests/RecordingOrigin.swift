@@ -93,7 +93,10 @@ package final class RecordingOrigin: Sendable {
         }
 
         private func write(_ file: [UInt8]?, of path: String, _ context: ChannelHandlerContext) {
-            let types = [".m3u8": "application/vnd.apple.mpegurl", ".ts": "video/mp2t", ".mpd": "application/dash+xml"]
+            let types = [
+                ".m3u8": "application/vnd.apple.mpegurl", ".ts": "video/mp2t", ".mpd": "application/dash+xml",
+                ".html": "text/html",
+            ]
             let headers: HTTPHeaders = [
                 "Content-Length": "\(file?.count ?? 0)", "Cache-Control": "max-age=60",
                 "Content-Type": types.first { path.hasSuffix($0.key) }?.value ?? "video/mp4",
