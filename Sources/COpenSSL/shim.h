@@ -31,4 +31,13 @@ static inline void copenssl_x509_stack_free(STACK_OF(X509) *stack) { sk_X509_fre
 /// `ERR_SYSTEM_ERROR` is a function-like macro.
 static inline int copenssl_error_is_system(unsigned long code) { return ERR_SYSTEM_ERROR(code) ? 1 : 0; }
 
+/// A parameter keeps the address of its name, and a name that Swift passes lives for one call only.
+static inline int copenssl_hmac_init(EVP_MAC_CTX *context, const char *digest, const unsigned char *key, size_t size) {
+    const OSSL_PARAM parameters[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)digest, 0),
+        OSSL_PARAM_construct_end(),
+    };
+    return EVP_MAC_init(context, key, size, parameters);
+}
+
 #endif

@@ -18,16 +18,9 @@ package final class HMACKey: @unchecked Sendable {
         guard let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil) else { throw .drained() }
         defer { unsafe EVP_MAC_free(algorithm) }  // The context keeps its own reference.
         guard let context = unsafe EVP_MAC_CTX_new(algorithm) else { throw .drained() }
-        var name = function.name.utf8CString
-        let isDone = unsafe name.withUnsafeMutableBufferPointer { name in
-            var parameters = unsafe [
-                OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name.baseAddress, 0),
-                OSSL_PARAM_construct_end(),
-            ]
-            // OpenSSL takes a key without an address for none at all.
-            return unsafe (secret.isEmpty ? [0] : secret).withUnsafeBufferPointer {
-                unsafe EVP_MAC_init(context, $0.baseAddress, secret.count, &parameters) == 1
-            }
+        // OpenSSL takes a key without an address for none at all.
+        let isDone = unsafe (secret.isEmpty ? [0] : secret).withUnsafeBufferPointer { key in
+            unsafe copenssl_hmac_init(context, function.name, key.baseAddress, secret.count) == 1
         }
         guard isDone else {
             unsafe EVP_MAC_CTX_free(context)
