@@ -70,9 +70,11 @@ static void write_children(struct log *log, xmlNodePtr parent) {
     }
 }
 
-/* A name of a namespace that is not a URI is no fault: the URI names, and is not resolved. libxml2 counts it as one. */
+/* A name of a namespace that is no URI, or a relative one, is no fault: the URI names, and is not resolved. libxml2 counts it
+   as one. */
 static void note_namespace_fault(void *context, xmlErrorPtr error) {
-    if (error->domain == XML_FROM_NAMESPACE && error->code != XML_WAR_NS_URI) {
+    bool is_uri = error->code == XML_WAR_NS_URI || error->code == XML_WAR_NS_URI_RELATIVE;
+    if (error->domain == XML_FROM_NAMESPACE && !is_uri) {
         *(bool *)((xmlParserCtxtPtr)context)->_private = true;
     }
 }
