@@ -143,35 +143,27 @@ extension GrantCode {
     /// The first thing for an operator to check if this code is more frequent than usual.
     public var operatorHint: String {
         switch self {
-        case .missing:
-            "Check that the player and the edge pass the grant on: cookies across sites, path segments, queries."
-        case .tooLarge, .malformed: "Check if the grant was cut or encoded again on its way, or is of another format."
-        case .algorithmRefused: "Check the algorithm of the issuer's key. Otherwise a client forges grants."
-        case .keyUnknown: "Check that the issuer's current keys are configured or fetched, and still valid."
+        case .missing: "Check that the player started its playback, and that the edge passes cookie, path and query on."
+        case .tooLarge, .malformed: "Check if the grant was cut or decoded on its way. Otherwise a client probes."
+        case .algorithmRefused, .keyUnknown: "Check keys, and grants.issuers: an issuer may have changed its key."
         case .signatureInvalid:
-            "If the issuer changed its key, trust the new one too. Otherwise a client forges grants."
-        case .issuerRefused: "Check the accepted issuers, and the profile of the catalogue entry."
-        case .subjectInvalid: "Check that the issuer encrypts the subject."
-        case .audienceMismatch: "Check the own names in the configuration, and the issuer's audience."
-        case .expired: "Check that renewed grants reach the player, and the clocks of issuer and edges."
-        case .notYetValid: "Check the clocks of the issuer and of this machine."
-        case .renewalInvalid: "Check the renewal that the issuer writes."
-        case .replayed: "A player shows a grant for one use again, or no replay store is configured."
-        case .versionUnsupported, .claimUnsupported:
-            "Check the claim in the log, and the labels of the issuer's profile."
-        case .addressMismatch: "Check that the edge states its client's address; mobile clients change theirs."
-        case .uriMismatch:
-            "Check the scope of the profile, and that the edge states the host that the client asked for."
-        case .methodRefused: "Check the methods of the profile."
-        case .headerMismatch: "Check the header fields: players send others for segments than for manifests."
-        case .tlsMismatch: "Check what the edge states of its client's TLS connection."
-        case .locationMismatch: "Check the codes and positions that the edge states."
-        case .proofMissing, .proofInvalid: "Check that the player sends a proof with every request, and its clock."
-        case .contextMissing: "Check that the edge sets the header for the fact in the log."
-        case .sampled: "The issuer demands that some grants are rejected by chance."
+            "If gates have different keys for one key id, mend that. Otherwise a client forges grants."
+        case .issuerRefused: "Check grants.issuers, and the profiles of the catalogue entry."
+        case .audienceMismatch: "Check audience of the issuer in grants.issuers."
+        case .subjectInvalid, .renewalInvalid, .versionUnsupported, .claimUnsupported:
+            "Ask the issuer of the grant for one without this claim."
+        case .expired: "Check that renewed grants reach the player, or raise life of the profile."
+        case .notYetValid: "Check the clocks of the gates."
+        case .replayed: "A grant for one use was shown twice, or the replay store does not answer."
+        case .addressMismatch, .locationMismatch, .tlsMismatch, .headerMismatch, .proofMissing, .proofInvalid:
+            "A grant is shared, or the facts of the edge are not those of its client."
+        case .uriMismatch: "Compare the scope of the profile with the paths of manifest and segments."
+        case .methodRefused: "Check methods of the profile."
+        case .contextMissing: "Let the edge state what the claim needs: see docs/edges."
+        case .sampled: "The issuer's sampling refuses a share of the grants."
         case .revoked: "Check the posted revocations and their ends."
-        case .sessionEnded: "Check the length of sessions in the profile."
-        case .streamLimitReached: "Check the limit of playbacks, and that players end their sessions."
+        case .sessionEnded: "Raise session of the profile, if playbacks are longer."
+        case .streamLimitReached: "Raise streams of the profile. Otherwise an account is shared."
         }
     }
 }

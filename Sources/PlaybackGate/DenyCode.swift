@@ -202,31 +202,3 @@ extension RefusalReason {
         }
     }
 }
-
-extension GrantCode {
-    fileprivate var operatorHint: String {
-        switch self {
-        case .missing: "Check that the player started its playback, and that the edge passes cookie, path and query on."
-        case .tooLarge, .malformed: "Check if the grant was cut or decoded on its way. Otherwise a client probes."
-        case .algorithmRefused, .keyUnknown: "Check keys, and grants.issuers: an issuer may have changed its key."
-        case .signatureInvalid:
-            "If gates have different keys for one key id, mend that. Otherwise a client forges grants."
-        case .issuerRefused: "Check grants.issuers, and the profiles of the catalogue entry."
-        case .audienceMismatch: "Check audience of the issuer in grants.issuers."
-        case .subjectInvalid, .renewalInvalid, .versionUnsupported, .claimUnsupported:
-            "Ask the issuer of the grant for one without this claim."
-        case .expired: "Check that renewed grants reach the player, or raise life of the profile."
-        case .notYetValid: "Check the clocks of the gates."
-        case .replayed: "A grant for one use was shown twice, or the replay store does not answer."
-        case .addressMismatch, .locationMismatch, .tlsMismatch, .headerMismatch, .proofMissing, .proofInvalid:
-            "A grant is shared, or the facts of the edge are not those of its client."
-        case .uriMismatch: "Compare the scope of the profile with the paths of manifest and segments."
-        case .methodRefused: "Check methods of the profile."
-        case .contextMissing: "Let the edge state what the claim needs: see docs/edges."
-        case .sampled: "The issuer's sampling refuses a share of the grants."
-        case .revoked: "Check the posted revocations and their ends."
-        case .sessionEnded: "Raise session of the profile, if playbacks are longer."
-        case .streamLimitReached: "Raise streams of the profile. Otherwise an account is shared."
-        }
-    }
-}

@@ -139,26 +139,21 @@ extension Gate {
         _ request: PlaybackRequest,
         at now: Timestamp
     ) -> StreamLease? {
-        guard let grants, let terms = entry.grants, let limit = terms.streamLimit, let profile = terms.profiles.first,
-            let session = grants.session(token, playbackID: request.playbackID, profile.rules, at: now),
-            let key = GrantAuthority.leaseKey(session, requestor: token.requestorID)
+        // Without a limit, no session is made for nothing.
+        guard let grants, let terms = entry.grants, terms.streamLimit != nil, let profile = terms.profiles.first,
+            let session = grants.session(token, playbackID: request.playbackID, profile.rules, at: now)
         else { return nil }
-        return StreamLease(key, session: session.id, limit: limit, expires: terms.slotEnd(at: now))
+        return terms.lease(of: session, requestor: token.requestorID, at: now)
     }
 
     private func lease(of use: GrantUse, at now: Timestamp) -> StreamLease? {
-        guard let terms = use.subject.entry?.grants, let limit = terms.streamLimit,
-            let session = use.accepted.grant.session,
-            let key = GrantAuthority.leaseKey(session, requestor: use.subject.requestor ?? "")
-        else { return nil }
-        return StreamLease(key, session: session.id, limit: limit, expires: terms.slotEnd(at: now))
+        guard let terms = use.subject.entry?.grants, let session = use.accepted.grant.session else { return nil }
+        return terms.lease(of: session, requestor: use.subject.requestor ?? "", at: now)
     }
 
     private func lease(of grant: IssuedGrant, at now: Timestamp) -> StreamLease? {
-        guard let entry = catalogue.entry(of: grant), let terms = entry.grants, let limit = terms.streamLimit,
-            let key = GrantAuthority.leaseKey(grant.session, requestor: entry.protection.requestor ?? "")
-        else { return nil }
-        return StreamLease(key, session: grant.session.id, limit: limit, expires: terms.slotEnd(at: now))
+        guard let entry = catalogue.entry(of: grant), let terms = entry.grants else { return nil }
+        return terms.lease(of: grant.session, requestor: entry.protection.requestor ?? "", at: now)
     }
 
     /// Renews a grant as ``GrantAuthority/renew(_:_:allowsUnknown:at:)`` does, and prolongs the slot of its playback.
@@ -191,8 +186,7 @@ extension Gate {
 
     /// Frees the slot of a playback that did not start. If the store does not answer, the slot ends by itself.
     func free(_ session: SessionID?, at now: Timestamp) async {
-        guard let session else { return }
-        _ = await withDeadline(rules.storeDeadline) { [grantStore] in try? await grantStore?.free(session, at: now) }
+        if let session { _ = await end(session, at: now) }
     }
 
     /// Ends a playback session: frees its slot. Its grants are good until they expire; a revocation ends them.
@@ -221,10 +215,15 @@ extension Catalogue.Entry.GrantTerms {
         return nil
     }
 
-    /// The end of a slot that is taken or prolonged at `now`: ten seconds after the longest-lived grant.
-    func slotEnd(at now: Timestamp) -> Timestamp {
+    /// Returns the slot of a session, taken or prolonged at `now`; `nil` without a limit, or without tags in the session. It
+    /// ends ten seconds after the longest-lived grant.
+    fileprivate func lease(of session: PlaybackSession, requestor: String, at now: Timestamp) -> StreamLease? {
+        guard let limit = streamLimit, let key = GrantAuthority.leaseKey(session, requestor: requestor) else {
+            return nil
+        }
         let life = profiles.map { $0.rules.life.milliseconds }.max() ?? 0
-        return now.advanced(byMilliseconds: life + 10_000)
+        let end = now.advanced(byMilliseconds: life + 10_000)
+        return StreamLease(key, session: session.id, limit: limit, expires: end)
     }
 }
 

@@ -35,19 +35,17 @@ extension GrantAuthority {
         allowsUnknown: Bool,
         at now: Timestamp
     ) -> BackendOutcome {
-        let grant: CATGrant
-        switch live(token, allowsUnknown: allowsUnknown, at: now) {
-        case .refused(let refusal): return .refused(refusal)
-        case .unknown: return .unknown
-        case .live(let found): grant = found
+        withLive(token, allowsUnknown: allowsUnknown, at: now) { grant in
+            guard let start = grant.renewalStart else {
+                return .refused(GrantRefusal(.renewalInvalid, .claim(.renewal)))
+            }
+            guard start <= now else { return .notDue(grant) }
+            let fitting = profiles.first { $0.issuer == grant.issuer.name && $0.rules.scopes(grant) }
+            guard let profile = fitting, let scope = grant.pathPrefix,
+                let renewed = renew(grant, profile, scope: scope, at: now)
+            else { return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd))) }
+            return .issued(renewed)
         }
-        guard let start = grant.renewalStart else { return .refused(GrantRefusal(.renewalInvalid, .claim(.renewal))) }
-        guard start <= now else { return .notDue(grant) }
-        let fitting = profiles.first { $0.issuer == grant.issuer.name && $0.rules.scopes(grant) }
-        guard let profile = fitting, let scope = grant.pathPrefix,
-            let renewed = renew(grant, profile, scope: scope, at: now)
-        else { return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd))) }
-        return .issued(renewed)
     }
 
     /// Exchanges a live grant of this installation for one of another profile of the same entry, such as for a second network.
@@ -68,36 +66,31 @@ extension GrantAuthority {
         allowsUnknown: Bool,
         at now: Timestamp
     ) -> BackendOutcome {
-        let grant: CATGrant
-        switch live(token, allowsUnknown: allowsUnknown, at: now) {
-        case .refused(let refusal): return .refused(refusal)
-        case .unknown: return .unknown
-        case .live(let found): grant = found
+        withLive(token, allowsUnknown: allowsUnknown, at: now) { grant in
+            guard let terms = entry.grants, terms.profiles.contains(profile), terms.accept(grant) else {
+                return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
+            }
+            // A grant for another entry must not open this one.
+            let path = target.normalPath
+            guard let scope = grant.pathPrefix, terms.profiles.contains(where: { entry.scope($0, path: path) == scope })
+            else {
+                return .refused(GrantRefusal(.uriMismatch, .claim(.uri)))
+            }
+            let manifest = terms.manifest ?? path.map { String($0) }
+            guard let session = grant.session, session.end > now, let signer = signer(profile, at: now),
+                let issued = issue(profile, signer, session, scope: scope, manifest: manifest, at: now)
+            else { return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd))) }
+            return .issued(issued)
         }
-        guard let terms = entry.grants, terms.profiles.contains(profile), terms.accept(grant) else {
-            return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
-        }
-        // A grant for another entry must not open this one.
-        let path = target.normalPath
-        guard let scope = grant.pathPrefix, terms.profiles.contains(where: { entry.scope($0, path: path) == scope })
-        else {
-            return .refused(GrantRefusal(.uriMismatch, .claim(.uri)))
-        }
-        let manifest = terms.manifest ?? path.map { String($0) }
-        guard let session = grant.session, session.end > now, let signer = signer(profile, at: now),
-            let issued = issue(profile, signer, session, scope: scope, manifest: manifest, at: now)
-        else { return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd))) }
-        return .issued(issued)
     }
 
-    private enum Standing {
-        case live(CATGrant)
-        case refused(GrantRefusal)
-        case unknown
-    }
-
-    /// Returns a grant of this installation that is authentic, within its time and not revoked.
-    private func live(_ token: String, allowsUnknown: Bool, at now: Timestamp) -> Standing {
+    /// Calls `body` with a grant of this installation that is authentic, within its time and not revoked.
+    private func withLive(
+        _ token: String,
+        allowsUnknown: Bool,
+        at now: Timestamp,
+        _ body: (CATGrant) -> BackendOutcome
+    ) -> BackendOutcome {
         var token = token
         token.makeContiguousUTF8()
         let grant: CATGrant
@@ -113,7 +106,7 @@ extension GrantAuthority {
         guard let end = grant.expires, now < end else { return .refused(GrantRefusal(.expired, .claim(.expiration))) }
         if let start = grant.notBefore, now < start { return .refused(GrantRefusal(.notYetValid, .claim(.notBefore))) }
         if let refusal = revocation(of: grant) { return .refused(refusal) }
-        return allowsUnknown || isMirrorRecent ? .live(grant) : .unknown
+        return allowsUnknown || isMirrorRecent ? body(grant) : .unknown
     }
 }
 

@@ -78,11 +78,7 @@ extension GrantAuthority {
     ) -> Finding {
         guard terms.accept(grant) else { return .refused(GrantRefusal(.issuerRefused, .claim(.issuer))) }
         switch verifier.judge(grant, shownAs: token, facts, at: now) {
-        case .refused(let refusal):
-            if refusal.code == .expired, let end = grant.sessionEnd, end <= now {
-                return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd)))
-            }
-            return .refused(refusal)
+        case .refused(let refusal): return .refused(refusal)
         case .allowed(let obligations):
             // The list of rejected ids is not kept here, so the verifier refuses such tokens by the claim's name.
             if let refusal = revocation(of: grant) { return .refused(refusal) }
