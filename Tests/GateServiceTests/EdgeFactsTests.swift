@@ -54,9 +54,10 @@ import Testing
         told(facts?.clientAddress) { String($0.number, radix: 16) }
     }
 
-    private static func tls(_ fact: EdgeFacts.Fact<EdgeFacts.TLSFact>?) -> String {
+    private static func tls(_ fact: EdgeFacts.Fact<RequestFacts.TLSFact>?) -> String {
         told(fact) { fact in
             switch fact {
+            case .unknown: "unknown"
             case .none: "none"
             case .value(let bytes): "\(bytes)"
             }

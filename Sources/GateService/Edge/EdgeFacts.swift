@@ -21,30 +21,6 @@ struct EdgeFacts {
         init(_ value: Value?) { self = value.map { .known($0) } ?? .malformed }
     }
 
-    /// A fact about a TLS connection.
-    enum TLSFact: Equatable {
-        /// The connection has none.
-        case none
-        /// The value, in bytes.
-        case value([UInt8])
-    }
-
-    /// The scheme of the client's connection.
-    enum Scheme: String {
-        case http
-        case https
-
-        fileprivate var defaultPort: UInt16 { self == .http ? 80 : 443 }
-
-        fileprivate init?(_ text: Substring) {
-            switch String(text) {
-            case let text where text.isSameField("https"): self = .https
-            case let text where text.isSameField("http"): self = .http
-            default: return nil
-            }
-        }
-    }
-
     /// The host that the client requested.
     struct Authority: Equatable {
         /// The host in canonical form, without a port.
@@ -55,12 +31,6 @@ struct EdgeFacts {
         static func == (one: Self, other: Self) -> Bool {
             one.port == other.port && one.host.utf8.elementsEqual(other.host.utf8)
         }
-    }
-
-    /// The position of the client, in degrees: -90 to 90, and -180 to 180.
-    struct Position: Equatable {
-        let latitude: Double
-        let longitude: Double
     }
 
     /// The header fields of the check, which contain those of the client that the edge passes.
@@ -106,8 +76,8 @@ struct EdgeFacts {
     // MARK: URI
 
     /// The scheme of the client's connection.
-    var scheme: Fact<Scheme> {
-        let stated = schemeText.fact { Scheme($0) }
+    var scheme: Fact<RequestURI.Scheme> {
+        let stated = schemeText.fact { RequestURI.Scheme(stated: $0) }
         guard let url else { return stated }
         guard let whole = WholeURL(url, target: target) else { return .malformed }
         switch stated {
@@ -119,7 +89,7 @@ struct EdgeFacts {
 
     /// The host that the client requested, and its port if that is not the scheme's.
     var authority: Fact<Authority> {
-        let scheme: Scheme?
+        let scheme: RequestURI.Scheme?
         switch self.scheme {
         case .unknown: scheme = nil
         case .known(let known): scheme = known
@@ -168,9 +138,7 @@ struct EdgeFacts {
         positionText.fact { text in
             let parts = text.utf8.split(separator: UInt8(ascii: ","), maxSplits: 2, omittingEmptySubsequences: false)
                 .map { Substring($0).trimmingBlanks.degrees }
-            guard parts.count == 2, let latitude = parts[0], let longitude = parts[1],
-                (-90.0...90).contains(latitude), (-180.0...180).contains(longitude)
-            else { return nil }
+            guard parts.count == 2, let latitude = parts[0], let longitude = parts[1] else { return nil }
             return Position(latitude: latitude, longitude: longitude)
         }
     }
@@ -178,7 +146,7 @@ struct EdgeFacts {
     // MARK: TLS
 
     /// The protocol id that the connection negotiated by ALPN (RFC 7301), such as `h2`.
-    var alpn: Fact<TLSFact> {
+    var alpn: Fact<RequestFacts.TLSFact> {
         alpnText.tlsFact { text in
             guard text.utf8.count <= 255, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && $0 != UInt8(ascii: ",") })
             else { return nil }
@@ -187,7 +155,7 @@ struct EdgeFacts {
     }
 
     /// The client's key of the TLS connection: DER of a `SubjectPublicKeyInfo`.
-    var clientKey: Fact<TLSFact> {
+    var clientKey: Fact<RequestFacts.TLSFact> {
         keyText.tlsFact { text in
             guard text.utf8.count <= Self.maximumKeySize, let bytes = Base64.decode(Array(text.utf8)),
                 bytes.isWholeSequence
@@ -226,12 +194,13 @@ extension EdgeDialect {
 
 /// The absolute form of a request, which must end in its target.
 private struct WholeURL {
-    let scheme: EdgeFacts.Scheme
+    let scheme: RequestURI.Scheme
     let authority: EdgeFacts.Authority
 
     init?(_ text: String, target: Substring) {
         let bytes = text.utf8
-        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), let scheme = EdgeFacts.Scheme(text[..<colon]),
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+            let scheme = RequestURI.Scheme(stated: text[..<colon]),
             bytes[colon...].starts(with: "://".utf8)
         else { return nil }
         let rest = bytes[bytes.index(colon, offsetBy: 3)...]
@@ -243,9 +212,18 @@ private struct WholeURL {
     }
 }
 
+extension RequestURI.Scheme {
+    /// Parses the name of a scheme, in any case; `nil` for another one.
+    fileprivate init?(stated text: Substring) {
+        let text = String(text)
+        guard let scheme = Self.allCases.first(where: { text.isSameField(as: $0.rawValue) }) else { return nil }
+        self = scheme
+    }
+}
+
 extension EdgeFacts.Authority {
     /// Parses a host with or without a port; `nil` if it is invalid.
-    fileprivate init?(_ text: Substring, _ scheme: EdgeFacts.Scheme?) {
+    fileprivate init?(_ text: Substring, _ scheme: RequestURI.Scheme?) {
         guard let name = HostName(text) else { return nil }
         host = name.text
         guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")), text.utf8.last != UInt8(ascii: "]") else {
@@ -274,7 +252,7 @@ extension String? {
     }
 
     /// Parses the text of a fact about TLS. An empty one says that there is none.
-    fileprivate func tlsFact(_ parse: (Substring) -> [UInt8]?) -> EdgeFacts.Fact<EdgeFacts.TLSFact> {
+    fileprivate func tlsFact(_ parse: (Substring) -> [UInt8]?) -> EdgeFacts.Fact<RequestFacts.TLSFact> {
         guard let text = self?[...].trimmingBlanks else { return .unknown }
         return text.isEmpty ? .known(.none) : EdgeFacts.Fact(parse(text).map { .value($0) })
     }

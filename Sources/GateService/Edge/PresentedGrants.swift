@@ -70,18 +70,10 @@ extension RequestURI {
         _ dialect: EdgeDialect
     ) {
         var scheme: Scheme?
-        switch stated.scheme {
-        case .unknown: break
-        case .known(.http): scheme = .http
-        case .known(.https): scheme = .https
-        case .malformed: return nil
-        }
-        var authority: Substring?
-        switch stated.authority {
-        case .unknown: break
-        case .known(let known): authority = known.port.map { "\(known.host):\($0)"[...] } ?? known.host
-        case .malformed: return nil
-        }
+        guard stated.scheme.fill(&scheme) else { return nil }
+        var known: EdgeFacts.Authority?
+        guard stated.authority.fill(&known) else { return nil }
+        let authority = known.map { known in known.port.map { "\(known.host):\($0)"[...] } ?? known.host }
         let form: Form = dialect == .nginx ? .resolved : .asIs
         self.init(target.text(path: path, hiding: secrets), scheme: scheme, authority: authority, form: form)
     }
@@ -90,40 +82,26 @@ extension RequestURI {
 extension EdgeFacts {
     /// Copies the facts about the client and its connection. Returns false if one is malformed.
     fileprivate func fill(_ facts: inout RequestFacts) -> Bool {
-        switch clientAddress {
-        case .unknown: break
-        case .known(let address): facts.clientAddress = address
-        case .malformed: return false
-        }
-        switch clientASN {
-        case .unknown: break
-        case .known(let number): facts.clientASN = number
-        case .malformed: return false
-        }
-        switch countries {
-        case .unknown: break
-        case .known(let codes): facts.countries = codes
-        case .malformed: return false
-        }
-        switch position {
-        case .unknown: break
-        case .known(let place):
-            facts.position = EdgeTokens.Position(latitude: place.latitude, longitude: place.longitude)
-        case .malformed: return false
-        }
-        return alpn.fill(&facts.alpn) && clientKey.fill(&facts.clientKey)
+        clientAddress.fill(&facts.clientAddress) && clientASN.fill(&facts.clientASN) && countries.fill(&facts.countries)
+            && position.fill(&facts.position) && alpn.fill(&facts.alpn) && clientKey.fill(&facts.clientKey)
     }
 }
 
-extension EdgeFacts.Fact<EdgeFacts.TLSFact> {
-    fileprivate func fill(_ fact: inout RequestFacts.TLSFact) -> Bool {
-        switch self {
-        case .unknown: break
-        case .known(.none): fact = .none
-        case .known(.value(let bytes)): fact = .value(bytes)
-        case .malformed: return false
-        }
-        return true
+extension EdgeFacts.Fact {
+    /// Copies the fact, if it is known. Returns false if it is malformed.
+    fileprivate func fill(_ fact: inout Value?) -> Bool {
+        if case .known(let value) = self { fact = value }
+        return !isMalformed
+    }
+
+    /// Copies the fact, if it is known. Returns false if it is malformed.
+    fileprivate func fill(_ fact: inout Value) -> Bool {
+        if case .known(let value) = self { fact = value }
+        return !isMalformed
+    }
+
+    private var isMalformed: Bool {
+        if case .malformed = self { true } else { false }
     }
 }
 
