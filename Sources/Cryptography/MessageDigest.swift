@@ -58,6 +58,19 @@ package enum MessageDigest: Int, Sendable, CaseIterable {
     private static let kept = allCases.map { _ in KeptContext<DigestContext>.forEachSlot() }
 }
 
+/// Returns a context (`EVP_MD_CTX`) that is initialised for a digest; `nil` if OpenSSL fails. The caller frees it.
+@unsafe
+func makeDigestContext(_ name: String) -> OpaquePointer? {
+    guard let algorithm = unsafe EVP_MD_fetch(nil, name, nil) else { return nil }
+    defer { unsafe EVP_MD_free(algorithm) }  // The context keeps its own reference.
+    guard let context = unsafe EVP_MD_CTX_new() else { return nil }
+    guard unsafe EVP_DigestInit_ex2(context, algorithm, nil) == 1 else {
+        unsafe EVP_MD_CTX_free(context)
+        return nil
+    }
+    return unsafe context
+}
+
 /// The owner of a reusable digest context (`EVP_MD_CTX`) and of the last digest, for one thread at a time.
 @safe
 final class DigestContext {
@@ -66,13 +79,7 @@ final class DigestContext {
 
     /// Creates a context. Returns `nil` if OpenSSL fails.
     init?(_ function: MessageDigest) {
-        guard let algorithm = unsafe EVP_MD_fetch(nil, function.name, nil) else { return nil }
-        defer { unsafe EVP_MD_free(algorithm) }  // The context keeps its own reference.
-        guard let context = unsafe EVP_MD_CTX_new() else { return nil }
-        guard unsafe EVP_DigestInit_ex2(context, algorithm, nil) == 1 else {
-            unsafe EVP_MD_CTX_free(context)
-            return nil
-        }
+        guard let context = unsafe makeDigestContext(function.name) else { return nil }
         unsafe self.context = context
         unsafe output = .allocate(capacity: function.size)
         unsafe output.initialize(repeating: 0)

@@ -10,13 +10,7 @@ package final class SHA256Context {
 
     /// Creates a context. Returns `nil` if OpenSSL fails.
     package init?() {
-        guard let algorithm = unsafe EVP_MD_fetch(nil, "SHA256", nil) else { return nil }
-        defer { unsafe EVP_MD_free(algorithm) }  // The context keeps its own reference.
-        guard let context = unsafe EVP_MD_CTX_new() else { return nil }
-        guard unsafe EVP_DigestInit_ex2(context, algorithm, nil) == 1 else {
-            unsafe EVP_MD_CTX_free(context)
-            return nil
-        }
+        guard let context = unsafe makeDigestContext("SHA256") else { return nil }
         unsafe self.context = context
     }
 

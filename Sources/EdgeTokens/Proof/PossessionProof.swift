@@ -3,6 +3,7 @@
 
 internal import Cryptography
 internal import Encodings
+internal import Keys
 
 /// A proof that the client has a key: a JWT that it signed for one request, in the header field `DPoP`.
 ///
@@ -82,9 +83,9 @@ struct PossessionProof {
 /// The key that a proof names and is signed by.
 private struct ProofKey {
     private let verifier: SignatureVerifier
-    /// What the thumbprint of a JWK is made of (RFC 7638 §3.2).
+    /// The input of the thumbprint of a JWK (RFC 7638 §3.2).
     let jwk: [UInt8]
-    /// What the thumbprint of a COSE key is made of (RFC 9679 §3).
+    /// The input of the thumbprint of a COSE key (RFC 9679 §3).
     let cose: [UInt8]
 
     private static let privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
@@ -141,23 +142,7 @@ private struct ProofKey {
 
     private static func cose(_ parameters: PublicKey.Parameters) -> [UInt8]? {
         var writer = CBORWriter(capacity: 128)
-        writer.map { map in
-            switch parameters {
-            case .ellipticCurve(_, let x, let y):
-                map.entry(1) { $0.write(2) }
-                map.entry(-1) { $0.write(1) }
-                map.entry(-2) { $0.write(x) }
-                map.entry(-3) { $0.write(y) }
-            case .ed25519(let x):
-                map.entry(1) { $0.write(1) }
-                map.entry(-1) { $0.write(6) }
-                map.entry(-2) { $0.write(x) }
-            case .rsa(let modulus, let exponent):
-                map.entry(1) { $0.write(3) }
-                map.entry(-1) { $0.write(modulus) }
-                map.entry(-2) { $0.write(exponent) }
-            }
-        }
+        writer.map { parameters.writeCOSE(to: &$0) }
         return try? writer.finish()
     }
 }

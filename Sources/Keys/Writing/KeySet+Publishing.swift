@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import Cryptography
-internal import Encodings
+package import Cryptography
+package import Encodings
 
 // Key sets for publishing: public keys alone. Symmetric keys are left out, and so are keys that only sign with what a set
 // cannot say.
@@ -61,27 +61,34 @@ extension TokenKey {
     fileprivate func writeCOSEKey(to writer: inout CBORWriter) {
         guard let parameters = publicKey?.parameters, let algorithm = algorithm.coseIdentifier else { return }
         writer.map { map in
-            switch parameters {
-            case .ellipticCurve(let curve, let x, let y):
-                map.entry(1) { $0.write(2) }
-                map.entry(-1) { $0.write(curve == .p256 ? 1 : curve == .p384 ? 2 : 3) }
-                map.entry(-2) { $0.write(x) }
-                map.entry(-3) { $0.write(y) }
-            case .ed25519(let x):
-                map.entry(1) { $0.write(1) }
-                map.entry(-1) { $0.write(6) }
-                map.entry(-2) { $0.write(x) }
-            case .rsa(let modulus, let exponent):
-                map.entry(1) { $0.write(3) }
-                map.entry(-1) { $0.write(modulus) }
-                map.entry(-2) { $0.write(exponent) }
-            }
+            parameters.writeCOSE(to: &map)
             if let id { map.entry(2) { $0.write(id.bytes) } }
             map.entry(3) { $0.write(algorithm) }
             map.entry(4) { value in
                 value.write(arrayOf: 1)
                 value.write(2)
             }
+        }
+    }
+}
+
+extension PublicKey.Parameters {
+    /// Writes the type and the numbers of a key as a COSE_Key has them (RFC 9053 §7), which its thumbprint is made of.
+    package func writeCOSE(to map: inout CBORMapWriter) {
+        switch self {
+        case .ellipticCurve(let curve, let x, let y):
+            map.entry(1) { $0.write(2) }
+            map.entry(-1) { $0.write(curve == .p256 ? 1 : curve == .p384 ? 2 : 3) }
+            map.entry(-2) { $0.write(x) }
+            map.entry(-3) { $0.write(y) }
+        case .ed25519(let x):
+            map.entry(1) { $0.write(1) }
+            map.entry(-1) { $0.write(6) }
+            map.entry(-2) { $0.write(x) }
+        case .rsa(let modulus, let exponent):
+            map.entry(1) { $0.write(3) }
+            map.entry(-1) { $0.write(modulus) }
+            map.entry(-2) { $0.write(exponent) }
         }
     }
 }
