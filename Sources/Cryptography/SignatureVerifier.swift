@@ -45,7 +45,7 @@ package final class SignatureVerifier: Sendable {
     }
 }
 
-/// What verifies one signature at a time, for one thread at a time.
+/// A reusable context that verifies one signature at a time, for one thread at a time.
 private class VerificationContext {
     func isValid(_ signature: Span<UInt8>, _ message: MessagePieces) -> Bool { false }
 }

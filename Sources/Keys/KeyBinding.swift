@@ -10,7 +10,7 @@ public enum TokenFormat: String, Sendable, CaseIterable {
     case uriSigning = "uri-signing"
 }
 
-/// What keys are bound to by configuration: no token can change any of it.
+/// The binding of keys by configuration: no token can change any of it.
 public struct KeyBinding: Sendable, Equatable {
     /// The issuer (`iss`) whose tokens the keys are for.
     public var issuer: String
@@ -18,7 +18,7 @@ public struct KeyBinding: Sendable, Equatable {
     public var format: TokenFormat
     /// The algorithm of RSA keys that name none: `ps256`, `rs256`, or `nil` to refuse such keys.
     public var rsaAlgorithm: KeyAlgorithm?
-    /// What is accepted beyond the rules.
+    /// The exceptions from the rules.
     public var leniency: KeyLeniency
 
     /// Creates a binding.
@@ -35,7 +35,7 @@ public struct KeyBinding: Sendable, Equatable {
     }
 }
 
-/// What an issuer may do against the rules, if its configuration names it.
+/// Exceptions from the rules for an issuer, each named in its configuration.
 public struct KeyLeniency: OptionSet, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
@@ -46,7 +46,7 @@ public struct KeyLeniency: OptionSet, Sendable {
     public static let textKeyID = KeyLeniency(rawValue: 2)
 }
 
-/// What a key may be used for.
+/// The permitted uses of a key.
 public struct KeyOperations: OptionSet, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }

@@ -45,7 +45,7 @@ public struct KeySet: Sendable {
         }
     }
 
-    /// What a token's header says about its key.
+    /// The statements of a token's header about its key.
     struct Query: ~Escapable {
         let format: TokenFormat
         /// True if the header has an identifier.

@@ -16,11 +16,11 @@ public final class TokenKey: Sendable {
     public let id: KeyID?
     /// The only algorithm.
     public let algorithm: KeyAlgorithm
-    /// What the key may be used for, and can.
+    /// The uses that the key permits and its material allows.
     public let operations: KeyOperations
     /// The time in which the key is valid, both ends included, or `nil` for always.
     public let validity: ClosedRange<Timestamp>?
-    /// What is accepted beyond the rules.
+    /// The exceptions from the rules.
     public let leniency: KeyLeniency
 
     let mechanism: Mechanism

@@ -43,7 +43,7 @@
             return migrator
         }
 
-        /// What grants need. Changes of revocations have a table of their own: they last longer than revocations of media
+        /// The tables of grants. Changes of revocations have a table of their own: they last longer than revocations of media
         /// tokens. Of revocations that were made before, it is not known if they are of a session or an MVPD, nor when they
         /// were made: the longest session, with the leeway of clocks, is added to their ends.
         private static let grantTables = """

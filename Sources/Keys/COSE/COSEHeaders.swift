@@ -3,7 +3,7 @@
 
 internal import Encodings
 
-/// What the two headers of an envelope say (RFC 9052 §3.1). Ranges are in the envelope's bytes.
+/// The statements of the two headers of an envelope (RFC 9052 §3.1). Ranges are in the envelope's bytes.
 struct COSEHeaders {
     private(set) var algorithm: Int64?
     private(set) var keyID: Range<Int>?

@@ -8,7 +8,7 @@ internal import Encodings
 public enum COSEVerification: Sendable {
     /// The key that made the code or signature, and the payload's range in the envelope's bytes.
     ///
-    /// What the payload says is still to be judged, first of all that its issuer is the key's.
+    /// The claims of the payload are still to be judged, first of all that its issuer is the key's.
     case verified(TokenKey, payload: Range<Int>)
     /// No key made it, or the envelope is damaged or not accepted.
     case refused(COSERefusal)

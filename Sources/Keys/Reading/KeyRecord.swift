@@ -3,7 +3,7 @@
 
 internal import Cryptography
 
-/// What an entry of a key set says, in either notation.
+/// An entry of a key set, in either notation.
 struct KeyRecord {
     let id: KeyID?
     let material: TokenKey.Material

@@ -7,7 +7,7 @@ internal import Platform
 /// The revocations in memory: those that apply to media tokens, and their list for mirrors.
 struct RevocationLog {
     private var entries: [[UInt8]: (issuedBefore: Timestamp, expires: Timestamp)] = [:]
-    /// What concerns grants lasts longer, so it has a table of its own.
+    /// The records of revocations for grants, which last longer than those for media tokens.
     private var records: [SHA256Digest: (record: RevocationRecord, number: Int64)] = [:]
     private var number: Int64 = 0
     private let generation = "\(UInt64.random(in: .min ... .max))"

@@ -17,7 +17,7 @@ struct GrantAnswer {
     var refusal: GrantRefusal?
     /// The grant; `nil` if it is not authentic.
     var grant: CATGrant?
-    /// What is left to stores; `nil` if the grant is refused.
+    /// The obligations that are left to stores; `nil` if the grant is refused.
     var obligations: GrantObligations?
 
     var isValid: Bool { refusal == nil && obligations != nil }
