@@ -16,6 +16,13 @@ struct TokenFields: Sendable {
     /// The end offset of each ``TextField``. Offsets fit in 16 bits: a token has at most 16 KiB.
     private let ends: [5 of UInt16]
 
+    init(timeIssued: Timestamp, timeToLiveMilliseconds: Int64, texts: [UInt8], ends: [5 of UInt16]) {
+        self.timeIssued = timeIssued
+        self.timeToLiveMilliseconds = timeToLiveMilliseconds
+        self.texts = texts
+        self.ends = ends
+    }
+
     /// The text fields, in the order of ``texts``.
     enum TextField: Int {
         case requestorID

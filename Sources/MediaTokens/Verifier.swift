@@ -27,11 +27,13 @@ public struct Verifier: Sendable {
     /// The cache of verified signatures, or `nil`.
     public let cache: AuthenticatedTokenCache?
 
-    /// The keys that may sign for at least one requestor of this policy.
-    private let candidates: [Candidate]
+    /// The keys that may sign for at least one requestor of this policy: those of signed elements, then those of JWS.
+    let candidates: [Candidate]
+    /// The number of candidates for signed elements.
+    let elementSigners: Int
 
     /// A key by its index in the trust store, with its grants for requestors of the policy.
-    private struct Candidate {
+    struct Candidate {
         let index: Int
         let signatureSize: Int
         let grants: [Grant]
@@ -80,15 +82,21 @@ public struct Verifier: Sendable {
         self.cache = cache
         requestors = policy.requestors.map { Array($0.utf8) }
         generation = Self.generations.add(1, ordering: .relaxed).newValue
-        candidates = trust.groups.indices.compactMap { index in
-            let group = trust.groups[index]
-            guard group.key.bits >= policy.minimumKeySize.bits else { return nil }
-            let grants = group.grants.filter { grant in
-                policy.requestors.contains { grant.requestors.covers($0) }
-            }
-            return grants.isEmpty
-                ? nil : Candidate(index: index, signatureSize: group.key.signatureSize, grants: grants)
+        func candidate(_ index: Int, _ signatureSize: Int, _ grants: [Grant]) -> Candidate? {
+            let grants = grants.filter { grant in policy.requestors.contains { grant.requestors.covers($0) } }
+            return grants.isEmpty ? nil : Candidate(index: index, signatureSize: signatureSize, grants: grants)
         }
+        let elements = trust.groups.indices.compactMap { index in
+            let group = trust.groups[index]
+            return group.key.bits < policy.minimumKeySize.bits
+                ? nil : candidate(index, group.key.signatureSize, group.grants)
+        }
+        elementSigners = elements.count
+        candidates =
+            elements
+            + trust.jwsGroups.indices.compactMap { index in
+                candidate(index, trust.jwsGroups[index].verifier.signatureSize, trust.jwsGroups[index].grants)
+            }
     }
 
     // MARK: Verifying
@@ -167,17 +175,19 @@ public struct Verifier: Sendable {
     }
 
     /// The result of the steps before the requestor. Keys are given by their index among the candidates.
-    private enum Outcome: ~Copyable {
+    enum Outcome: ~Copyable {
         case authentic(MediaToken, key: Int)
         case refused(RefusalReason, key: Int?)
     }
 
-    /// Decodes Base64 if there is a layer of it, and parses and authenticates what it holds.
+    /// Decodes Base64 if there is a layer of it, and parses and authenticates the content. A JWS has no such layer.
     private func decode(_ token: Span<UInt8>, _ now: Timestamp) -> Outcome {
         let slot = trust.slots.take()
         defer { trust.slots.release(slot) }
         let context = slot.map { trust.contexts[$0] } ?? VerificationContext(keyCount: trust.groups.count)
         if Envelope.isRaw(token) { return parse(token, context, now) }
+        // Tokens of this form are none for a trust that has no key for them.
+        if !trust.jwsGroups.isEmpty, JWSEnvelope.isOne(token) { return parseJWS(token, context, now) }
         let outcome = context.raw.fill(
             { Base64.decode(token, into: &$0) },
             then: { parse($0, context, now) }
@@ -234,9 +244,9 @@ public struct Verifier: Sendable {
     ) -> Result<Int, RefusalReason> {
         var refusal = RefusalReason.noUsableKey
         let last = context.lastKey
-        for round in -1..<candidates.count {
+        for round in -1..<elementSigners {
             let place = round < 0 ? last : round
-            guard candidates.indices.contains(place), round < 0 || place != last else { continue }
+            guard 0..<elementSigners ~= place, round < 0 || place != last else { continue }
             guard candidates[place].isUsable(at: now) else { continue }
             guard candidates[place].signatureSize == signature.count else {
                 if refusal == .noUsableKey { refusal = .signatureLength }

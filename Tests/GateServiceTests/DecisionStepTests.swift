@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Cryptography
 import Foundation
 import GateService
 import GateTestSupport
+import MediaTokens
 import Testing
 
 /// The two steps of a decision: all that never waits, and the replay store.
@@ -72,6 +74,27 @@ import Testing
             )
             #expect(whole > store)
             #expect(store > 0)
+        }
+    }
+}
+
+/// Media tokens in JWS form, from the configuration to the replay store.
+@Suite struct `A gate that trusts an issuer of JWS media tokens` {
+    @Test func `consumes each of them once`() async throws {
+        let signer = try PrivateKey(generating: .ellipticCurve(.p256))
+        let issuer = try JWSIssuer(pem: signer.pem())
+        let configuration = RunningGate.configuration()
+            .replacingOccurrences(
+                of: "trust: { keys: [{ file: signer.pem }] }",
+                with: "trust: { keys: [{ file: signer.pem }, { file: jws.pem, tokens: jws }] }"
+            )
+        #expect(configuration.contains("tokens: jws"))
+        try await RunningGate.with(configuration, files: ["jws.pem": signer.publicKey.pem()]) { gate in
+            let token = try issuer.issue(GateSample.claims(), at: gate.now).serialized
+            #expect(try gate.play(token: token).status == 200)
+            let again = try gate.play(token: token)
+            #expect(again.body.contains("token_already_used"), "\(again)")
+            #expect(try gate.play(token: gate.token()).status == 200)
         }
     }
 }

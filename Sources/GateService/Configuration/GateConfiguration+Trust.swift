@@ -35,6 +35,7 @@ extension GateConfiguration.Trust.Key {
     init(_ section: ConfigurationSection) {
         file = Located(value: section.requiredPath("file"), place: section.place("file"))
         name = section.optionalString("name")
+        tokens = section.choice("tokens", default: MediaTokenForm.signedElement)
         requestors = section.strings("requestors")
         if requestors?.isEmpty ?? false {
             section.note("requestors", "must not be empty; omit it for all requestors")

@@ -47,6 +47,7 @@ struct GateConfiguration: Sendable {
             var name: String?
             var requestors: [String]?
             var validity: ClosedRange<Timestamp>?
+            var tokens = MediaTokenForm.signedElement
         }
     }
 

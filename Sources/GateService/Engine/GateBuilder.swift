@@ -211,7 +211,8 @@ extension TrustSource {
             key.file.value,
             name: key.name,
             requestors: key.requestors.map { .only($0) } ?? .any,
-            validity: key.validity
+            validity: key.validity,
+            tokens: key.tokens
         )
     }
 }

@@ -28,14 +28,23 @@ public struct SigningKey: Sendable {
     /// - Parameter path: The path of a file of at most 1 MiB.
     /// - Throws: ``TrustError``, as ``init(pem:name:)``, or with code ``TrustError/Code/fileUnreadable``.
     public init(file path: String) throws(TrustError) {
-        let text: [UInt8]
-        do { text = try path.bytesOfFile(limit: 1 << 20) } catch {
-            throw TrustError(.fileUnreadable, path, error.reason)
-        }
-        try self.init(pem: text, name: path)
+        try self.init(pem: Self.text(path), name: path)
     }
 
     private init(pem text: [UInt8], name: String) throws(TrustError) {
+        let block = try Self.privateBlock(text, name)
+        do throws(KeyFault) { key = try RSAPrivateKey(der: block.der) } catch { throw TrustError(error, name) }
+    }
+
+    /// Reads a PEM file.
+    static func text(_ path: String) throws(TrustError) -> [UInt8] {
+        do { return try path.bytesOfFile(limit: 1 << 20) } catch {
+            throw TrustError(.fileUnreadable, path, error.reason)
+        }
+    }
+
+    /// Returns the first PEM block with an unencrypted private key.
+    static func privateBlock(_ text: [UInt8], _ name: String) throws(TrustError) -> PEM.Block {
         let blocks: [PEM.Block]
         do { blocks = try PEM.blocks(text) } catch {
             throw TrustError(.malformedPEM, name, "a PEM block is damaged: \(error.text)")
@@ -50,7 +59,7 @@ public struct SigningKey: Sendable {
                 "the private key is encrypted; decrypt it first (openssl pkey -in FILE -out FILE)"
             )
         }
-        do throws(KeyFault) { key = try RSAPrivateKey(der: block.der) } catch { throw TrustError(error, name) }
+        return block
     }
 
     init(_ key: RSAPrivateKey) { self.key = key }

@@ -67,7 +67,8 @@ extension TrustError: CustomStringConvertible {
 extension TrustError {
     init(_ fault: KeyFault, _ source: String) {
         switch fault {
-        case .notRSA: self.init(.unsupportedKey, source, "the key is not an RSA key")
+        case .notRSA:
+            self.init(.unsupportedKey, source, "the key is not an RSA key; keys of JWS media tokens are named as such")
         case .tooSmall(let bits, let minimum):
             self.init(.keyTooSmall, source, "the RSA key has \(bits) bits, fewer than \(minimum)")
         case .tooLarge(let bits):

@@ -68,7 +68,7 @@ package struct TrustLoader {
     ) throws(TrustError) -> LoadedKey? {
         func trusted(
             _ form: TrustedKey.Form,
-            _ key: borrowing RSAPublicKey,
+            _ key: Numbers,
             _ validity: ClosedRange<Timestamp>?
         ) throws(TrustError) -> LoadedKey {
             try checkValidity(validity, source)
@@ -76,6 +76,7 @@ package struct TrustLoader {
                 name: name,
                 source: source.label,
                 form: form,
+                tokens: source.tokens,
                 bits: key.bits,
                 requestors: source.requestors,
                 validity: validity
@@ -88,10 +89,7 @@ package struct TrustLoader {
                 if certificate.isAuthority { return nil }
                 try checkChain(certificate, chain, source)
             }
-            let key = try source.naming { () throws(KeyFault) in
-                try certificate.publicKey(minimumBits: minimumKeySize.bits)
-            }
-            return try trusted(.certificate, key, try intersection(certificate, source))
+            return try trusted(.certificate, try key(certificate, source), try intersection(certificate, source))
         }
         let key = try publicKey(block, source)
         guard anchors.isEmpty else {
@@ -100,13 +98,31 @@ package struct TrustLoader {
         return try trusted(.publicKey, key, source.validity)
     }
 
-    private func publicKey(_ block: PEM.Block, _ source: TrustSource) throws(TrustError) -> RSAPublicKey {
+    /// The size of a key, and its DER form, which identifies it.
+    private typealias Numbers = (bits: Int, der: [UInt8])
+
+    private func key(_ certificate: Certificate, _ source: TrustSource) throws(TrustError) -> Numbers {
+        guard source.tokens == .signedElement else {
+            return try JWSKeyReader.numbers(source.label) { () throws(KeyMaterialFault) in
+                try certificate.anyPublicKey()
+            }
+        }
+        return try source.naming { () throws(KeyFault) in
+            try certificate.publicKey(minimumBits: minimumKeySize.bits)
+        }
+    }
+
+    private func publicKey(_ block: PEM.Block, _ source: TrustSource) throws(TrustError) -> Numbers {
         switch block.label {
+        case "PUBLIC KEY" where source.tokens == .jws:
+            return try JWSKeyReader.numbers(source.label) { () throws(KeyMaterialFault) in
+                try PublicKey(subjectPublicKeyInfo: block.der)
+            }
         case "PUBLIC KEY":
             return try source.naming { () throws(KeyFault) in
                 try PublicKeyReader.key(subjectPublicKeyInfo: block.der, minimumBits: minimumKeySize.bits)
             }
-        case "RSA PUBLIC KEY":
+        case "RSA PUBLIC KEY" where source.tokens == .signedElement:
             return try source.naming { () throws(KeyFault) in
                 try PublicKeyReader.key(pkcs1: block.der, minimumBits: minimumKeySize.bits)
             }
@@ -185,8 +201,11 @@ extension TrustSource {
     /// Calls `body` and converts its faults to errors of this source.
     fileprivate func naming(
         _ body: () throws(KeyFault) -> RSAPublicKey
-    ) throws(TrustError) -> RSAPublicKey {
-        do throws(KeyFault) { return try body() } catch { throw TrustError(error, label) }
+    ) throws(TrustError) -> (bits: Int, der: [UInt8]) {
+        do throws(KeyFault) {
+            let key = try body()
+            return (key.bits, key.der)
+        } catch { throw TrustError(error, label) }
     }
 }
 

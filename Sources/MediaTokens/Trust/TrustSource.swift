@@ -18,6 +18,7 @@ public struct TrustSource: Sendable {
     let name: String
     let requestors: RequestorScope
     let validity: ClosedRange<Timestamp>?
+    let tokens: MediaTokenForm
 
     /// Creates a source from a PEM file of at most 1 MiB, which is read when a ``TrustStore`` is loaded.
     ///
@@ -26,11 +27,13 @@ public struct TrustSource: Sendable {
     ///   - name: The name of the keys; by default, the name of the file without folders and extension.
     ///   - requestors: The requestors whose tokens the keys may sign.
     ///   - validity: The period in which the keys may be used; unlimited by default. A certificate must be valid too.
+    ///   - tokens: The form of the media tokens that the keys may sign, and no other.
     public static func file(
         _ path: String,
         name: String? = nil,
         requestors: RequestorScope = .any,
-        validity: ClosedRange<Timestamp>? = nil
+        validity: ClosedRange<Timestamp>? = nil,
+        tokens: MediaTokenForm = .signedElement
     ) -> TrustSource {
         let file = path.split(separator: "/").last.map(String.init) ?? path
         let stem = file.lastIndex(of: ".").map { String(file[..<$0]) } ?? file
@@ -38,7 +41,8 @@ public struct TrustSource: Sendable {
             content: .file(path),
             name: name ?? (stem.isEmpty ? file : stem),
             requestors: requestors,
-            validity: validity
+            validity: validity,
+            tokens: tokens
         )
     }
 
@@ -49,13 +53,21 @@ public struct TrustSource: Sendable {
     ///   - name: The name of the keys.
     ///   - requestors: The requestors whose tokens the keys may sign.
     ///   - validity: The period in which the keys may be used; unlimited by default. A certificate must be valid too.
+    ///   - tokens: The form of the media tokens that the keys may sign, and no other.
     public static func pem(
         _ text: String,
         name: String,
         requestors: RequestorScope = .any,
-        validity: ClosedRange<Timestamp>? = nil
+        validity: ClosedRange<Timestamp>? = nil,
+        tokens: MediaTokenForm = .signedElement
     ) -> TrustSource {
-        TrustSource(content: .text(text), name: name, requestors: requestors, validity: validity)
+        TrustSource(
+            content: .text(text),
+            name: name,
+            requestors: requestors,
+            validity: validity,
+            tokens: tokens
+        )
     }
 
     /// The name of this source in errors: the path of the file, or the name of the keys.
@@ -85,6 +97,14 @@ public struct TrustSource: Sendable {
         }
         return blocks
     }
+}
+
+/// A form of media tokens. A trusted key signs tokens of one form.
+public enum MediaTokenForm: String, Hashable, Sendable, CaseIterable {
+    /// An XML element behind its signature, by RSA: the form of the vendor's entitlement service.
+    case signedElement = "signed-element"
+    /// A compact JWS (RFC 7515) with the same fields, by a key of P-256 (`ES256`) or Ed25519 (`EdDSA`).
+    case jws
 }
 
 /// The requestors whose tokens a key may sign.

@@ -12,7 +12,10 @@ public final class TrustStore: Sendable {
     /// The trusted keys, in the order of their sources.
     public let keys: [TrustedKey]
 
+    /// The keys of signed elements.
     let groups: [KeyGroup]
+    /// The keys of JWS.
+    let jwsGroups: [JWSKeyGroup]
     let slots = SlotPool()
     let contexts: [VerificationContext]
 
@@ -59,17 +62,28 @@ public final class TrustStore: Sendable {
             )
         }
         var groups: [KeyGroup] = []
+        var jwsGroups: [JWSKeyGroup] = []
         for der in order {
+            let grants = grants[der] ?? []
+            let source = grants.first?.source ?? ""
+            if grants.first?.tokens == .jws {
+                let key = try JWSKeyReader.key(source) { () throws(KeyMaterialFault) in
+                    try PublicKey(subjectPublicKeyInfo: der)
+                }
+                jwsGroups.append(JWSKeyGroup(verifier: key, grants: grants))
+                continue
+            }
             do throws(KeyFault) {
                 let key = try PublicKeyReader.key(subjectPublicKeyInfo: der, minimumBits: minimumKeySize.bits)
-                groups.append(KeyGroup(key: key, grants: grants[der] ?? []))
+                groups.append(KeyGroup(key: key, grants: grants))
             } catch {
-                throw TrustError(error, grants[der]?.first?.source ?? "")
+                throw TrustError(error, source)
             }
         }
         let count = groups.count
         keys = loaded.map(\.key)
         self.groups = groups
+        self.jwsGroups = jwsGroups
         self.contexts = (0..<slots.count).map { _ in VerificationContext(keyCount: count) }
     }
 

@@ -20,7 +20,9 @@ public struct TrustedKey: Hashable, Sendable {
     public let source: String
     /// The form of the key: a certificate or a bare public key.
     public let form: Form
-    /// The size of the modulus in bits.
+    /// The form of the media tokens that the key may sign.
+    public let tokens: MediaTokenForm
+    /// The size in bits: of the modulus of an RSA key, of a coordinate of another.
     public let bits: Int
     /// The requestors whose tokens the key may sign.
     public let requestors: RequestorScope
@@ -38,6 +40,17 @@ final class KeyGroup: Sendable {
 
     init(key: consuming RSAPublicKey, grants: [TrustedKey]) {
         self.key = key
+        self.grants = grants.map { Grant($0) }
+    }
+}
+
+/// A public key of JWS with all its grants.
+final class JWSKeyGroup: Sendable {
+    let verifier: SignatureVerifier
+    let grants: [Grant]
+
+    init(verifier: SignatureVerifier, grants: [TrustedKey]) {
+        self.verifier = verifier
         self.grants = grants.map { Grant($0) }
     }
 }

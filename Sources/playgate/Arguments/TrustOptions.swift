@@ -13,7 +13,16 @@ struct TrustOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("A PEM file with certificates or public keys to trust; may be repeated.", valueName: "file")
     )
-    var trust: [String]
+    var trust: [String] = []
+
+    @Option(
+        name: .customLong("trust-jws"),
+        help: ArgumentHelp(
+            "A PEM file with keys to trust for media tokens in JWS form (P-256, Ed25519); may be repeated.",
+            valueName: "file"
+        )
+    )
+    var trustJWS: [String] = []
 
     @Option(
         help: ArgumentHelp(
@@ -51,6 +60,9 @@ struct TrustOptions: ParsableArguments {
     var matching: MatchingOptions
 
     func validate() throws {
+        guard !trust.isEmpty || !trustJWS.isEmpty else {
+            throw ValidationError("name a trusted key with --trust <file>")
+        }
         guard minimumRSABits == 1024 || 2048...8192 ~= minimumRSABits else {
             throw ValidationError("--minimum-rsa-bits takes 1024, or a number from 2048 to 8192")
         }
@@ -77,7 +89,7 @@ struct TrustOptions: ParsableArguments {
         let trusted: TrustStore
         do throws(TrustError) {
             trusted = try TrustStore(
-                trust.map { .file($0) },
+                trust.map { .file($0) } + trustJWS.map { .file($0, tokens: .jws) },
                 anchors: anchor.map { .file($0) },
                 minimumKeySize: keySize,
                 at: now

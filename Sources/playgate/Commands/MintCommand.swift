@@ -46,14 +46,13 @@ struct MintCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The name of the root element.", valueName: "name"))
     var root = RootArgument.authToken
 
+    @Flag(help: "Issue a JWS, by a key of P-256 or Ed25519.")
+    var jws = false
+
     @Flag(help: "Print the token unencoded, not in Base64.")
     var raw = false
 
     func run() throws {
-        let issuer: Issuer
-        do throws(TrustError) { issuer = Issuer(key: try SigningKey(file: key), root: root.root) } catch {
-            throw CommandFailure("\(error)")
-        }
         let claims = TokenClaims(
             requestorID: requestor,
             resourceID: try InputFile.argument(resource),
@@ -62,10 +61,16 @@ struct MintCommand: ParsableCommand {
             userSessionGUID: sessionGUID ?? Self.randomGUID(),
             timeToLiveMilliseconds: ttl.milliseconds
         )
-        do throws(IssueError) {
-            let token = try issuer.issue(claims, at: issuedAt?.time ?? .now())
+        do {
+            let token = try issue(claims, at: issuedAt?.time ?? .now())
             Terminal.output.write((raw ? token.raw : token.serialized) + "\n")
         } catch { throw CommandFailure("\(error)") }
+    }
+
+    private func issue(_ claims: TokenClaims, at time: Timestamp) throws -> IssuedToken {
+        jws
+            ? try JWSIssuer(file: key).issue(claims, at: time)
+            : try Issuer(key: SigningKey(file: key), root: root.root).issue(claims, at: time)
     }
 
     /// Returns 32 random hexadecimal digits, the form in real tokens.

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Cryptography
+internal import Encodings
+internal import Platform
+
+extension Verifier {
+    /// Splits, authenticates and reads a media token in JWS compact form. The order is that of other tokens.
+    func parseJWS(_ token: Span<UInt8>, _ context: VerificationContext, _ now: Timestamp) -> Outcome {
+        let envelope: JWSEnvelope
+        let scheme: SignatureScheme
+        switch JWSEnvelope.split(token) {
+        case .success(let parts): envelope = parts
+        case .failure(let reason): return .refused(reason, key: nil)
+        }
+        let header = context.raw.fill(
+            { Base64.decodeURLSafe(token.extracting(envelope.header), into: &$0) },
+            then: { JWSEnvelope.scheme($0) }
+        )
+        switch header ?? .failure(.invalidBase64) {
+        case .success(let named): scheme = named
+        case .failure(let reason): return .refused(reason, key: nil)
+        }
+        let text = token.extracting(envelope.signature)
+        guard 1...context.maximumSignatureCharacters ~= text.count else {
+            return .refused(.invalidSignatureEncoding, key: nil)
+        }
+        let signed = token.extracting(envelope.signed)
+        let signer = context.signature.fill({ Base64.decodeURLSafe(text, into: &$0) }) { signature in
+            jwsSigner(signature, MessagePieces(signed), scheme, now)
+        }
+        switch signer ?? .failure(.invalidSignatureEncoding) {
+        case .failure(let reason): return .refused(reason, key: nil)
+        case .success(let key): return read(signed, token.extracting(envelope.payload), signedBy: key, context)
+        }
+    }
+
+    /// Reads the payload of a token with a trusted signature.
+    private func read(
+        _ signed: Span<UInt8>,
+        _ payload: Span<UInt8>,
+        signedBy key: Int,
+        _ context: VerificationContext
+    ) -> Outcome {
+        guard let digest = context.sha256?.hash(signed) else { return .refused(.internalFailure, key: nil) }
+        let fields = context.raw.fill({ Base64.decodeURLSafe(payload, into: &$0) }) { bytes in
+            Result { () throws(RefusalReason) in try TokenFields.read(json: bytes) }
+        }
+        switch fields ?? .failure(.invalidBase64) {
+        case .success(let fields): return .authentic(MediaToken(fields: fields, fingerprint: digest), key: key)
+        case .failure(let reason): return .refused(reason, key: key)
+        }
+    }
+
+    /// Returns the candidate that made `signature` with `scheme`. Keys of other schemes are never tried.
+    private func jwsSigner(
+        _ signature: Span<UInt8>,
+        _ message: MessagePieces,
+        _ scheme: SignatureScheme,
+        _ now: Timestamp
+    ) -> Result<Int, RefusalReason> {
+        var refusal = RefusalReason.noUsableKey
+        for place in elementSigners..<candidates.count where candidates[place].isUsable(at: now) {
+            let verifier = trust.jwsGroups[candidates[place].index].verifier
+            guard verifier.scheme == scheme else { continue }
+            guard candidates[place].signatureSize == signature.count else {
+                if refusal == .noUsableKey { refusal = .signatureLength }
+                continue
+            }
+            if verifier.isValid(signature, over: message) { return .success(place) }
+            refusal = .untrustedSignature
+        }
+        return .failure(refusal)
+    }
+}
