@@ -114,7 +114,7 @@ extension IssuedGrant {
     func json(at now: Timestamp) -> JSON {
         let deliveries = profile.rules.deliveries
         var members: [JSON.Member] = [
-            ("profile", .string(profile.name)), ("format", .string(GrantFormat.cat.rawValue)),
+            ("profile", .string(profile.name)), ("format", .string(GrantProfile.format)),
             ("token", .string(token)), ("expires", .optional(expires)), ("renewAfter", .optional(renewAfter)),
             ("sessionEnds", .optional(session.end)), ("session", .string(session.id.hexadecimal)),
             ("scope", .array([.string(scopeURL)])),

@@ -59,6 +59,7 @@ extension GrantAuthority {
         let end = min(now.advanced(byMilliseconds: profile.rules.life.milliseconds), session.end)
         let claims = CATClaims(profile, session, scope: scope, expires: end, at: now)
         guard let token = try? signer.issue(claims), let expires = token.expires else { return nil }
+        metrics?.countIssued(profile)
         return IssuedGrant(profile, token, expires: expires, session: session, scope: scope, manifest: manifest)
     }
 }

@@ -14,6 +14,9 @@ public final class GrantProfile: Sendable {
     /// The rules.
     public let rules: Rules
 
+    /// The name of the format of all grants: that of CTA-5007.
+    package static let format = "cat"
+
     /// Creates a profile.
     public init(_ name: String, issuer: String, keyID: String?, rules: Rules = Rules()) {
         self.name = name
