@@ -39,6 +39,8 @@ public final class GrantProfile: Sendable {
         public var methods = ["GET", "HEAD"]
         /// The paths that a grant opens.
         public var scope = Scope.folder
+        /// The facts about the player to which a grant is bound.
+        public var binding = Binding()
         /// The host that a grant is good for; `nil` for any.
         public var host: String?
         /// The scheme of the URLs that players use; `https` unless they are not on TLS, as in a demonstration.
