@@ -24,6 +24,8 @@ public final class TokenKey: Sendable {
     public let leniency: KeyLeniency
 
     let mechanism: Mechanism
+    /// The beginning of the envelopes that the key makes; `nil` if COSE has no identifier for its algorithm.
+    let prefix: COSEPrefix?
 
     enum Mechanism: Sendable {
         case mac(HMACKey)
@@ -57,6 +59,7 @@ public final class TokenKey: Sendable {
         self.validity = validity
         self.leniency = binding.leniency
         self.mechanism = made.mechanism
+        prefix = COSEPrefix(made.algorithm, id, isUnprotected: false)
     }
 
     private static func mechanism(

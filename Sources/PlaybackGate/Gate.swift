@@ -297,6 +297,10 @@ public final class Gate: Sendable {
             media: request.target.playedName
         )
         let isConsumed = entry.consumesToken(of: request)
+        // A start whose grants could not be bound to its player consumes nothing. A probe gets no grant.
+        if isConsumed || entry.use != .once, grants != nil, let code = entry.grants?.missingFact(of: request.player) {
+            return .decided(refusal(code, subject))
+        }
         let lease = isConsumed ? lease(of: entry, token, request, at: now) : nil
         return .use(ExaminedUse(use: use, subject: subject, isConsumed: isConsumed, lease: lease))
     }

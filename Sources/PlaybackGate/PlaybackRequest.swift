@@ -26,6 +26,8 @@ public struct PlaybackRequest: Hashable, Sendable {
     public var token: Substring?
     /// The identifier of this playback start. A second request with the same identifier gets the answer of the first.
     public var playbackID: String?
+    /// The facts about the player to which grants may be bound; `nil` if none is known.
+    public var player: Player?
     /// The caller, as far as it is known. It never affects the decision.
     public var client: Client
 
@@ -75,12 +77,14 @@ public struct PlaybackRequest: Hashable, Sendable {
         host: String? = nil,
         token: String?,
         playbackID: String? = nil,
+        player: Player? = nil,
         client: Client = Client()
     ) {
         self.target = target
         self.host = host.map { $0[...] }
         self.token = token.map { $0[...] }
         self.playbackID = playbackID
+        self.player = player
         self.client = client
     }
 }

@@ -202,6 +202,42 @@ import Testing
         }
     }
 
+    /// Both grants are of one session.
+    @Test func `exchanges a grant within the slot of its playback, which it prolongs`() async throws {
+        try await RunningGate.with(Self.configuration("streams: 1", profile: Self.second)) { (gate) throws in
+            let grant = try Self.start(gate).grant
+            let body: Object = ["grant": grant["token"] ?? "", "profile": "second", "path": "/film/master.m3u8"]
+            let exchange = { try Self.post(gate, "/v1/grants", body) }
+            #expect(try eventually { try exchange().status == 200 })
+            #expect(try gate.metric("playgate_store_leases") == 1)
+            // The slot would end after 310 s; now it ends 310 s after this.
+            gate.now = gate.now.adding(seconds: 200)
+            #expect(try exchange().status == 200)
+            gate.now = gate.now.adding(seconds: 200)
+            let another = { (id: String) in
+                let token = try gate.token(GateSample.claims(session: "s1"))
+                return try gate.play(path: "/film/master.m3u8", token: token, playbackID: id)
+            }
+            #expect(try another("p2").code == "stream_limit_reached")
+            gate.now = gate.now.adding(seconds: 111)
+            #expect(try another("p3").status == 200)
+        }
+    }
+
+    @Test func `exchanges no grant of a playback whose slot another one has`() async throws {
+        try await RunningGate.with(Self.configuration("streams: 1", profile: Self.second)) { (gate) throws in
+            let grant = try Self.start(gate).grant
+            let body: Object = ["grant": grant["token"] ?? "", "profile": "second", "path": "/film/master.m3u8"]
+            #expect(try eventually { try Self.post(gate, "/v1/grants", body).status == 200 })
+            let session = try #require(grant["session"] as? String)
+            #expect(try gate.connect().request("DELETE", "/v1/playback/\(session)").json["freed"] as? Bool == true)
+            let token = try gate.token(GateSample.claims(session: "s1", ttl: 400_000))
+            #expect(try gate.play(path: "/film/master.m3u8", token: token, playbackID: "p2").status == 200)
+            let refused = try Self.post(gate, "/v1/grants", body)
+            #expect(refused.status == 409 && refused.code == "stream_limit_reached", "\(refused)")
+        }
+    }
+
     @Test func `changes its profiles with a reload, and its subject key after a restart`() async throws {
         let before = Self.configuration()
         try await RunningGate.with(before) { (gate) throws in

@@ -69,6 +69,10 @@ import Testing
             "a demonstration without TLS",
             Parts(live: "issuer: playgate, key: k1, scheme: http, cookie: { sameSite: Lax }")
         ),
+        (
+            "grants that are bound to networks and players",
+            Parts(live: "issuer: playgate, key: k1, bind: { address: prefix, headers: [User-Agent, X-Device] }")
+        ),
         ("a host with a port", Parts(live: "issuer: playgate, key: k1, host: \"cdn.example:8443\"")),
         ("an address", Parts(live: "issuer: playgate, key: k1, host: \"[2001:db8::1]:8443\"")),
         ("all ways of delivery", Parts(live: "issuer: playgate, key: k1, deliver: [cookie, segment, query, header]")),

@@ -37,6 +37,24 @@ import Testing
         }
     }
 
+    @Test func `has every metric`() async throws {
+        let secret = String(repeating: "A", count: 44)
+        let configuration = RunningGate.configuration(
+            """
+            verification: { cache: 64 }
+            keys: { k1: { secret: \(secret) } }
+            grants: { subjectKey: \(secret), profiles: { live: { issuer: playgate, key: k1 } } }
+            edge: { listen: "127.0.0.1:0", tokens: [{ query: token }] }
+            """
+        )
+        try await RunningGate.with(configuration) { (gate) throws in
+            let lines = try gate.admin("GET", "/metrics").body.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }
+            let names = lines.map { String($0.split(separator: " ")[2]) }
+            #expect(names.count > 20, "\(names)")
+            for name in names { #expect(try Self.page.get().contains("`\(name)"), "\(name)") }
+        }
+    }
+
     @Test func `has every key of grants`() throws {
         let folder = try TemporaryFolder()
         let configuration = `A configuration with grants`.Parts(

@@ -44,8 +44,10 @@ package final class HTTPConnection {
 
     /// Connects to `ADDRESS:PORT` (IPv4; any other address is loopback), or `unix:PATH`.
     ///
-    /// - Parameter receiveBuffer: The size of the receive buffer of the system, in bytes, for a client that does not read.
-    package init(_ address: String, receiveBuffer: Int32? = nil) throws {
+    /// - Parameters:
+    ///   - from: The client's own IPv4 address, such as another one of 127.0.0.0/8.
+    ///   - receiveBuffer: The size of the receive buffer of the system, in bytes, for a client that does not read.
+    package init(_ address: String, from own: String? = nil, receiveBuffer: Int32? = nil) throws {
         if address.hasPrefix("unix:") {
             socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             var name = sockaddr_un()
@@ -62,6 +64,10 @@ package final class HTTPConnection {
             unsafe setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
             var name = sockaddr_in()
             name.sin_family = sa_family_t(AF_INET)
+            if let own {
+                unsafe _ = inet_pton(AF_INET, own, &name.sin_addr)
+                guard bind(name) else { throw Failure(reason: "cannot bind to \(own): \(errno)") }
+            }
             name.sin_port = port.bigEndian
             name.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
             let host = address.prefix { $0 != ":" }
@@ -76,6 +82,14 @@ package final class HTTPConnection {
     }
 
     deinit { close(socket) }
+
+    private func bind(_ name: sockaddr_in) -> Bool {
+        unsafe withUnsafePointer(to: name) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                unsafe Glibc.bind(socket, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
 
     private func connect<Name>(to name: Name) -> Bool {
         unsafe withUnsafeBytes(of: name) { name in

@@ -41,6 +41,7 @@ import Testing
             entry,
             { authority.session(token, playbackID: nil, $0, at: Self.now) },
             path: nil,
+            player: nil,
             at: Self.now
         )
         return try #require(issued.first).token

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
 internal import Encodings
 
 /// The rules for header fields in `cath`.
@@ -29,6 +30,27 @@ enum HeaderRule {
         let bytes = value.utf8
         guard let first = bytes.first, let last = bytes.last, first.isBlank || last.isBlank else { return value }
         return Substring(bytes.drop { $0.isBlank }.trimmingSuffixOfBlanks)
+    }
+}
+
+extension CATClaims.HeaderFieldRule {
+    /// The longest value that is written into a token as it is. A longer one is compared by its digest.
+    private static let longestValue = 256
+
+    /// True if tokens can restrict fields with this name.
+    package static func isReliable(_ name: String) -> Bool {
+        let bytes = [UInt8](name.utf8)
+        return !HeaderRule.isUnreliable(bytes.span)
+    }
+
+    /// Creates a rule for the value that a field has in a request; `nil` if the request has no such value.
+    ///
+    /// - Parameter lines: The lines of the field.
+    package init?(_ name: String, binding lines: [Substring]) {
+        let value = HeaderRule.value(lines)
+        guard !value.isEmpty else { return nil }
+        let isShort = value.utf8.count <= Self.longestValue
+        self.init(name, isShort ? .exact(String(value)) : .sha256(SHA256.digest([UInt8](value.utf8))))
     }
 }
 

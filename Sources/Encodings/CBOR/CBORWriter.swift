@@ -30,6 +30,12 @@ package struct CBORWriter {
         bytes.reserveCapacity(capacity)
     }
 
+    /// Creates a writer that goes on after items that another writer has finished.
+    package init(continuing bytes: consuming [UInt8]) { self.bytes = bytes }
+
+    /// The number of bytes that are written.
+    package var count: Int { bytes.count }
+
     /// Returns the written bytes. Throws `duplicateKey` if a map got two equal keys, `invalidFloat` if a number was not
     /// finite or was negative zero.
     package consuming func finish() throws(CBORFault) -> [UInt8] {
@@ -53,7 +59,7 @@ package struct CBORWriter {
     package mutating func write(_ text: String) {
         let utf8 = text.utf8
         head(.text, UInt64(utf8.count))
-        bytes += utf8
+        bytes.append(copying: utf8.span)
     }
 
     /// Writes a byte string.
@@ -175,6 +181,10 @@ package struct CBORMapWriter {
 
     fileprivate consuming func finished() -> CBORWriter {
         if !isSorted { sort() }
+        guard count >= 24 else {
+            writer.bytes[start] = CBORScan.Kind.map.rawValue << 5 | UInt8(count)
+            return writer
+        }
         var head = CBORWriter(capacity: 9)
         head.head(.map, UInt64(count))
         writer.bytes.replaceSubrange(start...start, with: head.bytes)

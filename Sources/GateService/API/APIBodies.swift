@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import Cryptography
+internal import EdgeTokens
 internal import Encodings
 internal import MediaTokens
 internal import NIOCore
@@ -10,13 +11,14 @@ internal import PlaybackGate
 
 /// A request to start a playback.
 struct PlaybackBody: StrictBody {
-    static let members = ["media", "path", "host", "token", "playbackID"]
+    static let members = ["media", "path", "host", "token", "playbackID", "client", "headers"]
 
     let media: String?
     let path: String?
     let host: String?
     let token: String?
     let playbackID: String?
+    let player: PlaybackRequest.Player?
 
     init(_ object: BodyObject) throws(BodyFault) {
         media = try object.text("media", limit: 1024)
@@ -29,6 +31,7 @@ struct PlaybackBody: StrictBody {
         }
         host = try object.host()
         if playbackID?.isEmpty ?? false { throw BodyFault("playbackID must not be empty") }
+        player = try object.player()
     }
 }
 
@@ -198,6 +201,19 @@ struct BodyObject {
             throw BodyFault("host must be a name or an address with an optional port, such as live.example.com")
         }
         return String(name.text)
+    }
+
+    /// Reads the member `client`, the address of a player.
+    func clientAddress() throws(BodyFault) -> IPAddress? {
+        guard let text = try text("client", limit: 64) else { return nil }
+        guard let address = IPAddress(text) else { throw BodyFault("client must be an IPv4 or IPv6 address") }
+        return address
+    }
+
+    /// Reads the members `client` and `headers`; `nil` if the body has neither.
+    func player() throws(BodyFault) -> PlaybackRequest.Player? {
+        let (address, headers) = (try clientAddress(), try texts("headers"))
+        return address == nil && headers.isEmpty ? nil : PlaybackRequest.Player(address: address, headers: headers)
     }
 
     /// Reads an object of texts, such as header fields.

@@ -11,7 +11,7 @@ internal import PlaybackGate
 
 extension APIResponder {
     /// `POST /v1/grants`: exchanges a live grant for one of another profile of the same entry.
-    func exchange(_ call: RequestContext) throws(APIRefusal) -> APIAnswer {
+    func exchange(_ call: RequestContext) throws(APIRefusal) -> Outcome {
         let body = try read(GrantExchangeBody.self, call)
         guard let grants = call.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
         guard case .entry(let entry) = call.gate.catalogue.find(body.target, host: body.host?[...]) else {
@@ -20,17 +20,21 @@ extension APIResponder {
         guard let profile = entry.grants?.profiles.first(where: { $0.name == body.profile }) else {
             throw APIRefusal(.invalidRequest, details: "profile: the entry has no profile \(body.profile)")
         }
+        let (gate, time, trace) = (call.gate, call.time, call.trace)
         try takeRoom(for: 1)
-        defer { inFlight.release(1) }
-        let outcome = grants.exchange(
-            body.grant,
-            of: entry,
-            body.target,
-            for: profile,
-            allowsUnknown: call.gate.rules.allowsUnknownUse,
-            at: call.time
-        )
-        return try Self.answer(outcome, call.time, call.trace)
+        return .later { () async throws(APIRefusal) in
+            let outcome = await gate.exchange(
+                body.grant,
+                of: entry,
+                body.target,
+                for: profile,
+                player: body.player,
+                by: grants,
+                at: time
+            )
+            inFlight.release(1)
+            return try Self.answer(outcome, time, trace)
+        }
     }
 
     /// `POST /v1/grants/renew`: renews a grant for a player that cannot see response headers.
@@ -114,7 +118,7 @@ extension IssuedGrant {
     func json(at now: Timestamp) -> JSON {
         let deliveries = profile.rules.deliveries
         var members: [JSON.Member] = [
-            ("profile", .string(profile.name)), ("format", .string(GrantFormat.cat.rawValue)),
+            ("profile", .string(profile.name)), ("format", .string(GrantProfile.format)),
             ("token", .string(token)), ("expires", .optional(expires)), ("renewAfter", .optional(renewAfter)),
             ("sessionEnds", .optional(session.end)), ("session", .string(session.id.hexadecimal)),
             ("scope", .array([.string(scopeURL)])),

@@ -124,7 +124,7 @@ struct APIResponder: HTTPService {
         case .batch: return try batch(call, caller)
         case .verify: return .now(try verify(call))
         case .revoke: return try revoke(call)
-        case .exchange: return .now(try exchange(call))
+        case .exchange: return try exchange(call)
         case .renew: return try renew(call)
         case .explain: return .now(try explain(call))
         case .end(let session): return try free(session, call)
@@ -204,7 +204,14 @@ struct APIResponder: HTTPService {
     private func playbackRequest(_ body: PlaybackBody, _ caller: String?, _ call: RequestContext) -> PlaybackRequest {
         let target: PlaybackRequest.Target = body.media.map { .media($0) } ?? .path(body.path ?? "")
         let client = PlaybackRequest.Client(trace: call.trace, caller: caller)
-        return PlaybackRequest(target, host: body.host, token: body.token, playbackID: body.playbackID, client: client)
+        return PlaybackRequest(
+            target,
+            host: body.host,
+            token: body.token,
+            playbackID: body.playbackID,
+            player: body.player,
+            client: client
+        )
     }
 
     /// `POST /v1/verify`: verifies a token and consumes nothing.

@@ -20,12 +20,13 @@ struct GrantBody: StrictBody {
 
 /// A request to exchange a grant for one of another profile.
 struct GrantExchangeBody: StrictBody {
-    static let members = ["grant", "profile", "media", "path", "host"]
+    static let members = ["grant", "profile", "media", "path", "host", "client", "headers"]
 
     let grant: String
     let profile: String
     let target: PlaybackRequest.Target
     let host: String?
+    let player: PlaybackRequest.Player?
 
     init(_ object: BodyObject) throws(BodyFault) {
         grant = try object.grant()
@@ -37,6 +38,7 @@ struct GrantExchangeBody: StrictBody {
         default: throw BodyFault("exactly one of media and path is required")
         }
         host = try object.host()
+        player = try object.player()
     }
 }
 
@@ -56,10 +58,7 @@ struct GrantVerifyBody: StrictBody {
             throw BodyFault("url is missing or malformed: give an http or https URL in full")
         }
         var facts = RequestFacts(uri: uri, method: (try object.text("method", limit: 32) ?? "GET")[...])
-        if let text = try object.text("client", limit: 64) {
-            guard let address = IPAddress(text) else { throw BodyFault("client must be an IPv4 or IPv6 address") }
-            facts.clientAddress = address
-        }
+        facts.clientAddress = try object.clientAddress()
         facts.headers = HeaderList(try object.texts("headers"))
         self.facts = facts
         time = try object.time("at")

@@ -168,6 +168,7 @@ extension GrantProfile.Rules {
         if let host, !host.isNormalAuthority {
             section.note("host", "must be a host in lower case with an optional port, such as cdn.example")
         }
+        binding = section.section("bind", GrantProfile.Binding.init)
         isSecure = section.choice("scheme", default: Scheme.https) == .https
         deliveries = Self.deliveries(section)
         cookie = section.section("cookie", GrantProfile.Cookie.init)
@@ -230,6 +231,24 @@ extension GrantProfile.Rules {
     }
 }
 
+extension GrantProfile.Binding {
+    fileprivate init(_ section: ConfigurationSection) {
+        self.init()
+        address = section.choice("address", default: address)
+        headers = (section.strings("headers") ?? []).map { $0.lowercased() }
+        if headers.count > Self.maximumHeaders {
+            section.note("headers", "must name at most \(Self.maximumHeaders) header fields")
+        }
+        for name in headers where !name.isToken || !Self.permits(header: name) {
+            section.note("headers", "\(name): grants can be bound only to a field that edges neither change nor add")
+        }
+        for name in headers where headers.count(where: { $0 == name }) > 1 {
+            section.note("headers", "\(name) is a duplicate")
+            break
+        }
+    }
+}
+
 extension GrantProfile.Renewal {
     fileprivate init(_ section: ConfigurationSection) {
         self.init()
@@ -242,7 +261,7 @@ extension GrantProfile.Cookie {
     fileprivate init(_ section: ConfigurationSection) {
         self.init()
         name = section.string("name", default: name)
-        if !name.isCookieName || name.hasPrefix("__Host-") {
+        if !name.isToken || name.hasPrefix("__Host-") {
             section.note("name", "must be a cookie name, and not begin with __Host-, which forbids a path")
         }
         sameSite = section.choice("sameSite", default: sameSite)
@@ -259,8 +278,8 @@ extension String {
         return utf8.count == host.utf8.count || utf8.dropFirst(host.utf8.count).first == UInt8(ascii: ":")
     }
 
-    /// True if this can name a cookie (RFC 6265 §4.1.1): a token of RFC 9110 §5.6.2.
-    fileprivate var isCookieName: Bool {
+    /// True if this can name a cookie (RFC 6265 §4.1.1) or a header field: a token of RFC 9110 §5.6.2.
+    fileprivate var isToken: Bool {
         !isEmpty && utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
     }
 }

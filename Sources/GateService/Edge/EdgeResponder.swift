@@ -50,6 +50,12 @@ struct EdgeResponder: HTTPService {
         let shown = PresentedToken(in: sources, request.head.headers, target)
         asked.token = shown.token
         let check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
+        if shown.token != nil, case .entry(let entry) = finding, let terms = entry.grants, terms.bindsPlayers {
+            let headers = request.head.headers
+            guard let player = PlaybackRequest.Player(headers, target: client.target, dialect, terms.boundHeaders)
+            else { return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output) }
+            asked.player = player
+        }
         let fault: DenyCode? = shown.isConflict ? .tokenConflict : nil
         guard finding.hasGrants else {
             return decide(Gate.Question(asked, finding, fault: fault), check, snapshot, into: &output)

@@ -61,6 +61,19 @@ extension RequestFacts {
     }
 }
 
+extension PlaybackRequest.Player {
+    /// Reads the facts about a player that grants are bound to; `nil` if one is malformed or repeated.
+    ///
+    /// - Parameter names: The names of header fields.
+    convenience init?(_ headers: HTTPHeaders, target: Substring, _ dialect: EdgeDialect, _ names: [String]) {
+        guard let stated = EdgeFacts(headers, target: target, dialect) else { return nil }
+        var address: IPAddress?
+        guard stated.clientAddress.fill(&address) else { return nil }
+        let bound = headers.filter { name, _ in names.contains { name.isSameField(as: $0) } }
+        self.init(address: address, headers: bound.map { (name: $0.name, value: $0.value) })
+    }
+}
+
 extension RequestURI {
     fileprivate init?(
         _ stated: EdgeFacts,

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import CoreMetrics
 internal import EdgeTokens
 internal import Keys
 internal import MediaTokens
@@ -17,26 +18,32 @@ extension GateBuilder {
         let signers: [GrantAuthority.Signer]
         let subjectKey: SubjectKey
         let cacheCapacity: Int
+        let profiles: [GrantProfile]
 
         /// Creates the first authority of a service, with an empty mirror of revocations.
-        func authority() -> GrantAuthority {
+        func authority(_ metrics: any MetricsFactory) -> GrantAuthority {
             let key = subjectKey
-            return authority(key, RevocationMirror { key.tag(storeKey: $0.bytes) })
+            return authority(key, RevocationMirror { key.tag(storeKey: $0.bytes) }, metrics)
         }
 
         /// Creates an authority with the subject key and the mirror of the one before. Tags in the mirror are made by that
         /// key, so that a change of the key takes effect after a restart.
-        func authority(inPlaceOf present: GrantAuthority) -> GrantAuthority {
-            authority(present.subjectKey, present.mirror)
+        func authority(inPlaceOf present: GrantAuthority, _ metrics: any MetricsFactory) -> GrantAuthority {
+            authority(present.subjectKey, present.mirror, metrics)
         }
 
-        private func authority(_ subjectKey: SubjectKey, _ mirror: RevocationMirror) -> GrantAuthority {
+        private func authority(
+            _ subjectKey: SubjectKey,
+            _ mirror: RevocationMirror,
+            _ metrics: any MetricsFactory
+        ) -> GrantAuthority {
             GrantAuthority(
                 verifier: verifier,
                 signers: signers,
                 subjectKey: subjectKey,
                 mirror: mirror,
-                cacheCapacity: cacheCapacity
+                cacheCapacity: cacheCapacity,
+                metrics: GrantMetrics(profiles.filter { $0.keyID != nil }, factory: metrics)
             )
         }
     }
@@ -71,7 +78,8 @@ extension GateBuilder {
             verifier: CATVerifier(keys: set, issuers: issuers, policy: policy),
             signers: signers,
             subjectKey: subjectKey,
-            cacheCapacity: grants.cacheCapacity
+            cacheCapacity: grants.cacheCapacity,
+            profiles: grants.profiles.map(\.value)
         )
     }
 

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import CoreMetrics
 internal import Cryptography
 internal import Dispatch
 internal import Encodings
@@ -20,6 +21,7 @@ internal import UnixSignals
 final class Reloader: Service {
     private let live: LiveGate
     private let observer: any DecisionObserver
+    private let metrics: any MetricsFactory
     private let logger: Logger
     private let counts: ReloadCounts
     /// Serializes reloads: one that began earlier must not end later.
@@ -30,6 +32,7 @@ final class Reloader: Service {
     init(
         _ live: LiveGate,
         observer: any DecisionObserver,
+        metrics: any MetricsFactory,
         logger: Logger,
         counts: ReloadCounts,
         clock: @escaping @Sendable () -> Timestamp
@@ -37,6 +40,7 @@ final class Reloader: Service {
         self.live = live
         self.clock = clock
         self.observer = observer
+        self.metrics = metrics
         self.logger = logger
         self.counts = counts
     }
@@ -106,7 +110,7 @@ final class Reloader: Service {
         let gate = builder.gate(
             configuration,
             store: present.gate.store,
-            grants: present.gate.grants.flatMap { builder.grants?.authority(inPlaceOf: $0) },
+            grants: present.gate.grants.flatMap { builder.grants?.authority(inPlaceOf: $0, metrics) },
             observer: observer
         )
         live.replace(

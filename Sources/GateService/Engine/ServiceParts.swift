@@ -44,7 +44,7 @@ struct ServiceParts {
         self.logger = logger
         self.loops = loops
         store = try ReplayStoreFactory.make(configuration)
-        let grants = builder.grants?.authority()
+        let grants = builder.grants?.authority(registry)
         mirror = grants?.mirror
         metrics = DecisionMetrics(factory: registry, store: store.name)
         inFlight = ConcurrencyLimit(configuration.api.concurrency)
@@ -57,7 +57,14 @@ struct ServiceParts {
             loaded: environment.clock()
         )
         live = LiveGate(snapshot)
-        reloader = Reloader(live, observer: observer, logger: logger, counts: reloads, clock: environment.clock)
+        reloader = Reloader(
+            live,
+            observer: observer,
+            metrics: registry,
+            logger: logger,
+            counts: reloads,
+            clock: environment.clock
+        )
         try addListeners(sink)
     }
 

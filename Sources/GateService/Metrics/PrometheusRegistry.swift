@@ -94,6 +94,8 @@ final class PrometheusRegistry: MetricsFactory {
         "playgate_store_duration_seconds": "Time that the replay store took.",
         "playgate_api_requests_total": "Requests to the API by status.",
         "playgate_connections_total": "Accepted connections.",
+        "playgate_grants_issued_total": "Grants that were issued, by profile and format.",
+        "playgate_grants_renewed_total": "Grants that were renewed, by profile.",
         "playgate_edge_requests_total": "Edge checks by dialect and status.",
     ]
 

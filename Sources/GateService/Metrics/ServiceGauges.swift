@@ -18,7 +18,7 @@ struct ServiceGauges: Sendable {
         let gate = snapshot.gate
         return [
             service, catalogue(snapshot, at: now), reloadResults, logAndMemory, connections, keys(gate.verifier.trust),
-            store(gate.store), revocations, cache(gate.verifier.cache),
+            store(gate.store), revocations, cache(gate.verifier.cache), grantCache(gate.grants),
         ].flatMap { $0 }
     }
 
@@ -132,22 +132,48 @@ struct ServiceGauges: Sendable {
 
     private func cache(_ cache: AuthenticatedTokenCache?) -> [PrometheusGauge] {
         guard let statistics = cache?.statistics else { return [] }
-        let lookups = [("hit", statistics.hits), ("forged_hit", statistics.forgedHits), ("miss", statistics.misses)]
-        return lookups.map { result, count in
-            PrometheusGauge(
-                name: "playgate_cache_lookups_total",
-                type: "counter",
-                help: "Lookups in the cache of authenticated tokens.",
-                labels: [("result", result)],
-                value: Double(count)
-            )
-        } + [
+        return Self.lookups(
+            "playgate_cache_lookups_total",
+            "Lookups in the cache of authenticated tokens.",
+            hits: statistics.hits,
+            forgedHits: statistics.forgedHits,
+            misses: statistics.misses
+        ) + [
             PrometheusGauge(
                 name: "playgate_cache_entries",
                 help: "Tokens in the cache of authenticated tokens.",
                 value: Double(statistics.count)
             )
         ]
+    }
+
+    private func grantCache(_ grants: GrantAuthority?) -> [PrometheusGauge] {
+        guard let lookups = grants?.cacheLookUps else { return [] }
+        return Self.lookups(
+            "playgate_grant_cache_lookups_total",
+            "Lookups in the cache of authentic grants.",
+            hits: lookups.hits,
+            forgedHits: lookups.forgedHits,
+            misses: lookups.misses
+        )
+    }
+
+    private static func lookups(
+        _ name: String,
+        _ help: String,
+        hits: Int,
+        forgedHits: Int,
+        misses: Int
+    ) -> [PrometheusGauge] {
+        [("hit", hits), ("forged_hit", forgedHits), ("miss", misses)].map { result, count in
+            PrometheusGauge(
+                name: name,
+                type: "counter",
+                help: help,
+                labels: [("result", result)],
+                value: Double(count)
+            )
+        }
     }
 
     /// The resident memory in bytes; 0 if the system does not report it.

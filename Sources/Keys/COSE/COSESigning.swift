@@ -25,57 +25,36 @@ extension TokenKey {
     ///   no identifier for its algorithm.
     public func signCOSE(_ payload: [UInt8], form: COSEForm = COSEForm()) throws(KeySetError) -> [UInt8] {
         guard operations.contains(.sign) else { throw KeySetError(.unusableKey, "the key is not one for signing") }
-        guard let identifier = algorithm.coseIdentifier else {
-            throw KeySetError(.unusableKey, "COSE has no algorithm for the key")
-        }
-        let isUnprotected = form.hasUnprotectedKeyID
-        let protected = try Self.written { writer in
-            writer.map { map in
-                map.entry(1) { $0.write(identifier) }
-                if let id, !isUnprotected { map.entry(4) { $0.write(id.bytes) } }
-            }
-        }
-        let kind: COSEMessage.Kind = algorithm.isMAC ? .mac0 : .sign1
-        let protectedItem = try Self.written { $0.write(protected) }
-        let payloadItem = try Self.written { $0.write(payload) }
-        let signature = try signature(kind, protectedItem, payloadItem, form)
-        return try Self.written(capacity: payload.count + signature.count + 128) { writer in
-            writer.write(tag: 61)
-            writer.write(tag: kind.rawValue)
-            writer.write(arrayOf: 4)
-            writer.write(encoded: protectedItem.span)
-            writer.map { map in
-                if let id, isUnprotected { map.entry(4) { $0.write(id.bytes) } }
-            }
-            writer.write(encoded: payloadItem.span)
-            writer.write(signature)
-        }
-    }
-
-    private static func written(
-        capacity: Int = 64,
-        _ body: (inout CBORWriter) -> Void
-    ) throws(KeySetError) -> [UInt8] {
-        var writer = CBORWriter(capacity: capacity)
-        body(&writer)
-        do throws(CBORFault) { return try writer.finish() } catch {
-            throw KeySetError(.unusableKey, "the envelope cannot be written")
-        }
+        let prefix = form.hasUnprotectedKeyID ? COSEPrefix(algorithm, id, isUnprotected: true) : prefix
+        guard let prefix else { throw KeySetError(.unusableKey, "COSE has no algorithm for the key") }
+        var writer = CBORWriter(capacity: prefix.bytes.count + payload.count + signatureSize + 8)
+        writer.write(encoded: prefix.bytes.span)
+        writer.write(payload)
+        let unsigned = try writer.finishedEnvelope()
+        let signature = try signature(
+            prefix.kind,
+            unsigned.span.extracting(prefix.protectedItem),
+            unsigned.span.extracting(prefix.bytes.count..<unsigned.count),
+            form
+        )
+        var whole = CBORWriter(continuing: unsigned)
+        whole.write(signature)
+        return try whole.finishedEnvelope()
     }
 
     private func signature(
         _ kind: COSEMessage.Kind,
-        _ protectedItem: [UInt8],
-        _ payloadItem: [UInt8],
+        _ protectedItem: Span<UInt8>,
+        _ payloadItem: Span<UInt8>,
         _ form: COSEForm
     ) throws(KeySetError) -> [UInt8] {
         let start = COSEStructure.start(kind)
         let none: [1 of UInt8] = [0x40]
         let pieces = MessagePieces(
             start.bytes.span.extracting(first: start.count),
-            protectedItem.span,
+            protectedItem,
             none.span,
-            payloadItem.span
+            payloadItem
         )
         switch mechanism {
         case .mac(let key):
@@ -86,6 +65,46 @@ extension TokenKey {
                 throw KeySetError(.unusableKey, error.text)
             }
         case .signature: throw KeySetError(.unusableKey, "the key is not one for signing")
+        }
+    }
+}
+
+/// The beginning of an envelope by one key, which is the same for all payloads: tags, protected and unprotected header.
+struct COSEPrefix: Sendable {
+    let kind: COSEMessage.Kind
+    let bytes: [UInt8]
+    /// The place of the protected header in ``bytes``, as a byte string with its head.
+    let protectedItem: Range<Int>
+
+    /// Makes the beginning; `nil` if COSE has no identifier for the algorithm.
+    init?(_ algorithm: KeyAlgorithm, _ id: KeyID?, isUnprotected: Bool) {
+        guard let identifier = algorithm.coseIdentifier else { return nil }
+        kind = algorithm.isMAC ? .mac0 : .sign1
+        var protected = CBORWriter(capacity: 72)
+        protected.map { map in
+            map.entry(1) { $0.write(identifier) }
+            if let id, !isUnprotected { map.entry(4) { $0.write(id.bytes) } }
+        }
+        var writer = CBORWriter(capacity: 160)
+        writer.write(tag: 61)
+        writer.write(tag: kind.rawValue)
+        writer.write(arrayOf: 4)
+        let start = writer.count
+        guard let content = try? protected.finish() else { return nil }
+        writer.write(content)
+        protectedItem = start..<writer.count
+        writer.map { map in
+            if let id, isUnprotected { map.entry(4) { $0.write(id.bytes) } }
+        }
+        guard let bytes = try? writer.finish() else { return nil }
+        self.bytes = bytes
+    }
+}
+
+extension CBORWriter {
+    fileprivate consuming func finishedEnvelope() throws(KeySetError) -> [UInt8] {
+        do throws(CBORFault) { return try finish() } catch {
+            throw KeySetError(.unusableKey, "the envelope cannot be written")
         }
     }
 }

@@ -141,7 +141,7 @@ enum COSEStructure {
 
 extension TokenKey {
     /// The size of a code or signature by this key, in bytes.
-    fileprivate var signatureSize: Int {
+    var signatureSize: Int {
         switch mechanism {
         case .mac(let key): key.size
         case .signature(let verifier, _): verifier.signatureSize

@@ -109,6 +109,7 @@ extension Gate {
                 return grants.session(token, playbackID: request.playbackID, rules, at: now)
             },
             path: request.target.normalPath,
+            player: request.player,
             at: now
         )
         let access = issued.isEmpty ? nil : GrantedAccess.issued(issued)
@@ -156,6 +157,33 @@ extension Gate {
         return terms.lease(of: grant.session, requestor: entry.protection.requestor ?? "", at: now)
     }
 
+    /// Exchanges a grant as ``GrantAuthority/exchange(_:of:_:for:player:allowsUnknown:at:)`` does, and prolongs the slot of its
+    /// playback. It takes no second one: both grants are of one session.
+    ///
+    /// - Returns: A refusal by `stream_limit_reached` if the playback has lost its slot to others.
+    public func exchange(
+        _ token: String,
+        of entry: Catalogue.Entry,
+        _ target: PlaybackRequest.Target,
+        for profile: GrantProfile,
+        player: PlaybackRequest.Player?,
+        by grants: GrantAuthority,
+        at now: Timestamp
+    ) async -> GrantAuthority.BackendOutcome {
+        let outcome = grants.exchange(
+            token,
+            of: entry,
+            target,
+            for: profile,
+            player: player,
+            allowsUnknown: rules.allowsUnknownUse,
+            at: now
+        )
+        guard case .issued(let grant) = outcome else { return outcome }
+        let requestor = entry.protection.requestor ?? ""
+        return await prolonged(outcome, entry.grants?.lease(of: grant.session, requestor: requestor, at: now), at: now)
+    }
+
     /// Renews a grant as ``GrantAuthority/renew(_:_:allowsUnknown:at:)`` does, and prolongs the slot of its playback.
     ///
     /// - Returns: A refusal by `stream_limit_reached` if the playback has lost its slot to others.
@@ -166,9 +194,17 @@ extension Gate {
         at now: Timestamp
     ) async -> GrantAuthority.BackendOutcome {
         let outcome = grants.renew(token, profiles, allowsUnknown: rules.allowsUnknownUse, at: now)
-        guard case .issued(let grant) = outcome, let slot = await take(lease(of: grant, at: now), at: now) else {
-            return outcome
-        }
+        guard case .issued(let grant) = outcome else { return outcome }
+        return await prolonged(outcome, lease(of: grant, at: now), at: now)
+    }
+
+    /// Returns the outcome of a backend's request, or a refusal if the playback has no slot any more and gets none.
+    private func prolonged(
+        _ outcome: GrantAuthority.BackendOutcome,
+        _ lease: StreamLease?,
+        at now: Timestamp
+    ) async -> GrantAuthority.BackendOutcome {
+        guard let slot = await take(lease, at: now) else { return outcome }
         switch slot.refusal(allowsUnknown: rules.allowsUnknownUse) {
         case nil: return outcome
         case .grant(let code): return .refused(GrantRefusal(code))

@@ -56,6 +56,7 @@ extension GrantAuthority {
     ///   - entry: The entry of the playback, from the catalogue.
     ///   - target: The media or path of the playback, for which the catalogue has the entry.
     ///   - profile: The profile of the new grant, one of the entry's.
+    ///   - player: The player, if the profile binds grants to it.
     ///   - allowsUnknown: True to exchange also if the state of revocations is not known.
     ///   - now: The time of receipt.
     public func exchange(
@@ -63,6 +64,7 @@ extension GrantAuthority {
         of entry: Catalogue.Entry,
         _ target: PlaybackRequest.Target,
         for profile: GrantProfile,
+        player: PlaybackRequest.Player? = nil,
         allowsUnknown: Bool,
         at now: Timestamp
     ) -> BackendOutcome {
@@ -76,9 +78,11 @@ extension GrantAuthority {
             else {
                 return .refused(GrantRefusal(.uriMismatch, .claim(.uri)))
             }
+            if let refusal = profile.rules.binding.missingFact(of: player) { return .refused(refusal) }
             let manifest = terms.manifest ?? path.map { String($0) }
             guard let session = grant.session, session.end > now, let signer = signer(profile, at: now),
-                let issued = issue(profile, signer, session, scope: scope, manifest: manifest, at: now)
+                let bound = BoundClaims(profile.rules.binding, player),
+                let issued = issue(profile, signer, session, bound, scope: scope, manifest: manifest, at: now)
             else { return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd))) }
             return .issued(issued)
         }

@@ -32,19 +32,22 @@ extension GrantAuthority {
     ///
     /// - Parameters:
     ///   - path: The requested path, percent-encoded in normal form; `nil` if a media id was requested.
+    ///   - player: The player, for profiles that bind grants to it.
     func issue(
         _ entry: Catalogue.Entry,
         _ session: (GrantProfile.Rules) -> PlaybackSession?,
         path: Substring?,
+        player: PlaybackRequest.Player?,
         at now: Timestamp
     ) -> [IssuedGrant] {
         guard let terms = entry.grants else { return [] }
         return terms.profiles.compactMap { profile in
             guard let signer = signer(profile, at: now), let session = session(profile.rules),
-                let scope = entry.scope(profile, path: path)
+                let scope = entry.scope(profile, path: path),
+                let bound = BoundClaims(profile.rules.binding, player)
             else { return nil }
             let manifest = terms.manifest ?? path.map { String($0) }
-            return issue(profile, signer, session, scope: scope, manifest: manifest, at: now)
+            return issue(profile, signer, session, bound, scope: scope, manifest: manifest, at: now)
         }
     }
 
@@ -52,13 +55,15 @@ extension GrantAuthority {
         _ profile: GrantProfile,
         _ signer: CATIssuer,
         _ session: PlaybackSession,
+        _ bound: BoundClaims,
         scope: String,
         manifest: String?,
         at now: Timestamp
     ) -> IssuedGrant? {
         let end = min(now.advanced(byMilliseconds: profile.rules.life.milliseconds), session.end)
-        let claims = CATClaims(profile, session, scope: scope, expires: end, at: now)
+        let claims = CATClaims(profile, session, bound, scope: scope, expires: end, at: now)
         guard let token = try? signer.issue(claims), let expires = token.expires else { return nil }
+        metrics?.countIssued(profile)
         return IssuedGrant(profile, token, expires: expires, session: session, scope: scope, manifest: manifest)
     }
 }
@@ -67,6 +72,7 @@ extension CATClaims {
     fileprivate init(
         _ profile: GrantProfile,
         _ session: PlaybackSession,
+        _ bound: BoundClaims,
         scope: String,
         expires: Timestamp,
         at now: Timestamp
@@ -81,6 +87,8 @@ extension CATClaims {
         methods = rules.methods
         if let host = rules.host { uri.append(URIRule(.host, .exact(host.hostWithoutPort))) }
         uri.append(URIRule(.path, .prefix(scope)))
+        networks = bound.networks
+        headers = bound.headers
         self.session = session
         guard let renewal = rules.renewal else { return }
         var terms = CATRenewal(

@@ -31,6 +31,7 @@ extension GrantAuthority {
         else { return nil }
         return renewed.grant(of: grant.payload, at: now) {
             guard let token = try? signer.renew(grant, at: now), let expires = token.expires else { return nil }
+            metrics?.countRenewed(profile)
             return IssuedGrant(profile, token, expires: expires, session: session, scope: scope, manifest: manifest)
         }
     }

@@ -25,6 +25,7 @@ public final class GrantAuthority: Sendable {
     /// Grants that were refused for their signature, which is costly to check for asymmetric keys.
     let forged: TokenTable?
     let renewed: RenewedGrants
+    let metrics: GrantMetrics?
     /// A number that the entries of the caches carry.
     let generation: UInt64
 
@@ -54,12 +55,14 @@ public final class GrantAuthority: Sendable {
     ///   - subjectKey: The key that names sessions and subjects, the same at all gates of an installation.
     ///   - mirror: The mirror of revocations.
     ///   - cacheCapacity: The number of authentic grants that are cached; 0 for none.
+    ///   - metrics: The counters of grants; `nil` for none.
     public init(
         verifier: CATVerifier,
         signers: [Signer],
         subjectKey: SubjectKey,
         mirror: RevocationMirror,
-        cacheCapacity: Int = 16_384
+        cacheCapacity: Int = 16_384,
+        metrics: GrantMetrics? = nil
     ) {
         self.verifier = verifier
         self.signers = signers
@@ -68,7 +71,26 @@ public final class GrantAuthority: Sendable {
         authentic = cacheCapacity > 0 ? TokenTable(capacity: cacheCapacity) : nil
         forged = cacheCapacity > 0 ? TokenTable(capacity: 1024) : nil
         renewed = RenewedGrants()
+        self.metrics = metrics
         generation = Self.generations.add(1, ordering: .relaxed).newValue
+    }
+
+    /// The look-ups in the cache of authentic grants since it was created; `nil` without a cache.
+    public var cacheLookUps: CacheLookUps? {
+        guard let authentic, let forged else { return nil }
+        let (good, bad) = (authentic.counters, forged.counters)
+        // A grant that is not found among the authentic ones is looked up among the others.
+        return CacheLookUps(hits: good.hits, forgedHits: bad.hits, misses: bad.misses)
+    }
+
+    /// The counts of a cache of grants.
+    public struct CacheLookUps: Hashable, Sendable {
+        /// The number of look-ups that found an authentic grant.
+        public let hits: Int
+        /// The number of look-ups that found a bad signature.
+        public let forgedHits: Int
+        /// The number of look-ups that found nothing.
+        public let misses: Int
     }
 
     /// Returns the signer of a profile, or `nil` if it has none that is usable at `now`.

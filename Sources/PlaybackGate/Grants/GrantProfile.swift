@@ -14,6 +14,9 @@ public final class GrantProfile: Sendable {
     /// The rules.
     public let rules: Rules
 
+    /// The name of the format of all grants: that of CTA-5007.
+    package static let format = "cat"
+
     /// Creates a profile.
     public init(_ name: String, issuer: String, keyID: String?, rules: Rules = Rules()) {
         self.name = name
@@ -36,6 +39,8 @@ public final class GrantProfile: Sendable {
         public var methods = ["GET", "HEAD"]
         /// The paths that a grant opens.
         public var scope = Scope.folder
+        /// The facts about the player to which a grant is bound.
+        public var binding = Binding()
         /// The host that a grant is good for; `nil` for any.
         public var host: String?
         /// The scheme of the URLs that players use; `https` unless they are not on TLS, as in a demonstration.

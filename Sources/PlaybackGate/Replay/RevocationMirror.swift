@@ -31,22 +31,7 @@ public final class RevocationMirror: Sendable {
     private let origin = ContinuousClock.now
 
     private final class Shard: Sendable {
-        let entries = Mutex<[Subject: Entry]>([:])
-    }
-
-    /// The tag of a subject, or the identity of a playback session.
-    private struct Subject: Hashable {
-        let high: UInt64
-        let low: UInt64
-
-        /// Half of a digest tells two subjects apart as well as the whole does.
-        func hash(into hasher: inout Hasher) { hasher.combine(low) }
-    }
-
-    private struct Entry {
-        var kind: Revocation.Kind?
-        var issuedBefore: Timestamp
-        var kept: Timestamp
+        let entries = Mutex(RevocationTable(seed: .random(in: .min ... .max)))
     }
 
     private struct State {
@@ -59,7 +44,7 @@ public final class RevocationMirror: Sendable {
     /// Creates an empty mirror.
     ///
     /// - Parameters:
-    ///   - capacity: The maximum number of subjects. Each takes some 60 bytes.
+    ///   - capacity: The maximum number of subjects. Each takes 43 to 86 bytes.
     ///   - tag: Returns the tag of a store key, as the key for subjects does; `nil` if it cannot be made. Then the mirror is
     ///     incomplete, and has no age.
     public init(capacity: Int = 1_000_000, tag: @escaping @Sendable (SHA256Digest) -> SubjectTag?) {
@@ -79,16 +64,16 @@ public final class RevocationMirror: Sendable {
     /// started.
     public func isRevoked(_ tag: SubjectTag, issued: Timestamp) -> Bool {
         guard filter.mayContain(tag.low) else { return false }
-        return entry(tag.high, tag.low).map { issued < $0.issuedBefore } ?? false
+        return issuedBefore(tag.high, tag.low).map { issued < $0 } ?? false
     }
 
     /// True if a playback session is revoked by its identity.
     public func isRevoked(_ session: SessionID) -> Bool {
-        filter.mayContain(session.low) && entry(session.high, session.low) != nil
+        filter.mayContain(session.low) && issuedBefore(session.high, session.low) != nil
     }
 
-    private func entry(_ high: UInt64, _ low: UInt64) -> Entry? {
-        shards[Int(high >> 58)].entries.withLock { $0[Subject(high: high, low: low)] }
+    private func issuedBefore(_ high: UInt64, _ low: UInt64) -> Timestamp? {
+        shards[Int(high >> 58)].entries.withLock { $0.issuedBefore(high, low) }
     }
 
     /// The time since the start of the last complete refresh: revocations that were recorded before it are mirrored.
@@ -105,28 +90,30 @@ public final class RevocationMirror: Sendable {
     public func add(_ revocation: Revocation, at now: Timestamp) { add(RevocationRecord(revocation, at: now), at: now) }
 
     private func add(_ record: RevocationRecord, at now: Timestamp) {
-        let subject: Subject
-        if let session = record.session {
-            subject = Subject(high: session.high, low: session.low)
-        } else if let tag = tag(record.key) {
-            subject = Subject(high: tag.high, low: tag.low)
-        } else {
+        // The identity of a playback session stands for a tag.
+        guard let subject = record.session.map({ SubjectTag(number: $0.number) }) ?? tag(record.key) else {
             return setOverfull()
         }
         let isAdded = shards[Int(subject.high >> 58)].entries.withLock { entries in
             if let present = entries[subject] {
-                entries[subject] = Entry(
+                let merged = RevocationTable.Entry(
                     kind: record.kind ?? present.kind,
                     issuedBefore: max(present.issuedBefore, record.issuedBefore),
                     kept: max(present.kept, record.kept)
                 )
+                entries.set(merged, for: subject)
                 return true
             }
             guard subjects.add(1, ordering: .relaxed).newValue <= capacity else {
                 subjects.subtract(1, ordering: .relaxed)
                 return false
             }
-            entries[subject] = Entry(kind: record.kind, issuedBefore: record.issuedBefore, kept: record.kept)
+            let entry = RevocationTable.Entry(
+                kind: record.kind,
+                issuedBefore: record.issuedBefore,
+                kept: record.kept
+            )
+            entries.set(entry, for: subject)
             return true
         }
         if isAdded { filter.insert(subject.low) } else { setOverfull() }
@@ -191,10 +178,8 @@ public final class RevocationMirror: Sendable {
 
     private func sweep(_ shard: Shard, at now: Timestamp) {
         shard.entries.withLock { entries in
-            guard entries.values.contains(where: { Revocation.isForgettable($0.kept, at: now) }) else { return }
-            let before = entries.count
-            entries = entries.filter { !Revocation.isForgettable($0.value.kept, at: now) }
-            subjects.subtract(before - entries.count, ordering: .relaxed)
+            let removed = entries.remove { Revocation.isForgettable($0.kept, at: now) }
+            subjects.subtract(removed, ordering: .relaxed)
         }
     }
 
@@ -215,10 +200,9 @@ public final class RevocationMirror: Sendable {
         var (room, last) = (limit, SubjectTag?.none)
         for shard in Int((after?.high ?? 0) >> 58)..<shards.count {
             let entries = shards[shard].entries.withLock { $0 }
-            let subjects = entries.keys.map { SubjectTag(high: $0.high, low: $0.low) }
-            for subject in subjects.filter({ after.map($0.follows) ?? true }).sorted(by: { $1.follows($0) }) {
+            for subject in entries.tags.filter({ after.map($0.follows) ?? true }).sorted(by: { $1.follows($0) }) {
                 guard room > 0 else { return last }
-                guard let entry = entries[Subject(high: subject.high, low: subject.low)] else { continue }
+                guard let entry = entries[subject] else { continue }
                 Self.write(subject, entry, into: &text)
                 (room, last) = (room - 1, subject)
             }
@@ -226,7 +210,7 @@ public final class RevocationMirror: Sendable {
         return nil
     }
 
-    private static func write(_ subject: SubjectTag, _ entry: Entry, into text: inout [UInt8]) {
+    private static func write(_ subject: SubjectTag, _ entry: RevocationTable.Entry, into text: inout [UInt8]) {
         let before = min(entry.issuedBefore.millisecondsSince1970, 1 << 53)
         for kind in entry.kind.map({ [$0] }) ?? [.session, .mvpd] {
             text += "\(kind.rawValue) \(subject.hexadecimal) \(before)\n".utf8

@@ -7,6 +7,7 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
+#include <openssl/rand.h>
 #include <stdlib.h>
 
 int limits_hmac(const uint8_t *key, size_t key_size, const uint8_t *body, size_t body_size, int count) {
@@ -16,6 +17,14 @@ int limits_hmac(const uint8_t *key, size_t key_size, const uint8_t *body, size_t
         unsigned int size = 0;
         good += HMAC(EVP_sha256(), key, (int)key_size, body, body_size, code, &size) != NULL && size == 32;
     }
+    return good;
+}
+
+int limits_mint(const uint8_t *key, size_t key_size, const uint8_t *body, size_t body_size, int count) {
+    int good = 0;
+    unsigned char random[16];
+    for (int i = 0; i < count; i++)
+        good += RAND_bytes(random, sizeof random) == 1 && limits_hmac(key, key_size, body, body_size, 2) == 2;
     return good;
 }
 

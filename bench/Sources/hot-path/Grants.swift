@@ -19,6 +19,13 @@ extension HotPath {
         grant.add(to: table, count: 2000)
         table.run()
 
+        let mint = Table("Issue of Common Access Tokens by HS256", options)
+        mint.measure("HMAC() of the same bytes twice, 16 random bytes", 2000) { n in
+            precondition(limits_mint(secret, secret.count, grant.signed, grant.signed.count, Int32(n)) == Int32(n))
+        }
+        grant.addIssue(to: mint, count: 2000)
+        mint.run()
+
         let made = try TokenKey.generate(.es256, id: KeyID("pg-es-1"), binding: binding)
         let other = try GrantSample(made.key)
         guard case .pem(let pem) = made.secret, let ec = limits_ec_new(pem, other.signature) else {
@@ -36,7 +43,8 @@ extension HotPath {
                 ("judged grant / one-shot HMAC", table["judged from a cache"].ratio, 0.4),
             ],
             exact: [("allocations of a judged grant", table["judged from a cache"].allocations, 0)]
-        ) + signatures.faults([("ES256 grant / bare check", signatures["the whole check"].ratio, 1.05)], exact: [])
+        ) + mint.faults([("issue / twice HMAC and random bytes", mint["issued"].ratio, 1)], exact: [])
+            + signatures.faults([("ES256 grant / bare check", signatures["the whole check"].ratio, 1.05)], exact: [])
     }
 }
 
@@ -44,6 +52,8 @@ extension HotPath {
 private struct GrantSample {
     private let token: [UInt8]
     private let verifier: CATVerifier
+    private let issuer: CATIssuer
+    private let claims: CATClaims
     private let facts: RequestFacts
     private let now = Timestamp(secondsSince1970: 1_925_000_130)
     /// The bytes that the code or signature is over.
@@ -68,7 +78,9 @@ private struct GrantSample {
             end: Timestamp(secondsSince1970: 1_925_043_310),
             revocation: .init(issued: Timestamp(secondsSince1970: 1_925_000_110), tags: [tag, tag, tag])
         )
-        let text = Array(try CATIssuer(key: key).issue(claims).token.utf8)
+        self.claims = claims
+        issuer = try CATIssuer(key: key)
+        let text = Array(try issuer.issue(claims).token.utf8)
         token = text
         facts = RequestFacts(uri: uri, method: "GET")
         verifier = CATVerifier(
@@ -102,6 +114,13 @@ private struct GrantSample {
         }
         table.measure("judged from a cache", 5000) { n in
             for _ in 0..<n { precondition(verifier.judge(grant, shownAs: token.span, facts, at: now).isAllowed) }
+        }
+    }
+
+    /// Adds the issue of such tokens to a table: claims to text.
+    func addIssue(to table: Table, count: Int) {
+        table.measure("issued: claims to text", count) { n in
+            for _ in 0..<n { precondition((try? issuer.issue(claims))?.token.isEmpty == false) }
         }
     }
 }

@@ -108,7 +108,8 @@ public struct CATClaims: Sendable {
 extension CATClaims {
     /// Returns the payload in deterministic CBOR, or `nil` if a value cannot be written: equal rules, or numbers out of range.
     func payload(_ labels: CATLabels = .registered) -> [UInt8]? {
-        var writer = CBORWriter(capacity: 256)
+        // Large enough for what gates issue: a token with all restrictions grows it.
+        var writer = CBORWriter(capacity: 512)
         writer.map { map in
             write(to: &map) { labels.label($0).rawValue }
         }
@@ -128,12 +129,19 @@ extension CATClaims {
         writeRestrictions(to: &map, label)
         if let renewal { map.entry(label(.renewal)) { renewal.write(to: &$0) } }
         guard let session else { return }
-        map.entry(label(.session)) { $0.write(session.id.bytes) }
+        map.entry(label(.session)) { $0.write(sixteen: session.id) }
         map.entry(label(.sessionEnd)) { $0.write(session.end.seconds) }
         guard let revocation = session.revocation else { return }
-        let issued = UInt64(bitPattern: revocation.issued.millisecondsSince1970)
-        let time = stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: issued >> UInt64($0)) }
-        map.entry(label(.revocation)) { $0.write(time + revocation.tags.flatMap(\.bytes)) }
+        map.entry(label(.revocation)) { writer in
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(8 + 16 * revocation.tags.count)
+            bytes.append(bigEndian: UInt64(bitPattern: revocation.issued.millisecondsSince1970))
+            for tag in revocation.tags {
+                bytes.append(bigEndian: tag.high)
+                bytes.append(bigEndian: tag.low)
+            }
+            writer.write(bytes)
+        }
     }
 
     private func writeRestrictions(to map: inout CBORMapWriter, _ label: (CATClaim) -> Int64) {
@@ -169,12 +177,12 @@ extension CATClaims {
 
     private func writeURI(to writer: inout CBORWriter) {
         writer.map { map in
-            for component in URIComponent.allCases {
-                let rules = uri.filter { $0.component == component }
-                guard !rules.isEmpty else { continue }
+            for component in URIComponent.allCases where uri.contains(where: { $0.component == component }) {
                 map.entry(Int64(component.rawValue)) { writer in
                     writer.map { map in
-                        for rule in rules { map.entry(rule.match.label) { rule.match.write(to: &$0) } }
+                        for rule in uri where rule.component == component {
+                            map.entry(rule.match.label) { rule.match.write(to: &$0) }
+                        }
                     }
                 }
             }
@@ -195,6 +203,26 @@ extension CATClaims {
                 }
             }
         }
+    }
+}
+
+extension CBORWriter {
+    /// Writes a byte string of 16 bytes.
+    fileprivate mutating func write(sixteen value: some SixteenBytes) {
+        var bytes: [16 of UInt8] = .init(repeating: 0)
+        var rest = value.number
+        for place in bytes.indices.reversed() {
+            bytes[place] = UInt8(truncatingIfNeeded: rest)
+            rest >>= 8
+        }
+        write(bytes.span)
+    }
+}
+
+extension [UInt8] {
+    /// Appends the 8 bytes of a number, the highest first.
+    fileprivate mutating func append(bigEndian number: UInt64) {
+        for shift in stride(from: 56, through: 0, by: -8) { append(UInt8(truncatingIfNeeded: number >> UInt64(shift))) }
     }
 }
 

@@ -47,6 +47,9 @@ int limits_rsa_naive(limits_rsa *rsa, const uint8_t *body, size_t body_size, con
 /// The one-shot `HMAC()` with SHA-256, `count` times. Returns the number of codes that were made.
 int limits_hmac(const uint8_t *key, size_t key_size, const uint8_t *body, size_t body_size, int count);
 
+/// 16 random bytes, and the one-shot `HMAC()` with SHA-256 twice, `count` times. Returns the number of rounds that went well.
+int limits_mint(const uint8_t *key, size_t key_size, const uint8_t *body, size_t body_size, int count);
+
 /// A key of P-256 and one signature, and contexts that are initialised once.
 typedef struct limits_ec limits_ec;
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import Metrics
+
+/// Counts the grants that a gate issues and renews, in whatever swift-metrics is set up to report to.
+///
+/// - `playgate_grants_issued`: grants for playbacks that start and for exchanges, by `profile` and `format`.
+/// - `playgate_grants_renewed`: renewed grants, by `profile`. What parallel requests share counts once.
+///
+/// The labels are names of the configuration, never of a token, and all handles are made once.
+public struct GrantMetrics: Sendable {
+    private let profiles: [String: Counters]
+
+    private struct Counters {
+        let issued: Counter
+        let renewed: Counter
+    }
+
+    /// Creates counters for the profiles that issue grants.
+    ///
+    /// - Parameters:
+    ///   - profiles: The profiles of the configuration.
+    ///   - factory: The metrics backend; that of the process by default.
+    public init(_ profiles: [GrantProfile], factory: any MetricsFactory = MetricsSystem.factory) {
+        let counters = profiles.map { profile in
+            let labels = [("profile", profile.name)]
+            let issued = labels + [("format", GrantProfile.format)]
+            return (
+                profile.name,
+                Counters(
+                    issued: Counter(label: "playgate_grants_issued", dimensions: issued, factory: factory),
+                    renewed: Counter(label: "playgate_grants_renewed", dimensions: labels, factory: factory)
+                )
+            )
+        }
+        self.profiles = Dictionary(counters) { first, _ in first }
+    }
+
+    func countIssued(_ profile: GrantProfile) { profiles[profile.name]?.issued.increment() }
+
+    func countRenewed(_ profile: GrantProfile) { profiles[profile.name]?.renewed.increment() }
+}
