@@ -23,16 +23,19 @@ final class FilmBrowser: Sendable {
         const options = { muted: true, autoplay: true, html5: { hls: { overrideNative: true } } }
         const player = videojs(document.querySelector('video'), options)
         const type = url.includes('.mpd') ? 'application/dash+xml' : 'application/vnd.apple.mpegurl'
-        const isRefused = entry => entry.responseStatus >= 400
-        performance.setResourceTimingBufferSize(2000)
+        // A player may try again for ever what was refused.
+        const refusals = new PerformanceObserver(entries => {
+            for (const { name, responseStatus } of entries.getEntries())
+                if (responseStatus >= 400) report(`${responseStatus}-of-${new URL(name).pathname.split('/').pop()}`)
+        })
+        refusals.observe({ type: 'resource', buffered: true })
         player.on('loadedmetadata', () => player.playbackRate(Number(speed)))
         player.on('error', () => report('error-' + player.error().message))
         player.on('ended', () => {
             const seen = player.played(), end = player.duration()
             const isWhole = seen.length === 1 && seen.start(0) < 0.1 && seen.end(0) > end - 0.1
-            const refused = performance.getEntriesByType('resource').filter(isRefused).length
             const isVHS = Boolean(player.tech({ IWillNotUseThisInPlugins: true }).hls)
-            report(`${isWhole && !refused && isVHS ? 'whole' : `part-${seen.length}-${refused}-${isVHS}`}-${Math.round(end)}`)
+            report(`${isWhole && isVHS ? 'whole' : `part-${seen.length}-${isVHS}`}-${Math.round(end)}`)
         })
         player.src({ src: url, type })
         </script>
@@ -85,7 +88,8 @@ final class FilmBrowser: Sendable {
         }
         let folder = try TemporaryFolder()
         let options = [
-            "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio", "--no-first-run",
+            "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio",
+            "--no-first-run",
             "--autoplay-policy=no-user-gesture-required", "--user-data-dir=\(folder.path)",
         ]
         let page = "http://\(edge.address)/page/player.html#\(number),\(speed),\(url)"

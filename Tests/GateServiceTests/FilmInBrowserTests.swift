@@ -12,7 +12,9 @@ import Testing
 
     /// Every edge with the ways that it has.
     private static let showings = EdgeProxy.allCases.flatMap { edge in
-        Way.allCases.filter { $0 == .segment || edge.deliversGrants && ($0 == .cookie || edge == .nginx) }.map { (edge, $0) }
+        Way.allCases.filter { $0 == .segment || edge.deliversGrants && ($0 == .cookie || edge == .nginx) }.map {
+            (edge, $0)
+        }
     }
 
     private static let hls = Result { try FilmStream(.fragmented, segments: 14, seconds: 1) }
