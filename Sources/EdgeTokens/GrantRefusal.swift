@@ -17,27 +17,52 @@ public struct GrantRefusal: Hashable, Sendable {
     /// Creates a refusal because of a claim.
     init(_ code: GrantCode, claim: ClaimLabel) { self.init(code, .claim(claim)) }
 
+    /// Creates a refusal because of a claim of a signed URI.
+    init(_ code: GrantCode, member: URISigningClaim) { self.init(code, .member(member)) }
+
     /// The subject of a refusal.
     public enum Detail: Hashable, Sendable, CustomStringConvertible {
         /// A claim of the token.
         case claim(ClaimLabel)
         /// A fact that the edge does not state, and the claim that needs it.
         case fact(RequestFact, for: ClaimLabel)
+        /// A claim of a signed URI.
+        case member(URISigningClaim)
+        /// A fact that the edge does not state, and the claim of a signed URI that needs it.
+        case memberFact(RequestFact, for: URISigningClaim)
 
         /// The name of the claim or of the fact.
         public var description: String {
             switch self {
             case .claim(let label): label.description
-            case .fact(let fact, _): fact.rawValue
+            case .fact(let fact, _), .memberFact(let fact, _): fact.rawValue
+            case .member(let claim): claim.rawValue
             }
         }
     }
 
-    /// The claim that failed or that needs a missing fact, if the refusal concerns one.
+    /// The claim of a CBOR Web Token that failed or that needs a missing fact, if the refusal concerns one.
     public var claim: ClaimLabel? {
         switch detail {
         case .claim(let label), .fact(_, let label): label
+        case .member, .memberFact, nil: nil
+        }
+    }
+
+    /// The name of the claim that failed or that needs a missing fact, in any format; `nil` if the refusal concerns none.
+    public var claimName: String? {
+        switch detail {
+        case .claim(let label), .fact(_, let label): label.description
+        case .member(let claim), .memberFact(_, let claim): claim.rawValue
         case nil: nil
+        }
+    }
+
+    /// The missing fact, if the refusal is because of one.
+    public var fact: RequestFact? {
+        switch detail {
+        case .fact(let fact, _), .memberFact(let fact, _): fact
+        case .claim, .member, nil: nil
         }
     }
 }

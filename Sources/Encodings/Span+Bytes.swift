@@ -60,7 +60,20 @@ extension Span<UInt8> {
     }
 }
 
+extension String {
+    /// Creates a text from bytes that were validated; empty if they are not UTF-8.
+    package init(copying bytes: Span<UInt8>) {
+        if let text = try? UTF8Span(validating: bytes) { self = String(copying: text) } else { self = "" }
+    }
+}
+
 extension [UInt8] {
+    /// Creates a copy of `source`.
+    package init(copying source: Span<UInt8>) {
+        self = []
+        append(copying: source)
+    }
+
     /// Returns true if both have the same bytes. `==` compares them one by one and takes ten times as long.
     @inlinable
     package func hasSameBytes(as other: [UInt8]) -> Bool {

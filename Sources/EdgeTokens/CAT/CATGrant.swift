@@ -7,13 +7,13 @@ public import Keys
 /// An authentic Common Access Token, whose restrictions are evaluated on every call.
 ///
 /// It may be cached under the bytes of the token as shown, for as long as the key set is in use.
-public final class CATGrant: Sendable {
+public final class CATGrant: PlaybackGrant {
     /// The key that made the token. Its validity is judged on every call.
     public let key: TokenKey
     let profile: CATVerifier.Profile
 
     /// The claims as they were signed.
-    package let payload: [UInt8]
+    public let payload: [UInt8]
     let claims: ClaimSet
     let patterns: [PlacedPattern]
     /// True if the answer depends on more than time, method, host, path and query of a request, such as the client's address:
@@ -31,6 +31,8 @@ public final class CATGrant: Sendable {
 
     /// The issuer.
     public var issuer: AcceptedIssuer { profile.issuer }
+
+    public var issuerName: String { profile.issuer.name }
 
     /// The time from which on the token is expired, if it expires.
     public var expires: Timestamp? { claims.expires.map { Timestamp(millisecondsSince1970: $0) } }
@@ -104,26 +106,10 @@ public final class CATGrant: Sendable {
         return Timestamp(millisecondsSince1970: Int64(bitPattern: time))
     }
 
-    /// The playback session, if the token has one.
-    public var session: PlaybackSession? {
-        guard let id = sessionID, let end = sessionEnd else { return nil }
-        let tags = (0..<tagCount).compactMap { tag($0) }
-        let revocation = mediaTokenIssued.flatMap { PlaybackSession.Revocability(issued: $0, tags: tags) }
-        return PlaybackSession(id: id, end: end, revocation: revocation)
-    }
-
     private func string(_ claim: CATClaim) -> [UInt8]? {
         guard let place = claims[claim] else { return nil }
         let payload = payload
         var walker = ItemWalker(payload.span, at: place)
         return [UInt8](copying: payload.span.extracting(walker.string()))
-    }
-}
-
-extension [UInt8] {
-    /// Copies a span.
-    init(copying span: Span<UInt8>) {
-        self = []
-        append(copying: span)
     }
 }

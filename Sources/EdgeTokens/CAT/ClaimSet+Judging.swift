@@ -226,12 +226,3 @@ extension ClaimSet {
         }
     }
 }
-
-extension String {
-    /// Creates a text from bytes that were validated.
-    init(copying bytes: Span<UInt8>) {
-        var copy: [UInt8] = []
-        copy.append(copying: bytes)
-        self.init(decoding: copy, as: UTF8.self)
-    }
-}

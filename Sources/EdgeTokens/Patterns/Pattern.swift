@@ -27,9 +27,25 @@ package final class Pattern: @unchecked Sendable {  // RE2 guards its own caches
         case unsupported
     }
 
+    /// A rule for the place of a match in a text.
+    package enum Anchoring: Sendable {
+        /// Anywhere.
+        case none
+        /// At the start.
+        case start
+        /// The whole text.
+        case whole
+    }
+
     /// Compiles a pattern.
-    package init(_ text: Span<UInt8>) throws(Fault) {
-        let translated = try ExtendedPattern.translate(text)
+    package init(_ text: Span<UInt8>, _ anchoring: Anchoring = .none) throws(Fault) {
+        // The parentheses of a translated pattern are balanced, so that it cannot leave a group.
+        var translated = try ExtendedPattern.translate(text)
+        switch anchoring {
+        case .none: break
+        case .start: translated = [UInt8]("^(".utf8) + translated + [UInt8](")".utf8)
+        case .whole: translated = [UInt8]("^(".utf8) + translated + [UInt8](")$".utf8)
+        }
         #if Patterns
             var states = 0
             let pattern = unsafe translated.withUnsafeBufferPointer { text in

@@ -83,6 +83,12 @@ public struct RequestURI: Hashable, Sendable {
         let port = port.map { hasDefaultPort ? "" : ":\($0)" } ?? ""
         return "\(scheme.rawValue)://\(host)\(port)\(path)"
     }
+
+    /// The whole URI, as signed URIs have it (RFC 9246 §3.1); `nil` if scheme, host or query is unknown.
+    public var absolute: String? {
+        guard let query, let start = withoutQuery else { return nil }
+        return query.isEmpty ? start : "\(start)?\(query)"
+    }
 }
 
 /// The path and the query of a target in normal form.

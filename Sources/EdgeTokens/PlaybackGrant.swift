@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import Keys
+
+/// An authentic token of any format that belongs to a playback: what its issue, renewal and revocation need to know of it.
+public protocol PlaybackGrant: AnyObject, Sendable {
+    /// The key that made the token. Its validity is judged on every call.
+    var key: TokenKey { get }
+    /// The name of the issuer.
+    var issuerName: String { get }
+    /// The claims as they were signed.
+    var payload: [UInt8] { get }
+    /// The time from which on the token is expired, if it expires.
+    var expires: Timestamp? { get }
+    /// The first time at which the token is valid, if it states one.
+    var notBefore: Timestamp? { get }
+    /// The time of issue, if the token states one.
+    var issued: Timestamp? { get }
+    /// The time from which on the token is renewed; `nil` if it is not renewable.
+    var renewalStart: Timestamp? { get }
+    /// True if the token is good for one use.
+    var isForOneUse: Bool { get }
+    /// True if the answer depends on more than time, method, host, path and query of a request, such as the client's address:
+    /// an answer for one request must not be reused for another.
+    var isBoundToClient: Bool { get }
+    /// The id of the playback session, if the token has one.
+    var sessionID: SessionID? { get }
+    /// The end of the playback session, if the token has one.
+    var sessionEnd: Timestamp? { get }
+    /// The number of tags by which the token can be revoked.
+    var tagCount: Int { get }
+    /// The issue time of the media token, which revocations are compared with; `nil` if the token cannot be revoked.
+    var mediaTokenIssued: Timestamp? { get }
+
+    /// Returns a tag by which the token can be revoked: of the media token, the session GUID, the MVPD and the proxy MVPD.
+    ///
+    /// - Parameter index: A number below ``tagCount``.
+    func tag(_ index: Int) -> SubjectTag?
+}
+
+extension PlaybackGrant {
+    /// The playback session, if the token has one.
+    public var session: PlaybackSession? {
+        guard let id = sessionID, let end = sessionEnd else { return nil }
+        let tags = (0..<tagCount).compactMap { tag($0) }
+        let revocation = mediaTokenIssued.flatMap { PlaybackSession.Revocability(issued: $0, tags: tags) }
+        return PlaybackSession(id: id, end: end, revocation: revocation)
+    }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+
+/// The attribute of a URI, or the cookie, that holds a signed JWT: `URISigningPackage` unless agreed otherwise.
+///
+/// Source: RFC 9246 §1.3 and §2.1.3, RFC 6570 §3.2.7 to §3.2.9.
+public struct PackageAttribute: Hashable, Sendable {
+    /// The name.
+    public let name: String
+
+    /// The name that RFC 9246 registers.
+    public static let standardName = "URISigningPackage"
+    /// The attribute with the registered name.
+    public static let standard = PackageAttribute(known: standardName)
+
+    private init(known name: String) { self.name = name }
+
+    /// Creates an attribute; `nil` unless its name has 1 to 64 letters, digits, `-` or `_`.
+    public init?(_ name: String) {
+        let isPlain = name.utf8.allSatisfy {
+            $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+        }
+        guard isPlain, 1...64 ~= name.utf8.count else { return nil }
+        self.init(known: name)
+    }
+
+    /// A request target and the packages that it carried.
+    public struct Cut: Hashable, Sendable {
+        /// The target without the attributes: what is matched, authorized and cached.
+        public let target: Substring
+        /// The values of the attributes, in their order, each once. Empty ones are left out.
+        public let packages: [Substring]
+    }
+
+    /// Cuts all packages out of a raw target, before anything else looks at it.
+    ///
+    /// An attribute is its name behind a reserved character and before `=`. Its value runs over the characters of a JWT. The
+    /// character that ends it goes with it if it is a sub-delimiter; otherwise the reserved character before the name does.
+    ///
+    /// - Parameter target: The path and query as requested. Without attributes it is returned as it is.
+    public func cut(_ target: Substring) -> Cut {
+        guard Self.next(name, in: target.utf8.span, from: 1) != nil else { return Cut(target: target, packages: []) }
+        var rest = [UInt8](target.utf8)
+        var packages: [Substring] = []
+        var start = 1
+        while let found = Self.next(name, in: rest.span, from: start) {
+            let package = Substring(decoding: rest[found.value], as: UTF8.self)
+            if !package.isEmpty, !packages.contains(where: { $0.utf8.elementsEqual(package.utf8) }) {
+                packages.append(package)
+            }
+            rest.removeSubrange(found.attribute)
+            // What moved here may form an attribute with the characters before it.
+            start = max(1, found.attribute.lowerBound - name.utf8.count)
+        }
+        if rest.first != UInt8(ascii: "/") { rest.insert(UInt8(ascii: "/"), at: 0) }
+        return Cut(target: Substring(decoding: rest, as: UTF8.self), packages: packages)
+    }
+
+    /// Returns the places of the next attribute at or behind a place: what is removed, and the value.
+    private static func next(
+        _ name: String,
+        in bytes: Span<UInt8>,
+        from start: Int
+    ) -> (attribute: Range<Int>, value: Range<Int>)? {
+        let name = name.utf8.span
+        var place = start
+        while let found = bytes.firstIndex(of: name[0], from: place) {
+            place = found + 1
+            let end = found + name.count
+            guard end < bytes.count, bytes[end] == UInt8(ascii: "="), bytes[found - 1].isReserved,
+                bytes.extracting(found..<end).hasSameBytes(as: name)
+            else { continue }
+            var valueEnd = end + 1
+            while valueEnd < bytes.count, bytes[valueEnd].isOfJWT { valueEnd += 1 }
+            let value = end + 1..<valueEnd
+            let isAttributeFirst = valueEnd < bytes.count && bytes[valueEnd].isSubDelimiter
+            return (isAttributeFirst ? found..<valueEnd + 1 : found - 1..<valueEnd, value)
+        }
+        return nil
+    }
+
+    /// Returns a target with a package as the last parameter of its query.
+    public func inQuery(_ package: String, of target: Substring) -> String {
+        let hasQuery = target.utf8.contains(UInt8(ascii: "?"))
+        let isOpen = target.utf8.last == UInt8(ascii: "?") || target.utf8.last == UInt8(ascii: "&")
+        return "\(target)\(isOpen ? "" : hasQuery ? "&" : "?")\(name)=\(package)"
+    }
+
+    /// Returns a target with a package as a parameter of its path, before the query.
+    public func inPath(_ package: String, of target: Substring) -> String {
+        let path = target.utf8.prefix { $0 != UInt8(ascii: "?") }
+        return "\(Substring(path));\(name)=\(package)\(target[path.endIndex...])"
+    }
+}
+
+extension UInt8 {
+    /// True for the characters of compact JWTs.
+    fileprivate var isOfJWT: Bool {
+        isASCIIAlphanumeric || self == UInt8(ascii: ".") || self == UInt8(ascii: "_") || self == UInt8(ascii: "-")
+    }
+
+    /// True for the sub-delimiters of URIs (RFC 3986 §2.2).
+    fileprivate var isSubDelimiter: Bool {
+        switch self {
+        case UInt8(ascii: "!"), UInt8(ascii: "$"), UInt8(ascii: "&")...UInt8(ascii: ","), UInt8(ascii: ";"),
+            UInt8(ascii: "="):
+            true
+        default: false
+        }
+    }
+
+    /// True for the reserved characters of URIs (RFC 3986 §2.2).
+    fileprivate var isReserved: Bool {
+        switch self {
+        case UInt8(ascii: ":"), UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "["),
+            UInt8(ascii: "]"), UInt8(ascii: "@"):
+            true
+        default: isSubDelimiter
+        }
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Cryptography
+internal import Encodings
+
+/// A rule for the place of a match of `regex:` in a URI. RFC 9246 does not say which one holds.
+public enum URIPatternMatch: String, Hashable, Sendable, CaseIterable {
+    /// The pattern matches the whole URI.
+    case whole
+    /// The pattern matches a beginning of the URI.
+    case start
+    /// The pattern matches anywhere in the URI.
+    case search
+}
+
+/// The URIs that a token opens, as `cdniuc` has them (RFC 9246 §2.1.10).
+enum URIContainer: Sendable {
+    /// The digest of one URI.
+    case digest(MessageDigest, [UInt8])
+    /// One URI, and no other: a pattern without operators.
+    case exact([UInt8])
+    /// All URIs with a beginning: a pattern that ends in `.*`.
+    case prefix([UInt8])
+    /// The URIs that a pattern matches.
+    case pattern(Pattern)
+
+    /// A container that opens nothing, and its code.
+    struct Fault: Error {
+        let code: GrantCode
+    }
+
+    /// Reads a container.
+    init(_ text: String, _ match: URIPatternMatch) throws(Fault) {
+        if text.utf8.starts(with: "hash:".utf8) {
+            self = try .init(hash: text.dropFirst(5))
+        } else if text.utf8.starts(with: "regex:".utf8) {
+            let pattern = [UInt8](text.utf8.dropFirst(6))
+            if let simple = Self.simple(pattern) {
+                self = simple
+                return
+            }
+            do throws(Pattern.Fault) { self = .pattern(try Pattern(pattern.span, match.anchoring)) } catch {
+                throw Fault(code: error == .tooLarge ? .tooLarge : .claimUnsupported)
+            }
+        } else {
+            throw Fault(code: .uriMismatch)
+        }
+    }
+
+    /// Reads a digest in the form of RFC 6920 §5. Truncated ones promise too little.
+    private init(hash text: Substring) throws(Fault) {
+        let parts = text.split(separator: ";", omittingEmptySubsequences: false)
+        guard parts.count == 2, let function = Self.functions.first(where: { $0.name == parts[0] })?.function,
+            let digest = Base64.decodeURLSafe(String(parts[1])), digest.count == function.size
+        else { throw Fault(code: .uriMismatch) }
+        self = .digest(function, digest)
+    }
+
+    static let functions: [(name: Substring, function: MessageDigest)] = [
+        ("sha-256", .sha256), ("sha-384", .sha384), ("sha-512", .sha512),
+    ]
+
+    /// Returns the container of a pattern `^…$` or `^….*$` whose rest stands for itself, as they are issued here; `nil` for
+    /// any other. Such a pattern means the same wherever it may match, and needs no engine.
+    private static func simple(_ pattern: [UInt8]) -> URIContainer? {
+        guard pattern.count <= Pattern.maximumSize, pattern.first == UInt8(ascii: "^"),
+            pattern.last == UInt8(ascii: "$")
+        else { return nil }
+        var literals: [UInt8] = []
+        var place = 1
+        let end = pattern.count - 1
+        while place < end {
+            let byte = pattern[place]
+            switch byte {
+            case UInt8(ascii: "\\"):
+                guard place + 1 < end, 0x21..<0x7F ~= pattern[place + 1], !pattern[place + 1].isASCIIAlphanumeric else {
+                    return nil
+                }
+                literals.append(pattern[place + 1])
+                place += 2
+            case UInt8(ascii: "."):
+                guard place + 2 == end, pattern[place + 1] == UInt8(ascii: "*") else { return nil }
+                return .prefix(literals)
+            case UInt8(ascii: "["), UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "*"), UInt8(ascii: "+"),
+                UInt8(ascii: "?"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "^"), UInt8(ascii: "$"), 0:
+                return nil
+            default:
+                literals.append(byte)
+                place += 1
+            }
+        }
+        return literals.isEmpty ? nil : .exact(literals)
+    }
+
+    /// True if a URI in normal form is one of the container.
+    func holds(_ uri: Span<UInt8>) -> Bool {
+        switch self {
+        case .digest(let function, let digest): return function.isDigest(digest.span, of: uri)
+        case .exact(let text): return uri.hasSameBytes(as: text.span)
+        case .prefix(let text):
+            return uri.count >= text.count && uri.extracting(first: text.count).hasSameBytes(as: text.span)
+        case .pattern(let pattern): return pattern.isFound(in: uri)
+        }
+    }
+}
+
+extension URIPatternMatch {
+    fileprivate var anchoring: Pattern.Anchoring {
+        switch self {
+        case .whole: .whole
+        case .start: .start
+        case .search: .none
+        }
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Cryptography
+internal import Encodings
+
+/// A symmetric key that encrypts claims (RFC 7516), bound to one way of using it.
+public final class EncryptionKey: Sendable {
+    /// The identifier, or `nil` if it has none.
+    public let id: KeyID?
+    /// The only use of the key.
+    public let algorithm: Algorithm
+    /// The algorithm of the content.
+    public let encryption: Encryption
+
+    private let secret: [UInt8]
+
+    /// A use of a key (RFC 7518 §4.1). The raw value is its name there.
+    public enum Algorithm: String, Hashable, Sendable, CaseIterable {
+        /// The key encrypts the content itself.
+        case direct = "dir"
+        /// The key, of 16 bytes, wraps a key for each content.
+        case a128kw = "A128KW"
+        /// The key, of 32 bytes, wraps a key for each content.
+        case a256kw = "A256KW"
+    }
+
+    /// An algorithm of content (RFC 7518 §5.1). The raw value is its name there.
+    public enum Encryption: String, Hashable, Sendable, CaseIterable {
+        /// AES-GCM with a key of 16 bytes.
+        case a128gcm = "A128GCM"
+        /// AES-GCM with a key of 32 bytes.
+        case a256gcm = "A256GCM"
+
+        var keySize: Int { self == .a128gcm ? 16 : 32 }
+    }
+
+    /// Creates a key.
+    ///
+    /// - Parameters:
+    ///   - secret: Random bytes: 16 or 32, as the algorithm needs.
+    ///   - id: The identifier, or `nil` for none.
+    ///   - algorithm: The use of the key.
+    ///   - encryption: The algorithm of the content; by default the one for keys of this size.
+    /// - Throws: ``KeySetError`` with code ``KeySetError/Code/unusableKey`` if the size is not that of the algorithm.
+    public init(
+        secret: [UInt8],
+        id: KeyID?,
+        algorithm: Algorithm,
+        encryption: Encryption? = nil
+    ) throws(KeySetError) {
+        let encryption = encryption ?? (secret.count == 16 ? .a128gcm : .a256gcm)
+        let size =
+            switch algorithm {
+            case .direct: encryption.keySize
+            case .a128kw: 16
+            case .a256kw: 32
+            }
+        guard secret.count == size else {
+            throw KeySetError(.unusableKey, "the secret has \(secret.count) bytes, not the \(size) of its algorithm")
+        }
+        (self.secret, self.id, self.algorithm, self.encryption) = (secret, id, algorithm, encryption)
+    }
+
+    /// Returns the compact serialisation of an encrypted text (RFC 7516 §7.1).
+    ///
+    /// - Throws: ``KeySetError`` with code ``KeySetError/Code/unusableKey`` if OpenSSL fails, or the identifier is not UTF-8.
+    public func encrypt(_ text: [UInt8]) throws(KeySetError) -> String {
+        let failure = KeySetError(.unusableKey, "the text cannot be encrypted")
+        var members: [JSON.Member] = [
+            (name: "alg", value: .string(algorithm.rawValue)), (name: "enc", value: .string(encryption.rawValue)),
+        ]
+        if let id {
+            guard let text = id.text else { throw failure }
+            members.append((name: "kid", value: .string(text)))
+        }
+        var header: [UInt8] = []
+        JSON.object(members).write(to: &header)
+        let headerText = Base64.encodeURLSafe(header)
+        let nonce: [UInt8]
+        var contentKey = secret
+        var wrapped: [UInt8] = []
+        do {
+            nonce = try RandomBytes.make(AuthenticatedCipher.nonceSize)
+            if algorithm != .direct { contentKey = try RandomBytes.make(encryption.keySize) }
+        } catch { throw KeySetError(.unusableKey, error.text) }
+        if algorithm != .direct {
+            guard let result = KeyWrap(secret)?.wrap(contentKey) else { throw failure }
+            wrapped = result
+        }
+        guard let cipher = AuthenticatedCipher(contentKey),
+            let sealed = cipher.seal(text, nonce: nonce, authenticating: [UInt8](headerText.utf8))
+        else { throw failure }
+        let parts = [wrapped, nonce, sealed.text, sealed.tag].map { Base64.encodeURLSafe($0) }
+        return ([headerText] + parts).joined(separator: ".")
+    }
+
+    /// Returns the text of a compact serialisation whose header names this key's use; `nil` if another key encrypted it.
+    fileprivate func decrypt(_ parsed: JWE) -> [UInt8]? {
+        guard parsed.algorithm == algorithm.rawValue, parsed.encryption == encryption.rawValue else { return nil }
+        let contentKey: [UInt8]
+        if algorithm == .direct {
+            guard parsed.wrappedKey.isEmpty else { return nil }
+            contentKey = secret
+        } else {
+            guard let key = KeyWrap(secret)?.unwrap(parsed.wrappedKey), key.count == encryption.keySize else {
+                return nil
+            }
+            contentKey = key
+        }
+        return AuthenticatedCipher(contentKey)?.open(
+            parsed.text,
+            nonce: parsed.nonce,
+            authenticating: parsed.header,
+            tag: parsed.tag
+        )
+    }
+}
+
+extension EncryptionKey: CustomStringConvertible, CustomReflectable {
+    /// The identifier and the algorithm.
+    public var description: String { "\(id?.description ?? "key") (\(algorithm.rawValue))" }
+    /// A mirror without children, so that reflection shows no part of the secret.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// A JSON Web Encryption in its compact serialisation (RFC 7516 §7.1), whose text is still encrypted.
+public struct JWE: Sendable {
+    /// The name of the use of the key.
+    public let algorithm: String
+    /// The name of the algorithm of the content.
+    public let encryption: String
+    /// The key identifier; `nil` if the header has none.
+    public let keyID: KeyID?
+
+    fileprivate let header: [UInt8]
+    fileprivate let wrappedKey: [UInt8]
+    fileprivate let nonce: [UInt8]
+    fileprivate let text: [UInt8]
+    fileprivate let tag: [UInt8]
+
+    /// The largest serialisation, in characters.
+    public static let maximumSize = 4096
+
+    /// Parses a serialisation; `nil` if it is not five parts of unpadded URL-safe Base64 with a header that names its
+    /// algorithms, or if the header has what is not supported.
+    public init?(_ serialized: Span<UInt8>) {
+        guard serialized.count <= Self.maximumSize else { return nil }
+        let parts = JOSEParts(serialized)
+        guard parts.count == 5, let header = try? JOSEHeader(serialized.extracting(parts[0])), !header.isUnsupported,
+            let algorithm = header.algorithm, let encryption = header.encryption
+        else { return nil }
+        switch header.keyID {
+        case .none: keyID = nil
+        case .some(let id): keyID = id
+        case .impossible: return nil
+        }
+        var decoded: [[UInt8]] = []
+        for index in 1..<5 {
+            guard let part = Base64.decodeURLSafe(String(copying: serialized.extracting(parts[index]))) else {
+                return nil
+            }
+            decoded.append(part)
+        }
+        guard !decoded[1].isEmpty, !decoded[3].isEmpty else { return nil }
+        (self.algorithm, self.encryption) = (algorithm, encryption)
+        self.header = [UInt8](copying: serialized.extracting(parts[0]))
+        (wrappedKey, nonce, text, tag) = (decoded[0], decoded[1], decoded[2], decoded[3])
+    }
+
+    /// Returns the text, if one of the keys encrypted it; `nil` otherwise.
+    ///
+    /// A key with another identifier than the header's is not tried, and none is used but in its own way.
+    public func decrypted(by keys: [EncryptionKey]) -> [UInt8]? {
+        for key in keys.prefix(KeySet.maximumCandidates * 4) {
+            if let keyID, key.id != keyID { continue }
+            if let text = key.decrypt(self) { return text }
+        }
+        return nil
+    }
+}

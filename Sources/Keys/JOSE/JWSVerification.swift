@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Cryptography
+internal import Encodings
+
+/// The outcome of verifying a JSON Web Signature.
+public enum JWSVerification: Sendable {
+    /// The key that made the code or signature, and the payload.
+    ///
+    /// The claims of the payload are still to be judged, first of all that its issuer is the key's.
+    case verified(TokenKey, payload: [UInt8])
+    /// No key made it, or it is damaged or not accepted.
+    case refused(JOSERefusal)
+}
+
+/// A JSON Web Signature in its compact serialisation (RFC 7515 §7.1).
+public enum JWS {
+    /// The largest token, in characters.
+    public static let maximumSize = 8192
+}
+
+extension KeySet {
+    /// Verifies a JSON Web Signature: its form, its header, and the code or signature by one of the keys.
+    ///
+    /// The header selects among the keys, and algorithm and operations of the key must agree with it. The payload is not
+    /// read before it is authenticated.
+    ///
+    /// - Parameters:
+    ///   - token: The token, at most ``JWS/maximumSize`` characters.
+    ///   - header: The encoded header of tokens that have none, then `payload.signature` alone; `nil` if all have one.
+    ///   - format: The format that the keys must be for.
+    ///   - now: The time at which the keys must be valid.
+    public func verify(
+        jws token: Span<UInt8>,
+        header outer: Span<UInt8>? = nil,
+        format: TokenFormat = .uriSigning,
+        at now: Timestamp
+    ) -> JWSVerification {
+        guard token.count <= JWS.maximumSize else { return .refused(.tooLarge) }
+        let parts = JOSEParts(token)
+        do throws(JOSERefusal) {
+            if parts.count == 3 {
+                return try verify(
+                    token.extracting(parts[0]),
+                    token.extracting(parts[1]),
+                    token.extracting(parts[2]),
+                    format,
+                    at: now
+                )
+            }
+            guard parts.count == 2, let outer else { throw .malformed }
+            return try verify(outer, token.extracting(parts[0]), token.extracting(parts[1]), format, at: now)
+        } catch { return .refused(error) }
+    }
+
+    private func verify(
+        _ headerText: Span<UInt8>,
+        _ payloadText: Span<UInt8>,
+        _ signatureText: Span<UInt8>,
+        _ format: TokenFormat,
+        at now: Timestamp
+    ) throws(JOSERefusal) -> JWSVerification {
+        let header = try JOSEHeader(headerText)
+        guard !header.isUnsupported else { throw .claimUnsupported }
+        guard let name = header.algorithm else { throw .malformed }
+        guard let algorithm = KeyAlgorithm(name: name) else { throw .algorithmRefused }
+        guard signatureText.count <= 1368 else { throw .malformed }
+        var buffer: [1056 of UInt8] = .init(repeating: 0)
+        var output = buffer.mutableSpan
+        guard let size = Base64.decodeURLSafe(signatureText, into: &output) else { throw .malformed }
+        let signature = output.span.extracting(first: size)
+        var payload = [UInt8](repeating: 0, count: Base64.decodedCapacity(payloadText.count))
+        var decoded = payload.mutableSpan
+        guard let count = Base64.decodeURLSafe(payloadText, into: &decoded) else { throw .malformed }
+        payload.removeLast(payload.count - count)
+
+        let dot: [1 of UInt8] = [UInt8(ascii: ".")]
+        let found = try candidates(algorithm, header.keyID, format, at: now)
+        var hasRightSize = false
+        for place in 0..<found.count {
+            let key = keys[found.places[place]]
+            guard signature.count == key.tokenSignatureSize else { continue }
+            hasRightSize = true
+            let isSigner = key.isSigner(
+                signature,
+                of: MessagePieces(headerText, dot.span, payloadText, Span())
+            )
+            if isSigner { return .verified(key, payload: payload) }
+        }
+        throw hasRightSize ? .signatureInvalid : .malformed
+    }
+
+    /// Returns the keys that a header selects: those with its identifier and algorithm, or the only one with the algorithm
+    /// for a header without identifier.
+    private func candidates(
+        _ algorithm: KeyAlgorithm,
+        _ id: JOSEHeader.Identifier,
+        _ format: TokenFormat,
+        at now: Timestamp
+    ) throws(JOSERefusal) -> Candidates {
+        var found = Candidates()
+        var hasKey = false
+        let wanted: KeyID?
+        switch id {
+        case .none: wanted = nil
+        case .some(let id): wanted = id
+        case .impossible: throw .keyUnknown
+        }
+        for (place, key) in keys.enumerated() {
+            guard key.format == format, key.operations.contains(.verify), key.isValid(at: now) else { continue }
+            if let wanted {
+                guard let own = key.id, own.bytes.hasSameBytes(as: wanted.bytes) else { continue }
+            }
+            hasKey = true
+            guard key.algorithm == algorithm else { continue }
+            guard found.add(place, limit: Self.maximumCandidates) else { throw .keyUnknown }
+        }
+        guard found.count > 0 else { throw hasKey ? .algorithmRefused : .keyUnknown }
+        // Without an identifier, there must be no choice.
+        guard wanted != nil || found.count == 1 else { throw .keyUnknown }
+        return found
+    }
+}
+
+extension TokenKey {
+    /// The size of a code or signature by this key, in bytes.
+    fileprivate var tokenSignatureSize: Int {
+        switch mechanism {
+        case .mac(let key): key.size
+        case .signature(let verifier, _): verifier.signatureSize
+        }
+    }
+
+    fileprivate func isSigner(_ signature: Span<UInt8>, of message: MessagePieces) -> Bool {
+        switch mechanism {
+        case .mac(let key): key.isValid(signature, of: message)
+        case .signature(let verifier, _): verifier.isValid(signature, over: message)
+        }
+    }
+}

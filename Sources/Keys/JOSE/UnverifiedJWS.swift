@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+
+/// A JSON Web Signature whose signature nobody checked: for diagnosis alone.
+public struct UnverifiedJWS: Sendable {
+    /// The payload.
+    public let payload: [UInt8]
+    /// The key identifier in the header; `nil` if there is none.
+    public let keyID: KeyID?
+    /// The algorithm in the header; `nil` if there is none that is known.
+    public let algorithm: KeyAlgorithm?
+
+    /// Reads a token of three parts.
+    ///
+    /// - Throws: ``JOSERefusal`` if it is too large or malformed.
+    public init(_ token: Span<UInt8>) throws(JOSERefusal) {
+        guard token.count <= JWS.maximumSize else { throw .tooLarge }
+        let parts = JOSEParts(token)
+        guard parts.count == 3 else { throw .malformed }
+        let header = try JOSEHeader(token.extracting(parts[0]))
+        guard let payload = Base64.decodeURLSafe(String(copying: token.extracting(parts[1]))) else { throw .malformed }
+        self.payload = payload
+        if case .some(let id) = header.keyID { keyID = id } else { keyID = nil }
+        algorithm = header.algorithm.flatMap { KeyAlgorithm(name: $0) }
+    }
+}
