@@ -4,7 +4,7 @@
 internal import Encodings
 
 /// The two forms of an ECDSA signature: r and s of fixed size one after the other (RFC 7518 §3.4), and DER (RFC 3279 §2.2.3).
-enum ECDSASignature {
+package enum ECDSASignature {
     /// The largest size of the DER form: P-521.
     static let maximumDERSize = 3 + 2 * (2 + 67)
 
@@ -34,6 +34,14 @@ enum ECDSASignature {
             for place in number.digits { put(raw[place], &output) }
         }
         return position
+    }
+
+    /// Returns the DER form of `raw`, or `nil` if that is no pair.
+    package static func der(_ raw: [UInt8]) -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: maximumDERSize)
+        var output = buffer.mutableSpan
+        guard let count = writeDER(raw.span, into: &output) else { return nil }
+        return Array(buffer[..<count])
     }
 
     private struct Integer {

@@ -3,11 +3,13 @@
 
 internal import COpenSSL
 
-/// A function of the SHA-2 family.
+/// A function of the SHA-2 family, or one of the two older ones that vendors' formats still have.
 package enum MessageDigest: Int, Sendable, CaseIterable {
     case sha256, sha384, sha512
     /// SHA-512/256, with initial values of its own (FIPS 180-4 §5.3.6).
     case sha512_256
+    /// SHA-1 and MD5, broken as digests: only for vendors' formats, within HMAC or where the format has nothing else.
+    case sha1, md5
 
     /// The size of a digest in bytes.
     package var size: Int {
@@ -15,6 +17,8 @@ package enum MessageDigest: Int, Sendable, CaseIterable {
         case .sha256, .sha512_256: 32
         case .sha384: 48
         case .sha512: 64
+        case .sha1: 20
+        case .md5: 16
         }
     }
 
@@ -28,6 +32,8 @@ package enum MessageDigest: Int, Sendable, CaseIterable {
         case .sha384: "SHA384"
         case .sha512: "SHA512"
         case .sha512_256: "SHA512-256"
+        case .sha1: "SHA1"
+        case .md5: "MD5"
         }
     }
 

@@ -52,7 +52,7 @@ package enum KeyType: Equatable, Sendable {
     case rsa(bits: Int)
 }
 
-/// A scheme of signatures, by the names of RFC 7518 and RFC 9864.
+/// A scheme of signatures, by the names of RFC 7518, RFC 8812 and RFC 9864.
 package enum SignatureScheme: Sendable, CaseIterable {
     /// RSASSA-PKCS1-v1_5 with SHA-256.
     case rs256
@@ -62,6 +62,8 @@ package enum SignatureScheme: Sendable, CaseIterable {
     case es256, es384, es512
     /// Ed25519 (RFC 8032).
     case ed25519
+    /// RSASSA-PKCS1-v1_5 with SHA-1, which is weak: only for vendors' formats.
+    case rs1
 
     /// The function that the message is hashed with, or `nil` if the scheme takes the message itself.
     var function: MessageDigest? {
@@ -69,6 +71,7 @@ package enum SignatureScheme: Sendable, CaseIterable {
         case .rs256, .ps256, .es256: .sha256
         case .es384: .sha384
         case .es512: .sha512
+        case .rs1: .sha1
         case .ed25519: nil
         }
     }
@@ -80,7 +83,7 @@ package enum SignatureScheme: Sendable, CaseIterable {
         switch type {
         case .ellipticCurve(let curve): curve.scheme == self
         case .ed25519: self == .ed25519
-        case .rsa: self == .rs256 || self == .ps256
+        case .rsa: self == .rs256 || self == .ps256 || self == .rs1
         }
     }
 

@@ -58,6 +58,9 @@ extension SignatureScheme {
         case .rs256:
             unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1
                 && EVP_PKEY_CTX_set_signature_md(context, EVP_sha256()) == 1
+        case .rs1:
+            unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1
+                && EVP_PKEY_CTX_set_signature_md(context, EVP_sha1()) == 1
         case .ps256:
             unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PSS_PADDING) == 1
                 && EVP_PKEY_CTX_set_signature_md(context, EVP_sha256()) == 1

@@ -7,7 +7,7 @@ import GateTestSupport
 import Testing
 
 @Suite struct `Digests` {
-    /// FIPS 180-4: the digests of "abc" (NIST, examples with intermediate values).
+    /// FIPS 180-4: the digests of "abc" (NIST, examples with intermediate values); for MD5, RFC 1321 §A.5.
     @Test(arguments: [
         (MessageDigest.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
         (
@@ -20,6 +20,7 @@ import Testing
                 + "454d4423643ce80e2a9ac94fa54ca49f"
         ),
         (.sha512_256, "53048e2681941ef99b2e29b76b4c7dabe4c2d0c634fc6d46e0e2f13107e7af23"),
+        (.sha1, "a9993e364706816aba3e25717850c26c9cd0d89d"), (.md5, "900150983cd24fb0d6963f7d28e17f72"),
     ])
     func `are those of the standard`(function: MessageDigest, hex: String) {
         let digest = [UInt8](hex: hex)

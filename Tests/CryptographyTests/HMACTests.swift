@@ -69,6 +69,19 @@ import Testing
         ),
     ]
 
+    /// RFC 2202 §2 and §3, the second test case of each.
+    @Test func `gives the codes of RFC 2202`() throws {
+        let message = [UInt8]("what do ya want for nothing?".utf8)
+        let codes: [(MessageDigest, String)] = [
+            (.sha1, "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"), (.md5, "750c783e6ab0b503eaa86e310a5db738"),
+        ]
+        for (function, hex) in codes {
+            let key = try HMACKey([UInt8]("Jefe".utf8), function)
+            #expect(key.code(of: message) == [UInt8](hex: hex))
+            #expect(key.isValid([UInt8](hex: hex), of: message))
+        }
+    }
+
     @Test(arguments: vectors)
     func `gives the codes of RFC 4231`(vector: Vector) throws {
         let message = [UInt8](hex: vector.message)

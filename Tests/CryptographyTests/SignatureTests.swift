@@ -112,7 +112,7 @@ import Testing
 
     static let pairs: [(SignatureScheme, KeyType)] = [
         (.es256, .ellipticCurve(.p256)), (.es384, .ellipticCurve(.p384)), (.es512, .ellipticCurve(.p521)),
-        (.ed25519, .ed25519), (.ps256, .rsa(bits: 2048)), (.rs256, .rsa(bits: 2048)),
+        (.ed25519, .ed25519), (.ps256, .rsa(bits: 2048)), (.rs256, .rsa(bits: 2048)), (.rs1, .rsa(bits: 2048)),
     ]
 
     @Test(arguments: pairs)
@@ -133,10 +133,14 @@ import Testing
         }
     }
 
-    @Test func `with PKCS1 padding are not valid with PSS, and the reverse`() throws {
+    @Test func `with one padding or digest are not valid with another`() throws {
         let key = try PrivateKey(generating: .rsa(bits: 2048))
         let message: [UInt8] = [1, 2, 3]
-        for (one, other) in [(SignatureScheme.ps256, SignatureScheme.rs256), (.rs256, .ps256)] {
+        let pairs = [
+            (SignatureScheme.ps256, SignatureScheme.rs256), (.rs256, .ps256), (.rs1, .rs256), (.rs256, .rs1),
+            (.rs1, .ps256),
+        ]
+        for (one, other) in pairs {
             let maker = try #require(SignatureMaker(key, one))
             let verifier = try #require(SignatureVerifier(key.publicKey, other))
             let signature = try maker.sign(message)

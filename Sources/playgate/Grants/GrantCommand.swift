@@ -11,7 +11,7 @@ struct GrantCommand: AsyncParsableCommand {
         abstract: "Make keys for grants; issue, verify, explain and renew grants.",
         discussion: """
             A grant says that a request belongs to a playback that was allowed to start. It is a Common Access Token \
-            (CTA-5007), which edges check with every manifest, key and segment.
+            (CTA-5007), which edges check with every manifest, key and segment, or a token in a vendor's format.
 
             KEYS.json is a JWK Set (oct, EC, RSA, OKP; with kid and alg) or a COSE key set in CBOR.
             """,
@@ -33,10 +33,4 @@ extension TokenArgument {
         guard keys == "-", tokenFile == "-" || tokenFile == nil && (token ?? "-") == "-" else { return }
         throw ValidationError("standard input is either the keys or the token: give one of them as a file")
     }
-}
-
-/// A format of grants on the command line.
-enum GrantFormatArgument: String, ExpressibleByArgument, CaseIterable {
-    /// CTA-5007 Common Access Tokens.
-    case cat
 }

@@ -24,7 +24,7 @@ extension GrantCommand {
         @OptionGroup var token: TokenArgument
 
         @Option(help: "The format of the grant.")
-        var format = GrantFormatArgument.cat
+        var format = GrantFormatName.cat
 
         @Option(
             help: ArgumentHelp(
@@ -59,6 +59,9 @@ extension GrantCommand {
         var answersInJSON: Bool { json }
 
         func validate() throws {
+            if format.vendor != nil {
+                throw ValidationError("--format \(format.rawValue) has nothing to explain: its text is plain")
+            }
             if issuer != nil, keys == nil { throw ValidationError("--issuer requires --keys") }
             try token.demandInput(besides: keys)
         }

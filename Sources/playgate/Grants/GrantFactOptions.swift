@@ -79,6 +79,9 @@ struct URLArgument: ExpressibleByArgument, Sendable {
     private let authority: Substring?
     private let target: Substring
 
+    /// The path as given, before the query.
+    var path: String { String(target.prefix { $0 != "?" }) }
+
     init?(argument: String) {
         text = argument
         let withoutFragment = argument.prefix { $0 != "#" }

@@ -20,22 +20,37 @@ extension GrantCommand {
                   playgate grant issue --keys keys.json --kid pg-2026-11 \\
                     --issuer playgate --host cdn.example --scope /live/tnt/ \\
                     --session 12h --renew cookie > grant.txt
+
+                With --format for a vendor's edge, prints the token in every carrier of that format. docs/vendors.md has the \
+                settings of each.
+
+                  playgate grant issue --format edgeauth --secret akamai.hex --scope /live/tnt/ \
+                    --set name=hdntl --session-id s-1
                 """
         )
+
+        @Option(help: "The format of the grant.")
+        var format = GrantFormatName.cat
 
         @Option(
             help: ArgumentHelp("A key set with a key that signs; playgate grant keys makes one.", valueName: "file")
         )
-        var keys: String
+        var keys = ""
 
         @Option(help: ArgumentHelp("The id of the key to sign with.", valueName: "id"))
-        var kid: String
+        var kid = ""
 
         @Option(help: ArgumentHelp("The issuer that the grant names.", valueName: "name"))
-        var issuer: String
+        var issuer = ""
 
         @OptionGroup(title: "Restrictions")
         var restrictions: GrantRestrictionOptions
+
+        @OptionGroup(title: "Vendors' formats")
+        var vendor: GrantVendorOptions
+
+        @OptionGroup(title: "Vendors' formats: scope")
+        var vendorScope: GrantVendorScopeOptions
 
         @Option(help: ArgumentHelp("The life of the grant.", valueName: "duration"))
         var life = DurationArgument(milliseconds: 300_000)
@@ -68,7 +83,10 @@ extension GrantCommand {
         var answersInJSON: Bool { json }
 
         func validate() throws {
-            guard 1...256 ~= issuer.utf8.count else { throw ValidationError("--issuer takes 1 to 256 bytes") }
+            try validateFormat()
+            guard format.vendor != nil || 1...256 ~= issuer.utf8.count else {
+                throw ValidationError("--issuer takes 1 to 256 bytes")
+            }
             guard 1000...2_592_000_000 ~= life.milliseconds else { throw ValidationError("--life takes 1s to 30d") }
             if let session, session.milliseconds > GrantLimits.longest {
                 throw ValidationError("--session takes at most 366d")
@@ -87,6 +105,7 @@ extension GrantCommand {
         }
 
         func run() throws {
+            if let vendor = format.vendor { return try runVendor(vendor) }
             let key = try GrantKeySet(keys).signingKey(kid, of: issuer)
             let now = at?.time ?? .now()
             let issued = try issued(by: key, at: now)
@@ -191,7 +210,7 @@ extension IssuedCAT {
     /// The grant and its times.
     func json(_ scope: String?) -> JSON {
         .object([
-            ("format", .string(GrantFormatArgument.cat.rawValue)), ("token", .string(token)),
+            ("format", .string(GrantFormatName.cat.rawValue)), ("token", .string(token)),
             ("expires", .time(expires)),
             ("renewAfter", .time(renewalStart)), ("sessionEnds", .time(session?.end)),
             ("session", .optional(session?.id.hexadecimal)), ("id", .string(identifier.hexadecimal)),

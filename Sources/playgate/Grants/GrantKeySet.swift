@@ -13,7 +13,7 @@ struct GrantKeyOptions: ParsableArguments {
             valueName: "file"
         )
     )
-    var keys: String
+    var keys = ""
 
     @Option(
         help: ArgumentHelp(
@@ -22,6 +22,11 @@ struct GrantKeyOptions: ParsableArguments {
         )
     )
     var issuer: String?
+
+    /// Throws if the keys are missing.
+    func demand() throws {
+        if keys.isEmpty { throw ValidationError("Missing expected argument '--keys <file>'") }
+    }
 
     func validate() throws {
         if let issuer, !(1...256 ~= issuer.utf8.count) { throw ValidationError("--issuer takes 1 to 256 bytes") }

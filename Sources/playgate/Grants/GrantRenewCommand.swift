@@ -48,6 +48,7 @@ extension GrantCommand {
         var answersInJSON: Bool { json }
 
         func validate() throws {
+            try keys.demand()
             if let maximumSession, !(1000...GrantLimits.longest ~= maximumSession.milliseconds) {
                 throw ValidationError("--maximum-session takes 1s to 366d")
             }

@@ -29,7 +29,7 @@ extension GrantCommand {
         @OptionGroup var token: TokenArgument
 
         @Option(help: "The format of the grant.")
-        var format = GrantFormatArgument.cat
+        var format = GrantFormatName.cat
 
         @OptionGroup(title: "Keys")
         var keys: GrantKeyOptions
@@ -44,6 +44,17 @@ extension GrantCommand {
 
         @OptionGroup(title: "The request")
         var facts: GrantFactOptions
+
+        @OptionGroup(title: "Vendors' formats")
+        var vendor: GrantVendorOptions
+
+        @Option(
+            help: ArgumentHelp(
+                "The folder that the edge signs, for templates of secure-link with {scope}.",
+                valueName: "path"
+            )
+        )
+        var scope: String?
 
         @Option(help: ArgumentHelp("Verify at this time, \(TimeArgument.help); now by default.", valueName: "time"))
         var at: TimeArgument?
@@ -65,6 +76,7 @@ extension GrantCommand {
         var answersInJSON: Bool { json || batch != nil }
 
         func validate() throws {
+            try validateFormat()
             if batch == nil, facts.url == nil {
                 throw ValidationError(
                     "--url is missing: a grant is verified for a request; playgate grant explain needs none"
@@ -82,6 +94,7 @@ extension GrantCommand {
         }
 
         func run() async throws {
+            if let vendor = format.vendor { return try runVendor(vendor) }
             if let batch {
                 let job = GrantBatch(checker: try checker(), options: facts, fixedTime: at?.time)
                 guard try await job.run(batch, jobs: jobs) else { throw ExitCode.refused }

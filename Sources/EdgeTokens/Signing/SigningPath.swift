@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+
+/// A path that is signed, in the two forms that edges compare.
+struct SigningPath: Hashable, Sendable {
+    /// The path as requested, percent-encoded.
+    let raw: String
+    /// The path with its percent-encodings undone.
+    let decoded: String
+
+    /// The largest path, in bytes.
+    private static let maximumSize = 2048
+
+    /// Reads a path that has no dot segments, empty segments or parameters, and that no server decodes to something else.
+    ///
+    /// An encoded slash is one for an edge that decodes, and none for one that does not: both are signed as they are compared.
+    ///
+    /// - Parameter name: The name of the value in errors.
+    init(_ text: String, _ name: String = "path") throws(SigningError) {
+        guard text.utf8.first == UInt8(ascii: "/"), text.utf8.count <= Self.maximumSize else {
+            throw SigningError(.scope, name)
+        }
+        try SigningText.demand(text, name) { $0.isUnreserved || "/!$&'()*+,=:@%".utf8.contains($0) }
+        guard let decoded = text[...].percentDecoded else { throw SigningError(.scope, name) }
+        guard decoded.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") }) else {
+            throw SigningError(.scope, name)
+        }
+        // A path that is encoded twice names another file to a server that decodes twice.
+        let rests = decoded.utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false).dropFirst()
+        guard rests.allSatisfy({ $0.prefix(2).count { $0.hexadecimalDigit != nil } < 2 }) else {
+            throw SigningError(.scope, name)
+        }
+        let segments = decoded.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard segments.dropFirst().dropLast().allSatisfy({ !$0.isEmpty }),
+            !segments.contains(where: { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) })
+        else { throw SigningError(.scope, name) }
+        raw = text
+        self.decoded = decoded
+    }
+
+    /// True for a folder with everything below it.
+    var isFolder: Bool { raw.utf8.last == UInt8(ascii: "/") }
+}
+
+/// A request that was checked, with what every format takes from it.
+struct Signing {
+    let request: SigningRequest
+    let path: SigningPath
+    let file: SigningPath?
+    /// The times in whole seconds.
+    let issued: Int64
+    let expires: Int64
+
+    /// The latest time that all formats can say: ten digits.
+    private static let latest: Int64 = 9_999_999_999
+
+    init(_ request: SigningRequest) throws(SigningError) {
+        self.request = request
+        path = try SigningPath(request.path)
+        if let file = request.file {
+            let file = try SigningPath(file, "file")
+            let isWithin = path.isFolder ? file.raw.hasPrefix(path.raw) && !file.isFolder : file.raw == path.raw
+            guard isWithin else { throw SigningError(.scope, "file") }
+            self.file = file
+        } else {
+            file = path.isFolder ? nil : path
+        }
+        issued = request.issued.millisecondsSince1970 / 1000
+        expires = request.expires.millisecondsSince1970 / 1000
+        guard 0 < issued, issued < expires, expires <= Self.latest else { throw SigningError(.times) }
+        if let host = request.host, URIAuthority(host[...]).map({ host.hasPrefix(String($0.host)) }) != true {
+            throw SigningError(.value, "host")
+        }
+        try SigningText.demand(request.query, "query") { SigningText.isQuery($0) || $0 == UInt8(ascii: "&") }
+    }
+
+    /// The scheme and host; `nil` if the host is not known.
+    var origin: String? { request.host.map { "\(request.scheme.rawValue)://\($0)" } }
+
+    /// The path of cookies: the folder, or that of the file, which then has sibling files.
+    var cookiePath: String {
+        path.isFolder ? path.raw : String(path.raw[...(path.raw.lastIndex(of: "/") ?? path.raw.startIndex)])
+    }
+
+    /// Returns the scheme and host. Throws if they are not known.
+    func demandOrigin() throws(SigningError) -> String {
+        guard let origin else { throw SigningError(.missing, "host") }
+        return origin
+    }
+
+    /// Returns the client's address as text, `nil` if the token is not bound. Throws if it is bound to a network.
+    func address() throws(SigningError) -> IPAddress? {
+        guard let client = request.client else { return nil }
+        guard client.isAddress else { throw SigningError(.value, "client") }
+        return client.address
+    }
+
+    /// Returns the session, if there is one, of characters that `isAllowed` takes.
+    func session(_ isAllowed: (UInt8) -> Bool) throws(SigningError) -> String? {
+        guard let session = request.session else { return nil }
+        guard !session.isEmpty else { throw SigningError(.value, "session") }
+        try SigningText.demand(session, "session", isAllowed)
+        return session
+    }
+}
