@@ -22,7 +22,7 @@ public struct URISigningClaims: Sendable {
     /// The identity of a token that is good for one use of each URI; `nil` for any number of uses.
     public var identifier: String?
     /// The network of the client, which is encrypted by ``encryptionKey``; `nil` for any.
-    public var network: Network?
+    public var network: ClientNetwork?
     /// The URIs that the token opens.
     public var container: Container
     /// The renewal; `nil` for none.
@@ -88,20 +88,6 @@ public struct URISigningClaims: Sendable {
                 bytes.append(byte)
             }
             return String(decoding: bytes, as: UTF8.self)
-        }
-    }
-
-    /// A network of clients: the addresses with the first `length` bits of an address.
-    public struct Network: Hashable, Sendable {
-        /// The address.
-        public let address: IPAddress
-        /// The number of bits: 32 or 128 for one address.
-        public let length: Int
-
-        /// Creates a network; `nil` if the address has fewer bits.
-        public init?(_ address: IPAddress, length: Int) {
-            guard 0...(address.isIPv4 ? 32 : 128) ~= length else { return nil }
-            (self.address, self.length) = (address, length)
         }
     }
 }

@@ -137,12 +137,9 @@ public enum URISigningIssueError: String, Error, Sendable, CaseIterable {
     case downgrade = "grant_redirect_insecure"
 }
 
-extension URISigningClaims.Network {
+extension ClientNetwork {
     /// The address, and the length if it is not a single one.
-    fileprivate var text: String {
-        let isSingle = length == (address.isIPv4 ? 32 : 128)
-        return isSingle ? address.text : "\(address.text)/\(length)"
-    }
+    fileprivate var text: String { isAddress ? address.text : description }
 }
 
 extension PlaybackSession.Revocability {
@@ -151,16 +148,5 @@ extension PlaybackSession.Revocability {
         let number = UInt64(bitPattern: issued.millisecondsSince1970)
         let time = stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt64($0)) }
         return Base64.encodeURLSafe(time + tags.flatMap(\.bytes))
-    }
-}
-
-extension IPAddress {
-    /// The address in its longest form, without an abbreviation.
-    fileprivate var text: String {
-        guard !isIPv4 else { return bytes.map(String.init).joined(separator: ".") }
-        let bytes = bytes
-        return stride(from: 0, to: 16, by: 2).map { place in
-            String(UInt16(bytes[place]) << 8 | UInt16(bytes[place + 1]), radix: 16)
-        }.joined(separator: ":")
     }
 }

@@ -31,13 +31,13 @@ extension GrantRefusal {
     }
 
     private var malformedAdvice: String {
-        claim == nil
+        claimName == nil
             ? "Pass it on unchanged: the URL-safe Base64 of the whole token, without a name, blanks or quotes."
             : "Report this to the issuer, which signed a claim that no verifier may accept."
     }
 
     private var contextAdvice: String {
-        guard case .fact(let fact, _)? = detail else { return "Give the facts of the request." }
+        guard let fact else { return "Give the facts of the request." }
         let option =
             switch fact {
             case .scheme, .host, .port: "the whole URL with --url"

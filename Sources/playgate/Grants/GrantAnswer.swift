@@ -16,7 +16,7 @@ struct GrantAnswer {
     /// The reason of the refusal; `nil` if the grant allows the request.
     var refusal: GrantRefusal?
     /// The grant; `nil` if it is not authentic.
-    var grant: CATGrant?
+    var grant: (any PlaybackGrant)?
     /// The obligations that are left to stores; `nil` if the grant is refused.
     var obligations: GrantObligations?
 
@@ -26,6 +26,8 @@ struct GrantAnswer {
     enum Assumption: String, CaseIterable {
         /// The token was not used before (`catreplay` 1).
         case firstUse = "first_use"
+        /// The token was not used for the URL before (`jti`).
+        case firstUseOfURL = "first_use_of_url"
         /// The reuse of the token is not noticed (`catreplay` 2).
         case reuseNotWatched = "reuse_not_watched"
         /// The proof of possession was not used before (`catdpop`).
@@ -38,6 +40,7 @@ struct GrantAnswer {
         /// The assumption and what would tell, for people.
         var meaning: String {
             switch self {
+            case .firstUseOfURL: "jti: this is the first use for the URL; an edge needs a replay store to tell"
             case .firstUse: "catreplay: this is the first use; an edge needs a replay store to tell"
             case .reuseNotWatched: "catreplay: reuse is allowed and watched; an edge needs a detector of reuse"
             case .firstProof: "catdpop: the proof is used for the first time; an edge needs a replay store to tell"
@@ -51,7 +54,10 @@ struct GrantAnswer {
     var assumptions: [Assumption] {
         guard isValid, let obligations else { return [] }
         var assumptions: [Assumption] = []
-        if let use = obligations.use { assumptions.append(use.isWatched ? .reuseNotWatched : .firstUse) }
+        if let use = obligations.use {
+            let isSignedURI = grant is URISigningGrant
+            assumptions.append(isSignedURI ? .firstUseOfURL : use.isWatched ? .reuseNotWatched : .firstUse)
+        }
         if obligations.proofUse != nil { assumptions.append(.firstProof) }
         if obligations.rejection != nil { assumptions.append(.notSampled) }
         if grant?.sessionID != nil { assumptions.append(.notRevoked) }
@@ -109,11 +115,9 @@ extension GrantRefusal {
 extension JSON {
     /// The members that every verdict on a grant has.
     static func grantVerdict(isValid: Bool, _ refusal: GrantRefusal?) -> [Member] {
-        var fact: JSON = .null
-        if case .fact(let missing, _)? = refusal?.detail { fact = .string(missing.rawValue) }
         return [
             ("valid", .bool(isValid)), ("code", .optional(refusal?.code.rawValue)),
-            ("claim", .optional(refusal?.claim?.description)), ("fact", fact),
+            ("claim", .optional(refusal?.claimName)), ("fact", .optional(refusal?.fact?.rawValue)),
         ]
     }
 

@@ -10,21 +10,50 @@ import Platform
 struct GrantChecker: Sendable {
     private let keys: GrantKeySet
     private let policy: CATPolicy
+    private let signedPolicy: URISigningPolicy
+    private let options: SignedURIOptions
+    private let format: GrantFormatName
     /// The verifier for the issuer of the command line; `nil` if there is none.
-    private let fixed: CATVerifier?
+    private let fixed: Selected?
+
+    /// A verifier of one format.
+    enum Verifier: Sendable {
+        case cat(CATVerifier)
+        case signedURI(URISigningVerifier)
+    }
 
     /// Creates a checker.
     ///
     /// - Parameters:
     ///   - issuer: The issuer of the keys; `nil` to take each token's own word for the name.
     ///   - audience: The own names.
-    init(_ keys: GrantKeySet, issuer: String?, audience: [String]) throws(CommandFailure) {
+    ///   - options: The options for signed URIs.
+    init(
+        _ keys: GrantKeySet,
+        issuer: String?,
+        audience: [String],
+        format: GrantFormatName,
+        options: SignedURIOptions
+    ) throws(CommandFailure) {
         self.keys = keys
-        let policy = Self.policy(audience: audience)
-        self.policy = policy
+        self.format = format
+        self.options = options
+        policy = Self.policy(audience: audience)
+        signedPolicy = Self.signedPolicy(audience: audience, try options.decryptionKeys())
+        let make = (keys, policy, signedPolicy, options, format)
         fixed = try issuer.map { (issuer) throws(CommandFailure) in
-            try Self.verifier(keys, issuer, policy)
+            let verifier = try Self.verifier(make.0, issuer, make.1, make.2, make.3, make.4)
+            return Selected(issuer: issuer, isIssuerAssumed: false, verifier: verifier)
         }
+    }
+
+    /// The policy for signed URIs, as that of ``policy(audience:)``.
+    static func signedPolicy(audience: [String], _ keys: [EncryptionKey]) -> URISigningPolicy {
+        var policy = URISigningPolicy()
+        policy.audience = audience
+        policy.hasReplayStore = true
+        policy.decryptionKeys = keys
+        return policy
     }
 
     /// The policy of the command line, which has no stores: what they would be asked is assumed, and said.
@@ -41,9 +70,16 @@ struct GrantChecker: Sendable {
     private static func verifier(
         _ keys: GrantKeySet,
         _ issuer: String,
-        _ policy: CATPolicy
-    ) throws(CommandFailure) -> CATVerifier {
-        CATVerifier(keys: try keys.keys(of: issuer), issuers: [AcceptedIssuer(issuer)], policy: policy)
+        _ policy: CATPolicy,
+        _ signedPolicy: URISigningPolicy,
+        _ options: SignedURIOptions,
+        _ format: GrantFormatName
+    ) throws(CommandFailure) -> Verifier {
+        let keys = try keys.keys(of: issuer)
+        guard format == .uriSigning else {
+            return .cat(CATVerifier(keys: keys, issuers: [AcceptedIssuer(issuer)], policy: policy))
+        }
+        return .signedURI(URISigningVerifier(keys: keys, issuers: [options.rules(issuer)], policy: signedPolicy))
     }
 
     /// A verifier for one issuer.
@@ -51,20 +87,19 @@ struct GrantChecker: Sendable {
         let issuer: String
         /// True if the name of the issuer is the token's own word.
         let isIssuerAssumed: Bool
-        let verifier: CATVerifier
+        let verifier: Verifier
     }
 
     /// Returns the verifier for a token.
     ///
     /// - Parameter known: A verifier that is taken again if the token names its issuer.
     func select(for token: String, known: Selected? = nil) throws(CommandFailure) -> Selected {
-        if let fixed, let name = fixed.issuers.first?.name {
-            return Selected(issuer: name, isIssuerAssumed: false, verifier: fixed)
-        }
+        if let fixed { return fixed }
         // No token can name the empty issuer, so one that names none is refused.
-        let name = (try? UnverifiedCAT(token.utf8.span))?.issuer ?? ""
+        let name = format.issuer(in: token, header: options.jwtHeader) ?? ""
         if let known, known.issuer.utf8.elementsEqual(name.utf8) { return known }
-        return Selected(issuer: name, isIssuerAssumed: true, verifier: try Self.verifier(keys, name, policy))
+        let verifier = try Self.verifier(keys, name, policy, signedPolicy, options, format)
+        return Selected(issuer: name, isIssuerAssumed: true, verifier: verifier)
     }
 
     /// Checks a token for a request.
@@ -83,15 +118,52 @@ struct GrantChecker: Sendable {
             answer.refusal = GrantRefusal(.uriMismatch)
             return answer
         }
-        switch selected.verifier.authenticate(token.utf8.span, at: now) {
-        case .refused(let refusal): answer.refusal = refusal
-        case .authentic(let grant):
-            answer.grant = grant
-            switch selected.verifier.judge(grant, shownAs: token.utf8.span, facts, at: now) {
-            case .allowed(let obligations): answer.obligations = obligations
-            case .refused(let refusal): answer.refusal = refusal
+        let verdict: GrantVerdict
+        switch selected.verifier {
+        case .cat(let verifier):
+            switch verifier.authenticate(token.utf8.span, at: now) {
+            case .refused(let refusal): verdict = .refused(refusal)
+            case .authentic(let grant):
+                answer.grant = grant
+                verdict = verifier.judge(grant, shownAs: token.utf8.span, facts, at: now)
+            }
+        case .signedURI(let verifier):
+            switch verifier.authenticate(token.utf8.span, at: now) {
+            case .refused(let refusal): verdict = .refused(refusal)
+            case .authentic(let grant):
+                answer.grant = grant
+                verdict = verifier.judge(grant, facts, at: now)
             }
         }
+        switch verdict {
+        case .allowed(let obligations): answer.obligations = obligations
+        case .refused(let refusal): answer.refusal = refusal
+        }
         return answer
+    }
+
+    /// Checks the tokens of a request in their order. The first one that allows it decides; if none does, the last authentic
+    /// one, otherwise the first.
+    func check(_ tokens: [String], _ facts: RequestFacts?, at now: Timestamp) throws(CommandFailure) -> GrantAnswer {
+        var decisive: GrantAnswer?
+        for token in tokens.prefix(URISigningVerifier.maximumPackages) {
+            var known: Selected?
+            let answer = try check(token, facts, at: now, known: &known)
+            if answer.isValid { return answer }
+            if decisive == nil || answer.grant != nil { decisive = answer }
+        }
+        return decisive ?? GrantAnswer(issuer: "", isIssuerAssumed: true, refusal: GrantRefusal(.missing))
+    }
+}
+
+extension GrantFormatName {
+    /// Returns the issuer that a token names; `nil` if it names none, or cannot be read.
+    ///
+    /// - Parameter header: The encoded header of tokens that have none.
+    func issuer(in token: String, header: String?) -> String? {
+        guard self == .uriSigning else { return (try? UnverifiedCAT(token.utf8.span))?.issuer }
+        let isBare = token.utf8.count { $0 == UInt8(ascii: ".") } == 1
+        let whole = isBare ? "\(header ?? "").\(token)" : token
+        return (try? UnverifiedSignedURI(whole.utf8.span))?.issuer
     }
 }

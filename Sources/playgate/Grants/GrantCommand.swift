@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import ArgumentParser
+import Keys
 import Platform
 
 /// The commands for grants: the tokens that players show with every manifest, key and segment.
@@ -11,7 +12,8 @@ struct GrantCommand: AsyncParsableCommand {
         abstract: "Make keys for grants; issue, verify, explain and renew grants.",
         discussion: """
             A grant says that a request belongs to a playback that was allowed to start. It is a Common Access Token \
-            (CTA-5007), which edges check with every manifest, key and segment, or a token in a vendor's format.
+            (CTA-5007), or with --format uri-signing the token of a signed URI (RFC 9246), which edges check with every \
+            manifest, key and segment; or a token in a vendor's format.
 
             KEYS.json is a JWK Set (oct, EC, RSA, OKP; with kid and alg) or a COSE key set in CBOR.
             """,

@@ -47,6 +47,9 @@ extension GrantCommand {
         )
         var audience: [String] = []
 
+        @OptionGroup(title: "Signed URIs (--format uri-signing)")
+        var signing: SignedURIOptions
+
         @OptionGroup(title: "The request")
         var facts: GrantFactOptions
 
@@ -75,26 +78,46 @@ extension GrantCommand {
 
         /// Explains a token.
         func explanation(of token: String, at now: Timestamp) throws(CommandFailure) -> GrantExplanation {
-            try self.facts.demandURLWithout(token)
-            let facts = try self.facts.facts(self.facts.url)
+            if format == .cat { try self.facts.demandURLWithout(token) }
+            let url = format == .cat ? self.facts.url : self.facts.url?.cutting(signing.package).url
+            let facts = try self.facts.facts(url)
             guard let facts else {
                 return GrantExplanation(hasURL: true, isVerified: false, refusal: GrantRefusal(.uriMismatch))
             }
-            let hasURL = self.facts.url != nil
-            guard let keys else { return unverified(token, facts, hasURL: hasURL, at: now) }
-            let checker = try GrantChecker(try GrantKeySet(keys), issuer: issuer, audience: audience)
-            let selected = try checker.select(for: token)
-            let explained = selected.verifier.explain(token.utf8.span, facts, at: now)
-            var answer = GrantExplanation(
-                hasURL: hasURL,
-                isVerified: explained.key != nil,
-                refusal: explained.verdict.refusal
+            let hasURL = url != nil
+            guard let keys else { return try unverified(token, facts, hasURL: hasURL, at: now) }
+            let checker = try GrantChecker(
+                try GrantKeySet(keys, for: format),
+                issuer: issuer,
+                audience: audience,
+                format: format,
+                options: signing
             )
-            answer.issuer = explained.key == nil ? nil : selected.issuer
+            return Self.verified(token, facts, by: try checker.select(for: token), hasURL: hasURL, at: now)
+        }
+
+        private static func verified(
+            _ token: String,
+            _ facts: RequestFacts,
+            by selected: GrantChecker.Selected,
+            hasURL: Bool,
+            at now: Timestamp
+        ) -> GrantExplanation {
+            let (verdict, key, claims): (GrantVerdict, TokenKey?, [CATExplanation.Claim])
+            switch selected.verifier {
+            case .cat(let verifier):
+                let explained = verifier.explain(token.utf8.span, facts, at: now)
+                (verdict, key, claims) = (explained.verdict, explained.key, explained.claims)
+            case .signedURI(let verifier):
+                let explained = verifier.explain(token.utf8.span, facts, at: now)
+                (verdict, key, claims) = (explained.verdict, explained.key, explained.claims)
+            }
+            var answer = GrantExplanation(hasURL: hasURL, isVerified: key != nil, refusal: verdict.refusal)
+            answer.issuer = key == nil ? nil : selected.issuer
             answer.isIssuerAssumed = selected.isIssuerAssumed
-            answer.keyID = explained.key?.id
-            answer.algorithm = explained.key?.algorithm
-            answer.claims = explained.claims
+            answer.keyID = key?.id
+            answer.algorithm = key?.algorithm
+            answer.claims = claims
             return answer
         }
 
@@ -103,8 +126,19 @@ extension GrantCommand {
             _ facts: RequestFacts,
             hasURL: Bool,
             at now: Timestamp
-        ) -> GrantExplanation {
+        ) throws(CommandFailure) -> GrantExplanation {
+            let keys = try signing.decryptionKeys()
             do throws(UnverifiedCATError) {
+                if format == .uriSigning {
+                    let read = try UnverifiedSignedURI(token.utf8.span)
+                    let policy = GrantChecker.signedPolicy(audience: audience, keys)
+                    let explained = read.explain(facts, policy, at: now)
+                    var answer = GrantExplanation(hasURL: hasURL, isVerified: false, refusal: explained.refusal)
+                    (answer.issuer, answer.isIssuerAssumed) = (read.issuer, true)
+                    (answer.keyID, answer.algorithm) = (read.keyID, read.algorithm)
+                    answer.claims = explained.claims
+                    return answer
+                }
                 let read = try UnverifiedCAT(token.utf8.span)
                 let policy = GrantChecker.policy(audience: audience)
                 let explained = read.explain(shownAs: token.utf8.span, facts, policy, at: now)
@@ -158,13 +192,23 @@ struct GrantExplanation {
 
     /// The fact that a claim which is not evaluated lacks; `nil` if it lacks none.
     private func missing(_ claim: CATExplanation.Claim) -> String? {
-        if !hasURL, claim.refusal?.claim == .uri, outcome(claim) == .notEvaluated { return "url" }
-        if case .fact(let fact, _)? = claim.refusal?.detail { return fact.rawValue }
+        let isOfURI = claim.refusal?.claim == .uri || claim.refusal?.claimName == URISigningClaim.container.rawValue
+        if !hasURL, isOfURI, outcome(claim) == .notEvaluated { return "url" }
+        if let fact = claim.refusal?.fact { return fact.rawValue }
+        if claim.label == nil, outcome(claim) == .notEvaluated { return missingOfSignedURI(claim) }
         guard outcome(claim) == .notEvaluated, let label = claim.label.map({ ClaimLabel($0) }) else { return nil }
         switch label {
         case .replay, .rejection: return "store"
         case .session, .revocation: return "revocations"
         default: return nil
+        }
+    }
+
+    private func missingOfSignedURI(_ claim: CATExplanation.Claim) -> String? {
+        switch URISigningClaim(rawValue: claim.name) {
+        case .identifier: "store"
+        case .session, .revocation: "revocations"
+        default: nil
         }
     }
 

@@ -77,7 +77,7 @@ struct URLArgument: ExpressibleByArgument, Sendable {
     let text: String
     private let scheme: RequestURI.Scheme?
     private let authority: Substring?
-    private let target: Substring
+    var target: Substring
 
     /// The path as given, before the query.
     var path: String { String(target.prefix { $0 != "?" }) }

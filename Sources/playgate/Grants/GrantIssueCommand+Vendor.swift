@@ -54,8 +54,9 @@ extension GrantCommand.Issue {
 
     private func signingRequest(at now: Timestamp) throws(SigningError) -> SigningRequest {
         let life = min(life.milliseconds, session?.milliseconds ?? .max)
+        guard let scope = restrictions.scope else { throw SigningError(.missing, "scope") }
         var request = SigningRequest(
-            path: vendorScope.single ? vendorScope.file ?? restrictions.scope : restrictions.scope,
+            path: vendorScope.single ? vendorScope.file ?? scope : scope,
             issued: now,
             expires: now.advanced(byMilliseconds: life)
         )

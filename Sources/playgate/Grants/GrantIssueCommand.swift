@@ -46,6 +46,9 @@ extension GrantCommand {
         @OptionGroup(title: "Restrictions")
         var restrictions: GrantRestrictionOptions
 
+        @OptionGroup(title: "Signed URIs (--format uri-signing)")
+        var signing: SignedURIIssueOptions
+
         @OptionGroup(title: "Vendors' formats")
         var vendor: GrantVendorOptions
 
@@ -87,6 +90,16 @@ extension GrantCommand {
             guard format.vendor != nil || 1...256 ~= issuer.utf8.count else {
                 throw ValidationError("--issuer takes 1 to 256 bytes")
             }
+            try validateTimes()
+            guard format != .uriSigning else { return try validateSignedURI() }
+            try restrictions.validateInClear()
+            if renew == .query { throw ValidationError("--renew query is for --format uri-signing") }
+            if signing.exact != nil || signing.sign != nil {
+                throw ValidationError("--exact and --sign are for --format uri-signing")
+            }
+        }
+
+        private func validateTimes() throws {
             guard 1000...2_592_000_000 ~= life.milliseconds else { throw ValidationError("--life takes 1s to 30d") }
             if let session, session.milliseconds > GrantLimits.longest {
                 throw ValidationError("--session takes at most 366d")
@@ -106,20 +119,30 @@ extension GrantCommand {
 
         func run() throws {
             if let vendor = format.vendor { return try runVendor(vendor) }
-            let key = try GrantKeySet(keys).signingKey(kid, of: issuer)
+            let key = try GrantKeySet(keys, for: format).signingKey(kid, of: issuer)
             let now = at?.time ?? .now()
+            guard format == .cat else {
+                let issued = try issuedSignedURI(by: key, at: now)
+                warnOfMissingSession()
+                let text = signing.sign.map { signing.signed($0, issued.token) } ?? issued.token
+                Terminal.output.write(json ? issued.json(restrictions.scopeURL).line + "\n" : text + "\n")
+                return
+            }
             let issued = try issued(by: key, at: now)
             if issued.token.utf8.count > 1000 {
                 Terminal.error.write(
                     "The grant has \(issued.token.utf8.count) characters; some networks take 1,000 at most.\n"
                 )
             }
-            if renew != .none, session == nil {
-                Terminal.error.write(
-                    "Without --session, only an edge that allows a maximum session renews the grant.\n"
-                )
-            }
+            warnOfMissingSession()
             Terminal.output.write(json ? issued.json(restrictions.scopeURL).line + "\n" : issued.token + "\n")
+        }
+
+        private func warnOfMissingSession() {
+            guard renew != .none, session == nil else { return }
+            Terminal.error.write(
+                "Without --session, only an edge that allows a maximum session renews the grant.\n"
+            )
         }
 
         private func issued(by key: TokenKey, at now: Timestamp) throws(CommandFailure) -> IssuedCAT {
@@ -148,7 +171,7 @@ extension GrantCommand {
             var renewal = CATRenewal(delivery, life: Int(seconds), deadline: Int(deadline))
             // A header alone needs no cookie.
             if delivery != .header {
-                renewal.cookieAttributes = ["Path=\(restrictions.scope)", "Secure", "HttpOnly", "SameSite=None"]
+                renewal.cookieAttributes = ["Path=\(restrictions.scope ?? "/")", "Secure", "HttpOnly", "SameSite=None"]
             }
             return renewal
         }
@@ -157,14 +180,23 @@ extension GrantCommand {
 
 /// A way in which a renewed grant reaches the player, or none.
 enum RenewalArgument: String, ExpressibleByArgument, CaseIterable {
-    case cookie, header, automatic, none
+    case cookie, header, automatic, query, none
+
+    /// The way in a signed URI; `nil` for none.
+    var transport: URISigningRenewal.Transport? {
+        switch self {
+        case .cookie: .cookie
+        case .query: .query
+        case .header, .automatic, .none: nil
+        }
+    }
 
     var delivery: CATRenewal.Delivery? {
         switch self {
         case .cookie: .cookie
         case .header: .header
         case .automatic: .automatic
-        case .none: nil
+        case .query, .none: nil
         }
     }
 }

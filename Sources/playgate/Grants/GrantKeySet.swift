@@ -37,9 +37,11 @@ struct GrantKeyOptions: ParsableArguments {
 struct GrantKeySet: Sendable {
     private let name: String
     private let bytes: [UInt8]
+    private let format: TokenFormat
 
     /// Reads the file, and says on standard error which of its keys cannot be used.
-    init(_ path: String) throws(CommandFailure) {
+    init(_ path: String, for format: GrantFormatName = .cat) throws(CommandFailure) {
+        self.format = format.tokenFormat
         let file = try InputFile(path)
         defer { file.close() }
         name = path == "-" ? "standard input" : path
@@ -64,8 +66,8 @@ struct GrantKeySet: Sendable {
     }
 
     private func read(issuer: String) throws(CommandFailure) -> KeySetReading {
-        // COSE has PS256 alone for RSA.
-        let binding = KeyBinding(issuer: issuer, format: .cat, rsaAlgorithm: .ps256)
+        // COSE has PS256 alone for RSA; a JWK for RS256 says so.
+        let binding = KeyBinding(issuer: issuer, format: format, rsaAlgorithm: .ps256)
         do throws(KeySetError) { return try KeySetReading(bytes, source: .local, binding: binding) } catch {
             throw CommandFailure(
                 "\(name): \(error)\nGive a JWK Set ({\"keys\":[…]}) or a COSE key set; playgate grant keys makes them.",

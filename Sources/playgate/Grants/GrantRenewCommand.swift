@@ -25,8 +25,14 @@ extension GrantCommand {
 
         @OptionGroup var token: TokenArgument
 
+        @Option(help: "The format of the grant.")
+        var format = GrantFormatName.cat
+
         @OptionGroup(title: "Keys")
         var keys: GrantKeyOptions
+
+        @OptionGroup(title: "Signed URIs (--format uri-signing)")
+        var signing: SignedURIOptions
 
         @Option(help: ArgumentHelp("The id of the key to sign with; the key of the grant by default.", valueName: "id"))
         var kid: String?
@@ -59,7 +65,7 @@ extension GrantCommand {
             let now = at?.time ?? .now()
             let outcome = try outcome(of: token.read(), at: now)
             if let renewed = outcome.renewed {
-                Terminal.output.write(json ? renewed.json(nil).line + "\n" : renewed.token + "\n")
+                Terminal.output.write(json ? renewed.json.line + "\n" : renewed.token + "\n")
                 return
             }
             if json {
@@ -72,8 +78,9 @@ extension GrantCommand {
 
         /// Renews a token.
         func outcome(of token: String, at now: Timestamp) throws(CommandFailure) -> GrantRenewalOutcome {
-            let set = try GrantKeySet(keys.keys)
-            let name = keys.issuer ?? (try? UnverifiedCAT(token.utf8.span))?.issuer ?? ""
+            let set = try GrantKeySet(keys.keys, for: format)
+            let name = keys.issuer ?? format.issuer(in: token, header: signing.jwtHeader) ?? ""
+            guard format == .cat else { return try signedURIOutcome(of: token, set, name, at: now) }
             var issuer = AcceptedIssuer(name)
             issuer.maximumSession = maximumSession?.duration
             let verifier = CATVerifier(keys: try set.keys(of: name), issuers: [issuer], policy: CATPolicy())
@@ -88,21 +95,51 @@ extension GrantCommand {
             }
             let key = try kid.map { (id) throws(CommandFailure) in try set.signingKey(id, of: name) } ?? grant.key
             do throws(CATIssueError) {
-                return GrantRenewalOutcome(renewed: try CATIssuer(key: key).renew(grant, at: now))
+                let renewed = try CATIssuer(key: key).renew(grant, at: now)
+                return GrantRenewalOutcome(renewed: .init(token: renewed.token, json: renewed.json(nil)))
             } catch {
                 guard error != .notRenewable else { return GrantRenewalOutcome(obstacle: .sessionEnds) }
                 throw CommandFailure(error.words, code: error.rawValue)
             }
         }
 
-        private static func refusal(of grant: CATGrant, at now: Timestamp) -> GrantRefusal? {
+        private func signedURIOutcome(
+            of token: String,
+            _ set: GrantKeySet,
+            _ name: String,
+            at now: Timestamp
+        ) throws(CommandFailure) -> GrantRenewalOutcome {
+            var issuer = signing.rules(name)
+            issuer.maximumSession = maximumSession?.duration
+            let policy = GrantChecker.signedPolicy(audience: [], try signing.decryptionKeys())
+            let verifier = URISigningVerifier(keys: try set.keys(of: name), issuers: [issuer], policy: policy)
+            let grant: URISigningGrant
+            switch verifier.authenticate(token.utf8.span, at: now) {
+            case .refused(let refusal): return GrantRenewalOutcome(refusal: refusal)
+            case .authentic(let found): grant = found
+            }
+            if let refusal = Self.refusal(of: grant, at: now) { return GrantRenewalOutcome(refusal: refusal) }
+            if let obstacle = obstacle(to: grant, at: now) {
+                return GrantRenewalOutcome(obstacle: obstacle, renewAfter: grant.renewalStart)
+            }
+            let key = try kid.map { (id) throws(CommandFailure) in try set.signingKey(id, of: name) } ?? grant.key
+            do throws(URISigningIssueError) {
+                let renewed = try URISigningIssuer(key: key).renew(grant, at: now)
+                return GrantRenewalOutcome(renewed: .init(token: renewed.token, json: renewed.json(nil)))
+            } catch {
+                guard error != .notRenewable else { return GrantRenewalOutcome(obstacle: .sessionEnds) }
+                throw CommandFailure(error.words, code: error.rawValue)
+            }
+        }
+
+        private static func refusal(of grant: any PlaybackGrant, at now: Timestamp) -> GrantRefusal? {
             if let end = grant.sessionEnd, end <= now { return GrantRefusal(.sessionEnded, .claim(.sessionEnd)) }
             if let end = grant.expires, end <= now { return GrantRefusal(.expired, .claim(.expiration)) }
             if let start = grant.notBefore, now < start { return GrantRefusal(.notYetValid, .claim(.notBefore)) }
             return nil
         }
 
-        private func obstacle(to grant: CATGrant, at now: Timestamp) -> GrantRenewalOutcome.Obstacle? {
+        private func obstacle(to grant: any PlaybackGrant, at now: Timestamp) -> GrantRenewalOutcome.Obstacle? {
             guard let start = grant.renewalStart, let end = grant.expires else { return .notRenewable }
             guard start <= now else { return .early }
             guard let sessionEnd = grant.sessionEnd else { return maximumSession == nil ? .noSession : nil }
@@ -113,11 +150,17 @@ extension GrantCommand {
 
 /// The outcome of a renewal.
 struct GrantRenewalOutcome {
-    var renewed: IssuedCAT?
+    var renewed: Renewed?
     var refusal: GrantRefusal?
     var obstacle: Obstacle?
     /// The time from which on the grant is renewed.
     var renewAfter: Timestamp?
+
+    /// A renewed grant, as text and with its times.
+    struct Renewed {
+        let token: String
+        let json: JSON
+    }
 
     /// A reason why a good grant is not renewed.
     enum Obstacle: String, CaseIterable {
@@ -129,7 +172,7 @@ struct GrantRenewalOutcome {
         /// The reason and what to do, for people.
         var words: String {
             switch self {
-            case .notRenewable: "It has no renewal (catr): start the playback again, or issue grants with --renew."
+            case .notRenewable: "It has no renewal (catr, cdnistt): start the playback again, or issue grants with --renew."
             case .early: "Its window has not begun."
             case .noSession: "It has no session that would end its renewals: bound them with --maximum-session."
             case .sessionEnds: "Its session ends with it: start the playback again."
@@ -140,7 +183,7 @@ struct GrantRenewalOutcome {
     var json: JSON {
         let code = refusal?.code.rawValue ?? CATIssueError.notRenewable.rawValue
         return .object([
-            ("renewed", .bool(false)), ("code", .string(code)), ("claim", .optional(refusal?.claim?.description)),
+            ("renewed", .bool(false)), ("code", .string(code)), ("claim", .optional(refusal?.claimName)),
             ("reason", .optional(obstacle?.rawValue)), ("renewAfter", .time(renewAfter)),
         ])
     }

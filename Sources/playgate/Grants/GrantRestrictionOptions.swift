@@ -9,7 +9,7 @@ struct GrantRestrictionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The folder that the grant opens with everything below it: /live/tnt/.", valueName: "path")
     )
-    var scope: String
+    var scope: String?
 
     @Option(help: ArgumentHelp("The host of the URLs, without a port; any by default.", valueName: "name"))
     var host: String?
@@ -22,7 +22,7 @@ struct GrantRestrictionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A network of clients, at most /24 of IPv4 and /56 of IPv6, because the grant shows it; may be repeated.",
+            "A network of clients, at most /24 of IPv4 and /56 of IPv6 if the grant shows it; may be repeated.",
             valueName: "network"
         )
     )
@@ -38,6 +38,17 @@ struct GrantRestrictionOptions: ParsableArguments {
     var once = false
 
     func validate() throws {
+        if let scope { try Self.validate(scope: scope) }
+        if let host, RequestURI("/", scheme: .https, authority: host[...])?.host != host[...] || host.isWithPort {
+            throw ValidationError("--host takes a name in lower case or an address, without a port: cdn.example")
+        }
+        for name in method + audience + country where name.isEmpty || name.utf8.count > 256 {
+            throw ValidationError("--method, --audience and --country take 1 to 256 bytes")
+        }
+        if asn.contains(0) { throw ValidationError("--asn takes a number from 1") }
+    }
+
+    private static func validate(scope: String) throws {
         guard scope.hasPrefix("/"), scope.hasSuffix("/"), RequestURI(scope[...])?.path == scope[...] else {
             throw ValidationError(
                 "--scope takes a path in normal form that begins and ends with /, such as /live/a%20b/ (/live opens /live2)"
@@ -46,13 +57,11 @@ struct GrantRestrictionOptions: ParsableArguments {
         if scope.utf8.contains(UInt8(ascii: ",")) || scope.utf8.count > 1024 {
             throw ValidationError("--scope takes at most 1024 bytes, and no comma")
         }
-        if let host, RequestURI("/", scheme: .https, authority: host[...])?.host != host[...] || host.isWithPort {
-            throw ValidationError("--host takes a name in lower case or an address, without a port: cdn.example")
-        }
-        for name in method + audience + country where name.isEmpty || name.utf8.count > 256 {
-            throw ValidationError("--method, --audience and --country take 1 to 256 bytes")
-        }
-        if asn.contains(0) { throw ValidationError("--asn takes a number from 1") }
+    }
+
+    /// Throws if the grant, whose claims everybody can read, would lack a scope or show who the client is.
+    func validateInClear() throws {
+        guard scope != nil else { throw ValidationError("--scope is missing: the folder that the grant opens") }
         for network in address where network.isTooNarrow {
             throw ValidationError(
                 "--address: /\(network.length) shows who the client is; give \(network.address.isIPv4 ? "/24" : "/56") at most"
@@ -61,12 +70,12 @@ struct GrantRestrictionOptions: ParsableArguments {
     }
 
     /// The scope as a URL; `nil` if the host is not known.
-    var scopeURL: String? { host.map { "https://\($0)\(scope)" } }
+    var scopeURL: String? { host.flatMap { host in scope.map { "https://\(host)\($0)" } } }
 
     /// Adds the restrictions to the claims of a grant.
     func restrict(_ claims: inout CATClaims) {
         if let host { claims.uri.append(.init(.host, .exact(host))) }
-        claims.uri.append(.init(.path, .prefix(scope)))
+        if let scope { claims.uri.append(.init(.path, .prefix(scope))) }
         claims.methods = method.isEmpty ? ["GET", "HEAD"] : method
         claims.audience = audience
         claims.networks = address.map { .prefix($0.address, length: $0.length) } + asn.map { .system($0) }

@@ -23,6 +23,8 @@ extension GrantCommand {
 
                   playgate grant verify --keys keys.json --token-file grant.txt \\
                     --issuer playgate --url https://cdn.example/live/tnt/1.m4s
+
+                With --format uri-signing, the token is cut out of the URL, if none is given.
                 """
         )
 
@@ -33,6 +35,9 @@ extension GrantCommand {
 
         @OptionGroup(title: "Keys")
         var keys: GrantKeyOptions
+
+        @OptionGroup(title: "Signed URIs (--format uri-signing)")
+        var signing: SignedURIOptions
 
         @Option(
             help: ArgumentHelp(
@@ -85,7 +90,7 @@ extension GrantCommand {
             if batch != nil, token.token != nil || token.tokenFile != nil {
                 throw ValidationError("--batch and a token are mutually exclusive")
             }
-            if batch == nil { try token.demandInput(besides: keys.keys) }
+            if batch == nil, format == .cat { try token.demandInput(besides: keys.keys) }
             if batch == "-", keys.keys == "-" {
                 throw ValidationError("--batch and --keys cannot both be standard input")
             }
@@ -96,18 +101,34 @@ extension GrantCommand {
         func run() async throws {
             if let vendor = format.vendor { return try runVendor(vendor) }
             if let batch {
-                let job = GrantBatch(checker: try checker(), options: facts, fixedTime: at?.time)
+                var job = GrantBatch(checker: try checker(), options: facts, fixedTime: at?.time)
+                if format == .uriSigning { job.attribute = signing.package }
                 guard try await job.run(batch, jobs: jobs) else { throw ExitCode.refused }
                 return
             }
             let now = at?.time ?? .now()
-            let answer = try answer(to: token.read(), at: now)
+            let answer = try answer(at: now)
             Terminal.output.write(json ? answer.json.line + "\n" : answer.report(at: now))
             guard answer.isValid else { throw ExitCode.refused }
         }
 
         private func checker() throws(CommandFailure) -> GrantChecker {
-            try GrantChecker(try GrantKeySet(keys.keys), issuer: keys.issuer, audience: audience)
+            try GrantChecker(
+                try GrantKeySet(keys.keys, for: format),
+                issuer: keys.issuer,
+                audience: audience,
+                format: format,
+                options: signing
+            )
+        }
+
+        /// Checks the token, or for signed URIs those of the URL if none is given.
+        private func answer(at now: Timestamp) throws(CommandFailure) -> GrantAnswer {
+            guard format == .uriSigning, let url = facts.url else { return try answer(to: token.read(), at: now) }
+            let (bare, tokens) = url.cutting(signing.package)
+            let isGiven = token.token != nil || token.tokenFile != nil
+            let shown = isGiven || tokens.isEmpty ? [try token.read()] : tokens
+            return try checker().check(shown, try facts.facts(bare), at: now)
         }
 
         /// Checks a token.
@@ -136,13 +157,16 @@ struct GrantBatch: Sendable {
     let options: GrantFactOptions
     /// The time of verification; `nil` for the time at which each block is verified.
     let fixedTime: Timestamp?
+    /// The attribute that holds the token in the URL of a line; `nil` if it is not looked for.
+    var attribute: PackageAttribute?
 
     /// The largest URL of a line, in bytes: a target, and a scheme and host before it.
     private static let maximumURLSize = RequestURI.maximumSize + 512
 
     /// Verifies the file at `path`, or standard input for `-`. Returns true if every grant is valid.
     func run(_ path: String, jobs: Int?) async throws -> Bool {
-        let lines = BatchLines(tokenSize: CATVerifier.maximumSize, resourceSize: Self.maximumURLSize)
+        let tokenSize = attribute == nil ? CATVerifier.maximumSize : URISigningVerifier.maximumSize
+        let lines = BatchLines(tokenSize: tokenSize, resourceSize: Self.maximumURLSize)
         // Files of options are read once.
         let facts = try options.facts(options.url)
         let base = try options.facts(nil)
@@ -163,6 +187,10 @@ struct GrantBatch: Sendable {
         for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
             var line = line
             if line.last == UInt8(ascii: "\r") { line.removeLast() }
+            if let answer = try signedURL(line, base, at: now) {
+                block.add(answer.refusal?.code.rawValue ?? Self.valid, answer.json)
+                continue
+            }
             let tab = line.firstIndex(of: UInt8(ascii: "\t"))
             let token = String(decoding: line[..<(tab ?? line.endIndex)], as: UTF8.self)
             var facts = facts
@@ -178,6 +206,22 @@ struct GrantBatch: Sendable {
             block.add(answer.refusal?.code.rawValue ?? Self.valid, answer.json)
         }
         return block
+    }
+
+    /// Checks a line that is one URL with a token in it; `nil` for any other line.
+    private func signedURL(
+        _ line: ArraySlice<UInt8>,
+        _ base: RequestFacts?,
+        at now: Timestamp
+    ) throws -> GrantAnswer? {
+        guard let attribute, line.starts(with: "http".utf8), !line.contains(UInt8(ascii: "\t")),
+            let (url, tokens) = URLArgument(argument: String(decoding: line, as: UTF8.self))?.cutting(attribute),
+            !tokens.isEmpty
+        else { return nil }
+        guard var facts = base, let uri = url.uri else { return try checker.check(tokens, nil, at: now) }
+        facts.uri = uri
+        facts.method = (options.method ?? "GET")[...]
+        return try checker.check(tokens, facts, at: now)
     }
 
     /// Returns the facts with the URL of a line; `nil` if it is none.

@@ -38,6 +38,7 @@ struct HotPath {
         faults += try gate(options)
         faults += try grants(options)
         faults += try jws(options)
+        faults += try signedURIs(options)
         guard !isGate else {
             for fault in faults { print("gate: \(fault)") }
             print(faults.isEmpty ? "gate: all within their limits" : "gate: \(faults.count) failed")

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import Testing
+
+/// A running Traffic Server with its plugin `uri_signing`, as docs/uri-signing.md configures it.
+final class SigningTrafficServer {
+    let origin: RecordingOrigin
+    private let folder: TemporaryFolder
+    private let program: Program
+    private let address: String
+
+    /// The host that the page names.
+    static let host = "cdn.example"
+
+    private static let modules = "/usr/lib/trafficserver/modules"
+
+    /// True if Traffic Server and the plugin are installed. Otherwise tests report a skip; in continuous integration they fail.
+    static var isInstalled: Bool {
+        let hasPlugin = FileManager.default.fileExists(atPath: "\(modules)/uri_signing.so")
+        if hasPlugin && EdgeProxy.trafficserver.executable != nil { return true }
+        if ProcessInfo.processInfo.environment["CI"] != nil {
+            Issue.record("Traffic Server with uri_signing is missing: run scripts/setup test")
+        } else {
+            let line = "SKIPPED: Traffic Server with uri_signing is not installed; run scripts/setup test\n"
+            FileHandle.standardError.write(Data(line.utf8))
+        }
+        return false
+    }
+
+    /// Starts it.
+    ///
+    /// - Parameter signing: The text of `uri.json`; that of the page by default.
+    init(signing: String? = nil) throws {
+        origin = try RecordingOrigin()
+        folder = try TemporaryFolder()
+        let executable = try #require(EdgeProxy.trafficserver.executable)
+        // Traffic Server, on a busy machine, sometimes ends with "remap.config failed to load".
+        var attempts = 0
+        var running: (program: Program, address: String)
+        repeat {
+            let port = try RunningEdge.freePort()
+            let layout = try Self.write(folder, port: port, origin: origin.port, signing: signing)
+            let program = try Program(executable, ["--run-root=\(layout)"], log: folder.file("trafficserver.log"))
+            running = (program, "127.0.0.1:\(port)")
+            #expect(eventually(within: 60) { (try? HTTPConnection(running.address)) != nil || !program.isRunning })
+            attempts += 1
+        } while !running.program.isRunning && attempts < 3
+        (program, address) = running
+        #expect(program.isRunning, "\(program.output)")
+    }
+
+    deinit {
+        program.signal(SIGTERM)
+        if !eventually(within: 5, { !program.isRunning }) { program.signal(SIGKILL) }
+    }
+
+    /// Requests a target of the host, and returns the response.
+    func get(_ target: String, cookie: String? = nil) throws -> HTTPConnection.Response {
+        let headers = cookie.map { ["Cookie": $0] } ?? [:]
+        return try HTTPConnection(address).request("GET", target, headers: headers, host: Self.host)
+    }
+
+    /// The block of the page that is marked as `kind`.
+    static func block(_ kind: String) throws -> String {
+        let page = try EdgeProxy.file("docs/uri-signing.md")
+        let start = try #require(page.range(of: "```\(kind)\n")).upperBound
+        let end = try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound
+        return String(page[start..<end])
+    }
+
+    private static func write(
+        _ folder: TemporaryFolder,
+        port: Int,
+        origin: Int,
+        signing: String?
+    ) throws -> String {
+        let name = "trafficserver-\(port)"
+        let root = folder.file(name)
+        // Traffic Server runs as another user than root.
+        for path in [folder.path, root] + ["etc", "run", "log", "cache"].map({ "\(root)/\($0)" }) {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: path)
+        }
+        let places = [
+            "prefix: \(root)", "exec_prefix: /usr", "bindir: /usr/bin", "sbindir: /usr/sbin", "sysconfdir: \(root)/etc",
+            "datadir: \(root)/cache", "includedir: /usr/include", "libdir: /usr/lib", "libexecdir: \(modules)",
+            "localstatedir: \(root)/run", "runtimedir: \(root)/run", "logdir: \(root)/log", "mandir: /usr/share/man",
+            "infodir: /usr/share/info", "cachedir: \(root)/cache",
+        ]
+        let layout = try folder.write("\(name)/runroot.yaml", places.joined(separator: "\n") + "\n")
+        let remap = try block("remap")
+        try #require(remap.contains("http://127.0.0.1:8089/"))
+        try folder.write("\(name)/etc/remap.config", remap.replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin)"))
+        try folder.write("\(name)/etc/uri.json", try signing ?? block("json"))
+        try folder.write(
+            "\(name)/etc/records.config",
+            """
+            CONFIG proxy.config.http.server_ports STRING \(port):ip-in=127.0.0.1
+            CONFIG proxy.config.http.cache.http INT 0
+            CONFIG proxy.config.exec_thread.autoconfig INT 0
+            CONFIG proxy.config.exec_thread.limit INT 1
+            CONFIG proxy.config.admin.user_id STRING trafficserver
+
+            """
+        )
+        try folder.write("\(name)/etc/storage.config", "\(root)/cache 16M\n")
+        try folder.write(
+            "\(name)/etc/ip_allow.yaml",
+            "ip_allow: [{ apply: in, ip_addrs: 0/0, action: allow, methods: ALL }]\n"
+        )
+        return layout
+    }
+}
