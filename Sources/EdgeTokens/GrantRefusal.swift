@@ -23,21 +23,27 @@ public struct GrantRefusal: Hashable, Sendable {
         case claim(ClaimLabel)
         /// A fact that the edge does not state, and the claim that needs it.
         case fact(RequestFact, for: ClaimLabel)
+        /// A key set that is being fetched, and may bring the token's key.
+        case keySetAwaited
 
         /// The name of the claim or of the fact.
         public var description: String {
             switch self {
             case .claim(let label): label.description
             case .fact(let fact, _): fact.rawValue
+            case .keySetAwaited: "its key set is being fetched"
             }
         }
     }
+
+    /// The action that the client should take: that of the code, or to retry if a key set is being fetched.
+    public var action: ClientAction { detail == .keySetAwaited ? .retry : code.action }
 
     /// The claim that failed or that needs a missing fact, if the refusal concerns one.
     public var claim: ClaimLabel? {
         switch detail {
         case .claim(let label), .fact(_, let label): label
-        case nil: nil
+        case .keySetAwaited, nil: nil
         }
     }
 }

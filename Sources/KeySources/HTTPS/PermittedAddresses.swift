@@ -9,6 +9,11 @@ internal import EdgeTokens
 public struct PermittedAddresses: Hashable, Sendable {
     private let networks: [IPNetwork]
 
+    /// The public internet alone.
+    public static let usual = PermittedAddresses(read: [])
+
+    private init(read networks: [IPNetwork]) { self.networks = networks }
+
     /// Creates permissions.
     ///
     /// - Parameter networks: Further networks, such as `10.0.0.0/8`.
