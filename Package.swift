@@ -9,7 +9,7 @@ let package = Package(
     products: [
         .library("MediaTokens"), .library("MediaResources"), .library("Keys"), .library("EdgeTokens"),
         .library("PlaybackGate"), .library("Entitlements"),
-        .library("AccessEnabler"), .library("GateStores"), .library("GateService", "ConfigurationReading"),
+        .library("AccessEnabler"), .library("GateStores"), .library("KeySources"), .library("GateService", "ConfigurationReading"),
         .executable(name: "playgate", targets: ["playgate"]),
         .executable(name: "playgate-sandbox", targets: ["playgate-sandbox"]),
     ],
@@ -17,6 +17,7 @@ let package = Package(
         .trait(name: "Patterns", description: "Patterns in edge tokens (needs libre2). Without it they are refused."),
         .trait(name: "SQLite", description: "The replay store in a SQLite file (needs libsqlite3)."),
         .trait(name: "Redis", description: "The replay store in Redis (needs libhiredis)."),
+        .trait(name: "KeySets", description: "Key sets that are fetched over HTTPS (async-http-client)."),
         .trait(name: "TLS", description: "TLS for listeners and for the connection to Redis (swift-nio-ssl)."),
         .trait(name: "Metrics", description: "Counts of decisions, reported through swift-metrics."),
         .trait(
@@ -24,7 +25,7 @@ let package = Package(
             description: "The gate service, the client of entitlement services, the sandbox and the command lines.",
             enabledTraits: ["Metrics"]
         ),
-        .default(enabledTraits: ["Patterns", "SQLite", "Redis", "TLS", "Service"]),
+        .default(enabledTraits: ["Patterns", "SQLite", "Redis", "KeySets", "TLS", "Service"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -101,6 +102,19 @@ let package = Package(
             ]
         ),
         .room(
+            "KeySources",
+            [
+                "Platform", "Encodings", "Cryptography", "Keys", "EdgeTokens",
+                .product(
+                    name: "AsyncHTTPClient",
+                    package: "async-http-client",
+                    condition: .when(traits: ["KeySets"])
+                ),
+                .nio("NIOCore", "KeySets"), .nio("NIOPosix", "KeySets"), .nio("NIOHTTP1", "KeySets"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["KeySets"])),
+            ]
+        ),
+        .room(
             "AccessEnabler",
             [
                 "Platform", "Encodings", "Cryptography", "MediaTokens", "Entitlements",
@@ -113,7 +127,7 @@ let package = Package(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "Keys", "EdgeTokens", "PlaybackGate", "HTTPServer", "GateStores", .log, .metrics("Metrics"),
+                "Keys", "EdgeTokens", "PlaybackGate", "HTTPServer", "GateStores", "KeySources", .log, .metrics("Metrics"),
                 .metrics("CoreMetrics"),
                 .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"), .system, .lifecycle("ServiceLifecycle"),
                 .lifecycle("UnixSignals"),
@@ -193,11 +207,17 @@ let package = Package(
             ["Platform", "Encodings", "GateTestSupport", "MediaTokens", "PlaybackGate", "GateStores"]
         ),
         .tests(
+            "KeySources",
+            [
+                "Platform", "Encodings", "GateTestSupport", "Keys", "KeySources", .nio("NIOCore"), .nio("NIOPosix"),
+            ]
+        ),
+        .tests(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "GateTestSupport", "HTTPServer",
-                "MediaResources", "MediaTokens", "Keys", "EdgeTokens", "PlaybackGate", "GateService", "playgate",
-                .nio("NIOCore"),
+                "MediaResources", "MediaTokens", "Keys", "EdgeTokens", "PlaybackGate", "KeySources", "GateService",
+                "playgate", .nio("NIOCore"),
                 .nio("NIOHTTP1"),
                 .nio("NIOPosix"), .system,
             ],

@@ -196,8 +196,10 @@ package final class ConfigurationSection {
         switch (source.optionalString("file"), source.optionalString("env")) {
         case (let name?, nil):
             do throws(FileFault) {
-                let text = try file.resolve(name).contentsOfFile(limit: 64 * 1024)
-                return Secret(String(text.trimmingTrailingLineEnds))
+                let path = file.resolve(name)
+                let origin = Secret.File(path: path, stamp: FileStamp(path))
+                let text = try path.contentsOfFile(limit: 64 * 1024)
+                return Secret(String(text.trimmingTrailingLineEnds), file: origin)
             } catch { source.note("file", "\(name): \(error.reason)") }
         case (nil, let name?):
             if let value = ProcessEnvironment.value(name) { return Secret(value) }

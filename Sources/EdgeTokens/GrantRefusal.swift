@@ -30,6 +30,8 @@ public struct GrantRefusal: Hashable, Sendable {
         case member(URISigningClaim)
         /// A fact that the edge does not state, and the claim of a signed URI that needs it.
         case memberFact(RequestFact, for: URISigningClaim)
+        /// A key set that is being fetched, and may bring the token's key.
+        case keySetAwaited
 
         /// The name of the claim or of the fact.
         public var description: String {
@@ -37,15 +39,19 @@ public struct GrantRefusal: Hashable, Sendable {
             case .claim(let label): label.description
             case .fact(let fact, _), .memberFact(let fact, _): fact.rawValue
             case .member(let claim): claim.rawValue
+            case .keySetAwaited: "its key set is being fetched"
             }
         }
     }
+
+    /// The action that the client should take: that of the code, or to retry if a key set is being fetched.
+    public var action: ClientAction { detail == .keySetAwaited ? .retry : code.action }
 
     /// The claim of a CBOR Web Token that failed or that needs a missing fact, if the refusal concerns one.
     public var claim: ClaimLabel? {
         switch detail {
         case .claim(let label), .fact(_, let label): label
-        case .member, .memberFact, nil: nil
+        case .member, .memberFact, .keySetAwaited, nil: nil
         }
     }
 
@@ -54,7 +60,7 @@ public struct GrantRefusal: Hashable, Sendable {
         switch detail {
         case .claim(let label), .fact(_, let label): label.description
         case .member(let claim), .memberFact(_, let claim): claim.rawValue
-        case nil: nil
+        case .keySetAwaited, nil: nil
         }
     }
 
@@ -62,7 +68,7 @@ public struct GrantRefusal: Hashable, Sendable {
     public var fact: RequestFact? {
         switch detail {
         case .fact(let fact, _), .memberFact(let fact, _): fact
-        case .claim, .member, nil: nil
+        case .claim, .member, .keySetAwaited, nil: nil
         }
     }
 }

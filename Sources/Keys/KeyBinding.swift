@@ -20,6 +20,8 @@ public struct KeyBinding: Sendable, Equatable {
     public var rsaAlgorithm: KeyAlgorithm?
     /// The exceptions from the rules.
     public var leniency: KeyLeniency
+    /// The only algorithms of the keys; empty for any.
+    public var algorithms: Set<KeyAlgorithm> = []
 
     /// Creates a binding.
     public init(

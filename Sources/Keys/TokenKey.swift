@@ -47,6 +47,9 @@ public final class TokenKey: Sendable {
         validity: ClosedRange<Timestamp>? = nil
     ) throws(KeySetError) {
         let made = try Self.mechanism(material, algorithm, binding)
+        guard binding.algorithms.isEmpty || binding.algorithms.contains(made.algorithm) else {
+            throw KeySetError(.unusableKey, "\(made.algorithm.rawValue) is none of the issuer's algorithms")
+        }
         var possible: KeyOperations = [.verify, .sign]
         if case .publicKey = material { possible = .verify }
         let operations = operations.intersection(possible)

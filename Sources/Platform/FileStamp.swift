@@ -3,7 +3,7 @@
 
 /// The device, inode, size and times of a file, to detect changes. Symbolic links are followed, because a link stays
 /// unchanged if another file replaces its target.
-package struct FileStamp: Equatable, Sendable {
+package struct FileStamp: Hashable, Sendable {
     private let device: UInt64
     private let number: UInt64
     private let size: Int64

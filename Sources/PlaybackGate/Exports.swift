@@ -7,3 +7,4 @@
 @_exported public import struct EdgeTokens.SessionID
 @_exported public import protocol EdgeTokens.SixteenBytes
 @_exported public import struct EdgeTokens.SubjectTag
+@_exported public import struct Keys.KeyID

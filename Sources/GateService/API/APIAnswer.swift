@@ -59,6 +59,7 @@ struct APIAnswer: HTTPAnswer {
     var trace: TraceID?
     /// Header fields that few responses have.
     var more: [(StaticString, String)] = []
+    var cacheControl: StaticString = "no-store"
     let body: [UInt8]
     let sharedBody: ByteBuffer?
 
@@ -118,7 +119,7 @@ struct APIAnswer: HTTPAnswer {
 
     var limit: Int {
         // 192 bytes hold the fixed text, the numbers and the trace ID; the variable parts are added in full.
-        192 + status.reasonPhrase.utf8.count + type.utf8CodeUnitCount + body.count
+        192 + cacheControl.utf8CodeUnitCount + status.reasonPhrase.utf8.count + type.utf8CodeUnitCount + body.count
             + more.reduce(0) { $0 + $1.0.utf8CodeUnitCount + $1.1.utf8.count + 4 }
     }
 
@@ -127,11 +128,16 @@ struct APIAnswer: HTTPAnswer {
         writer.write(decimal: Int64(status.code))
         writer.write(UInt8(ascii: " "))
         writer.write(status.reasonPhrase.utf8.span)
-        writer.write("\r\nContent-Type: ")
-        writer.write(type)
-        writer.write("\r\nContent-Length: ")
-        writer.write(decimal: Int64(sharedBody?.readableBytes ?? body.count))
-        writer.write("\r\nCache-Control: no-store\r\n")
+        // RFC 9110 §15.4.5: a 304 has the fields of the cache, and none of a body.
+        if status != .notModified {
+            writer.write("\r\nContent-Type: ")
+            writer.write(type)
+            writer.write("\r\nContent-Length: ")
+            writer.write(decimal: Int64(sharedBody?.readableBytes ?? body.count))
+        }
+        writer.write("\r\nCache-Control: ")
+        writer.write(cacheControl)
+        writer.write("\r\n")
         if let trace {
             writer.write("X-Playgate-Trace: ")
             writer.write(trace)

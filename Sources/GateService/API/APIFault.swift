@@ -81,7 +81,7 @@ enum APIFault: String, CaseIterable, Sendable {
 /// A refusal in an API response, with the members of its body.
 struct APIRefusal: Error {
     let status: HTTPResponseStatus
-    let action: String
+    private(set) var action: String
     let code: String
     let message: String
     var details: String?
@@ -111,6 +111,7 @@ extension APIRefusal {
     /// Creates the refusal of a grant, with the claim or the fact that it concerns.
     init(_ refusal: GrantRefusal) {
         self.init(DenyCode.grant(refusal.code))
+        action = refusal.action.rawValue
         details = refusal.detail?.description
     }
 }

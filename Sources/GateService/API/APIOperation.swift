@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import KeySources
 internal import NIOHTTP1
 
 /// An operation of the API, identified by its path.
@@ -19,6 +20,8 @@ enum APIOperation {
     case code(Substring)
     case catalogue(Substring)
     case document
+    /// The public keys of the gate.
+    case keys(KeySetNotation)
 
     /// Finds the operation at a path; `nil` if there is none.
     init?(_ path: Substring) {
@@ -33,6 +36,8 @@ enum APIOperation {
         case "/v1/revocations/export": self = .revocations
         case "/v1/codes": self = .codes
         case "/openapi.yaml": self = .document
+        case "/.well-known/jwks.json": self = .keys(.jwkSet)
+        case "/.well-known/cose-keys": self = .keys(.coseKeySet)
         default:
             if let code = path.below("/v1/codes/") {
                 self = .code(code)
@@ -54,7 +59,7 @@ enum APIOperation {
         case .exchange, .renew, .explain: .grant
         case .revoke, .revocations: .revoke
         case .catalogue: .catalogue
-        case .codes, .code, .document: nil
+        case .codes, .code, .document, .keys: nil
         }
     }
 
@@ -68,7 +73,7 @@ enum APIOperation {
         case .exchange: GrantExchangeBody.largestBody
         case .renew: GrantBody.largestBody
         case .explain: GrantVerifyBody.largestBody
-        case .end, .revocations, .codes, .code, .catalogue, .document: nil
+        case .end, .revocations, .codes, .code, .catalogue, .document, .keys: nil
         }
     }
 

@@ -136,6 +136,9 @@ struct APIResponder: HTTPService {
         case .catalogue(let media): return .now(try lookUp(media, call))
         case .document:
             return .now(APIAnswer(shared: Self.document, type: "application/yaml", trace: call.trace))
+        case .keys(let notation):
+            guard let keys = call.snapshot.publishedKeys else { throw APIRefusal(.grantsNotConfigured) }
+            return .now(keys.answer(notation, call.request, at: call.time, trace: call.trace))
         }
     }
 

@@ -4,6 +4,7 @@
 internal import ConfigurationReading
 internal import Encodings
 internal import HTTPServer
+internal import KeySources
 internal import MediaTokens
 internal import NIOHTTP1
 internal import Platform
@@ -15,6 +16,7 @@ struct AdminResponder: HTTPService {
     let reloader: Reloader
     let registry: PrometheusRegistry
     let gauges: ServiceGauges
+    let keySets: KeySetKeeper
     let places: [ConnectionPlaces]
     let clock: @Sendable () -> Timestamp
 
@@ -39,11 +41,21 @@ struct AdminResponder: HTTPService {
             return .now(APIAnswer([UInt8](text.utf8), type: "text/plain; version=0.0.4; charset=utf-8"))
         case "/config" where isRead: return .now(.json(live.current.configuration.effective, trace: nil))
         case "/reload" where method == .POST: return .later { await reload() }
-        case "/livez", "/readyz", "/metrics", "/config": return .now(wrongMethod("GET, HEAD"))
+        case "/.well-known/jwks.json" where isRead: return .now(publishedKeys(.jwkSet, request))
+        case "/.well-known/cose-keys" where isRead: return .now(publishedKeys(.coseKeySet, request))
+        case "/livez", "/readyz", "/metrics", "/config", "/.well-known/jwks.json", "/.well-known/cose-keys": return .now(wrongMethod("GET, HEAD"))
         case "/reload": return .now(wrongMethod("POST"))
         default:
             return .now(.json(.object([("error", .string("not found: \(path)"))]), status: .notFound, trace: nil))
         }
+    }
+
+    private func publishedKeys(_ notation: KeySetNotation, _ request: HTTPRequest) -> APIAnswer {
+        guard let keys = live.current.publishedKeys else {
+            let error = JSON.string("this gate issues and accepts no grants")
+            return .json(.object([("error", error)]), status: .notFound, trace: nil)
+        }
+        return keys.answer(notation, request, at: clock(), trace: nil)
     }
 
     private func wrongMethod(_ allow: String) -> APIAnswer {
@@ -56,8 +68,8 @@ struct AdminResponder: HTTPService {
         return answer
     }
 
-    /// Answers 200 if a key is valid now, the store answers, revocations of grants are known, the catalogue is not empty, and
-    /// every listener has room for a connection; else 503.
+    /// Answers 200 if a key is valid now, the store answers, revocations of grants are known, every key set is there, the
+    /// catalogue is not empty, and every listener has room for a connection; else 503.
     private func readiness() async -> APIAnswer {
         let gate = live.current.gate
         let now = clock()
@@ -70,6 +82,10 @@ struct AdminResponder: HTTPService {
         }
         if let grants = gate.grants, !grants.isMirrorRecent {
             faults.append(("revocations", .string("they were not read for 30 s: every grant is refused")))
+        }
+        let missing = keySets.missing(at: now)
+        if !missing.isEmpty {
+            faults.append(("keySets", .string("no keys of \(missing.joined(separator: ", ")): their grants are refused")))
         }
         if gate.catalogue.count == 0 { faults.append(("catalogue", .string("the catalogue is empty"))) }
         for places in places where places.isFull && !faults.contains(where: { $0.0 == places.listener }) {

@@ -18,19 +18,29 @@ extension GateConfiguration {
         var issuers: [Issuer]
         /// The number of authentic grants that are cached; 0 for no cache.
         var cacheCapacity: Int
+        /// The folder for copies of fetched key sets; `nil` if none is named.
+        var keySetFolder: String?
 
         /// A key of the section `keys`. Its name is the key id in tokens.
         struct Key: Sendable {
             var id: String
             var material: Material
             var algorithm: KeyAlgorithm?
+            /// The first time at which tokens are verified by it.
+            var notBefore: Timestamp?
+            /// The first time at which it signs.
+            var signFrom: Timestamp?
             /// The last time at which it signs; later grants are refused an issue.
             var signUntil: Timestamp?
             /// The last time at which tokens are verified by it.
             var verifyUntil: Timestamp?
+            /// The file that it was read from.
+            var file: Secret.File?
             var place: ConfigurationPlace
 
             enum Material: Sendable {
+                /// A file with keys that follow each other: see ``Keys/KeyRing``.
+                case set(Located<String>)
                 /// The bytes of a symmetric key.
                 case secret([UInt8])
                 /// A private or public key, or a certificate, in PEM.
@@ -44,6 +54,10 @@ extension GateConfiguration {
             var keys: [String]
             /// A file with the issuer's public keys (JWK Set or COSE key set).
             var keySet: Located<String>?
+            /// The issuer's key set that is fetched.
+            var remote: RemoteKeySet?
+            /// The only algorithms of its key sets; empty for any.
+            var algorithms: Set<KeyAlgorithm>
             var audience: [String]
             var accepted: AcceptedIssuer
             var place: ConfigurationPlace
@@ -65,6 +79,7 @@ extension GateConfiguration.Grants {
         }
         issuers = section.list("issuers", Issuer.init)
         cacheCapacity = section.integer("cacheCapacity", in: 0...1_000_000, default: 16_384)
+        keySetFolder = section.optionalPath("keySetFolder")
         noteUnknownKeys(section)
     }
 
@@ -72,13 +87,17 @@ extension GateConfiguration.Grants {
     private func noteUnknownKeys(_ section: ConfigurationSection) {
         let known = keys.map(\.id).joined(separator: ", ")
         for profile in profiles.map(\.value) {
-            if let id = profile.keyID, !keys.contains(where: { $0.id == id }) {
+            for id in profile.keyIDs where !keys.contains(where: { $0.id == id }) {
                 section.note("profiles", "\(profile.name): key \(id) is not in keys (\(known))")
-            } else if profile.keyID == nil, !issuers.contains(where: { $0.name == profile.issuer }) {
+            }
+            if profile.keyIDs.isEmpty, !issuers.contains(where: { $0.name == profile.issuer }) {
                 section.note("profiles", "\(profile.name): without key, its issuer must be one of issuers")
             }
         }
-        for issuer in issuers {
+        for (number, issuer) in issuers.enumerated() {
+            if issuer.remote != nil, issuers[..<number].contains(where: { $0.remote != nil && $0.name == issuer.name }) {
+                section.note("issuers", "\(issuer.name): has a key set to fetch twice")
+            }
             for id in issuer.keys where !keys.contains(where: { $0.id == id }) {
                 section.note("issuers", "\(issuer.name): key \(id) is not in keys (\(known))")
             }
@@ -86,9 +105,13 @@ extension GateConfiguration.Grants {
     }
 
     /// Reads a secret of at least 32 bytes, in Base64 of either alphabet.
-    fileprivate static func secretBytes(_ key: String, _ section: ConfigurationSection) -> [UInt8]? {
-        guard section.has(key) else { return nil }
-        guard let text = section.secret(key)?.text else { return nil }
+    private static func secretBytes(_ key: String, _ section: ConfigurationSection) -> [UInt8]? {
+        guard section.has(key), let secret = section.secret(key) else { return nil }
+        return secretBytes(key, section, secret)
+    }
+
+    fileprivate static func secretBytes(_ key: String, _ section: ConfigurationSection, _ secret: Secret) -> [UInt8]? {
+        let text = secret.text
         guard let bytes = Base64.decode([UInt8](text.utf8)), bytes.count >= 32 else {
             section.note(key, "must be at least 32 bytes in Base64: playgate grant keys makes such")
             return nil
@@ -108,16 +131,40 @@ extension GateConfiguration.Grants.Key {
             }
             return algorithm
         }
-        signUntil = section.parsed("signUntil", default: nil) { try Timestamp.parse($0) }
-        verifyUntil = section.parsed("verifyUntil", default: nil) { try Timestamp.parse($0) }
-        let names = ["secret", "private", "public"].filter { section.has($0) }
-        let secret = GateConfiguration.Grants.secretBytes("secret", section)
+        func time(_ key: String) -> Timestamp? { section.parsed(key, default: nil) { try Timestamp.parse($0) } }
+        notBefore = time("notBefore")
+        signFrom = time("signFrom")
+        signUntil = time("signUntil")
+        verifyUntil = time("verifyUntil")
+        let names = ["secret", "private", "public", "set"].filter { section.has($0) }
+        let secret = section.has("secret") ? section.secret("secret") : nil
+        let bytes = secret.flatMap { GateConfiguration.Grants.secretBytes("secret", section, $0) }
         let pem = section.secret("private") ?? section.secret("public")
+        let set = section.optionalPath("set").map { Located(value: $0, place: section.place("set")) }
+        file = (secret ?? pem)?.file
         switch names.count {
-        case 1: material = secret.map { .secret($0) } ?? .pem(pem ?? Secret(""))
+        case 1: material = set.map { .set($0) } ?? bytes.map { .secret($0) } ?? .pem(pem ?? Secret(""))
         default:
-            section.note("secret", "exactly one of secret, private and public is required, such as { file: grant.key }")
+            section.note(
+                "secret",
+                "exactly one of secret, private, public and set is required, such as { file: grant.key }"
+            )
             material = .secret([])
+        }
+        noteConflicts(section)
+    }
+
+    private func noteConflicts(_ section: ConfigurationSection) {
+        let start = Timestamp(millisecondsSince1970: .min)
+        let times = [("signFrom", signFrom), ("signUntil", signUntil), ("verifyUntil", verifyUntil)]
+        var last = ("notBefore", notBefore ?? start)
+        for case (let name, let time?) in times {
+            if time < last.1 { section.note(name, "must not be before \(last.0)") }
+            last = (name, time)
+        }
+        guard case .set = material else { return }
+        for key in ["algorithm", "notBefore", "signFrom", "signUntil", "verifyUntil"] where section.has(key) {
+            section.note(key, "is stated in the set, for each of its keys")
         }
     }
 }
@@ -128,6 +175,8 @@ extension GateConfiguration.Grants.Issuer {
         _ = section.choice("format", default: GrantFormat.cat)
         keys = section.strings("keys") ?? []
         keySet = section.optionalPath("keySet").map { Located(value: $0, place: section.place("keySet")) }
+        remote = GateConfiguration.Grants.RemoteKeySet.read(section)
+        algorithms = Self.algorithms(section)
         audience = section.strings("audience") ?? []
         place = section.place
         accepted = AcceptedIssuer(name)
@@ -135,9 +184,21 @@ extension GateConfiguration.Grants.Issuer {
         accepted.requiresExpiration = section.bool("requireExpiry", default: true)
         let session = section.duration("maximumSession", in: .seconds(60) ... .seconds(30 * 86_400), default: .zero)
         if session > .zero { accepted.maximumSession = session }
-        if keys.isEmpty, keySet == nil, !section.isFaulty {
-            section.note("keys", "keys or keySet is missing: name the keys of the issuer")
+        if keys.isEmpty, keySet == nil, remote == nil, !section.isFaulty {
+            section.note("keys", "keys, keySet or jwks is missing: name the keys of the issuer")
         }
+    }
+
+    private static func algorithms(_ section: ConfigurationSection) -> Set<KeyAlgorithm> {
+        var algorithms: Set<KeyAlgorithm> = []
+        for name in section.strings("algorithms") ?? [] {
+            if let algorithm = KeyAlgorithm(name: name), algorithm.coseIdentifier != nil {
+                algorithms.insert(algorithm)
+            } else {
+                section.note("algorithms", "\(name) is not an algorithm of grants, such as ES256")
+            }
+        }
+        return algorithms
     }
 }
 
@@ -150,8 +211,8 @@ enum GrantFormat: String, CaseIterable, Sendable {
 extension GrantProfile {
     fileprivate convenience init(_ name: String, _ section: ConfigurationSection) {
         _ = section.choice("format", default: GrantFormat.cat)
-        let (issuer, key) = (section.requiredString("issuer"), section.optionalString("key"))
-        self.init(name, issuer: issuer, keyID: key, rules: Rules(section))
+        let (issuer, keys) = (section.requiredString("issuer"), section.strings("key"))
+        self.init(name, issuer: issuer, keyIDs: keys ?? [], rules: Rules(section))
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeTokens
 internal import HTTPServer
 internal import NIOCore
 
@@ -34,7 +35,7 @@ struct TrustedPeers: Hashable, Sendable {
         case .unixDomainSocket: return true
         case .v4, .v6:
             guard let number = address?.number else { return false }
-            return trustsLoopback && Network.loopback.contains { $0.has(number) }
+            return trustsLoopback && IPNetwork.loopback.contains { $0.has(number) }
                 || networks.contains { $0.has(number) }
         // The client's end of a unix socket has no address.
         case nil: return false
@@ -46,38 +47,10 @@ struct TrustedPeers: Hashable, Sendable {
         return certificates.contains(digest)
     }
 
-    /// A network: addresses with a common prefix. IPv4 addresses are kept in their IPv6 form, `::ffff:0:0/96`.
-    struct Network: Hashable, Sendable {
-        private let first: UInt128
-        private let mask: UInt128
+    /// A network of peers.
+    typealias Network = IPNetwork
+}
 
-        fileprivate static let loopback = [Network("127.0.0.0/8"), Network("::1/128")].compactMap { $0 }
-
-        /// Parses an address, or `ADDRESS/BITS`. `nil` if it is neither, or if it covers all addresses (`/0`).
-        init?(_ text: String) {
-            let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
-            // The C library stops at a NUL byte. Only IPv6 addresses have a zone.
-            guard let address = parts.first, !address.contains(0), let number = Self.number(String(Substring(address)))
-            else { return nil }
-            let isV6 = address.prefix { $0 != UInt8(ascii: "%") }.contains(UInt8(ascii: ":"))
-            guard isV6 || !address.contains(UInt8(ascii: "%")) else { return nil }
-            let size = isV6 ? 128 : 32
-            // Only digits are accepted: `Int` would also accept a sign.
-            let digits = parts.count == 1 ? String(size) : String(Substring(parts[1]))
-            guard 1...3 ~= digits.utf8.count, digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let bits = Int(digits),
-                1...size ~= bits
-            else { return nil }
-            mask = UInt128.max << UInt128(size - bits)
-            first = number & mask
-        }
-
-        func has(_ number: UInt128) -> Bool { number & mask == first }
-
-        /// Returns the address as a number.
-        static func number(_ text: String) -> UInt128? {
-            // A zone (`%eth0`) names the interface, not the peer.
-            let end = text.utf8.firstIndex(of: UInt8(ascii: "%")) ?? text.endIndex
-            return (try? SocketAddress(ipAddress: String(text[..<end]), port: 0))?.number
-        }
-    }
+extension IPNetwork {
+    fileprivate static let loopback = [IPNetwork("127.0.0.0/8"), IPNetwork("::1/128")].compactMap { $0 }
 }

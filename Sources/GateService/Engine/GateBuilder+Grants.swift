@@ -4,6 +4,7 @@
 internal import ConfigurationReading
 internal import CoreMetrics
 internal import EdgeTokens
+internal import KeySources
 internal import Keys
 internal import MediaTokens
 internal import Platform
@@ -14,55 +15,86 @@ internal import PlaybackGate
 extension GateBuilder {
     /// The parts of a grant authority that a configuration describes.
     struct GrantParts: Sendable {
-        let verifier: CATVerifier
+        /// The keys of the configuration and of its files.
+        let keys: KeySet
+        let issuers: [AcceptedIssuer]
+        let policy: CATPolicy
         let signers: [GrantAuthority.Signer]
         let subjectKey: SubjectKey
         let cacheCapacity: Int
         let profiles: [GrantProfile]
+        /// The key sets to fetch.
+        let remotes: [KeySetKeeper.Remote]
+        /// The public keys for others.
+        let published: PublishedKeys
+
+        /// Returns the verifier with the keys of fetched sets. Of two keys with one identifier, that of the configuration counts.
+        func verifier(with fetched: [TokenKey]) -> CATVerifier {
+            let others = fetched.filter { key in !keys.keys.contains { $0.isTwin(of: key) } }
+            let all = (try? KeySet(keys.keys + others)) ?? keys
+            return CATVerifier(keys: all, issuers: issuers, policy: policy)
+        }
 
         /// Creates the first authority of a service, with an empty mirror of revocations.
-        func authority(_ metrics: any MetricsFactory) -> GrantAuthority {
+        func authority(_ keySets: KeySetKeeper, _ metrics: any MetricsFactory) -> GrantAuthority {
             let key = subjectKey
-            return authority(key, RevocationMirror { key.tag(storeKey: $0.bytes) }, metrics)
+            return authority(key, RevocationMirror { key.tag(storeKey: $0.bytes) }, keySets, metrics)
         }
 
         /// Creates an authority with the subject key and the mirror of the one before. Tags in the mirror are made by that
         /// key, so that a change of the key takes effect after a restart.
-        func authority(inPlaceOf present: GrantAuthority, _ metrics: any MetricsFactory) -> GrantAuthority {
-            authority(present.subjectKey, present.mirror, metrics)
+        func authority(
+            inPlaceOf present: GrantAuthority,
+            _ keySets: KeySetKeeper,
+            _ metrics: any MetricsFactory
+        ) -> GrantAuthority {
+            authority(present.subjectKey, present.mirror, keySets, metrics)
         }
 
         private func authority(
             _ subjectKey: SubjectKey,
             _ mirror: RevocationMirror,
+            _ keySets: KeySetKeeper,
             _ metrics: any MetricsFactory
         ) -> GrantAuthority {
             GrantAuthority(
-                verifier: verifier,
+                verifier: verifier(with: keySets.keys),
                 signers: signers,
                 subjectKey: subjectKey,
                 mirror: mirror,
                 cacheCapacity: cacheCapacity,
-                metrics: GrantMetrics(profiles.filter { $0.keyID != nil }, factory: metrics)
+                metrics: GrantMetrics(profiles.filter(\.isIssued), factory: metrics),
+                askForKey: { keySets.ask(for: $0, at: $1) }
             )
         }
     }
 
     /// Reads the keys of grants. Returns `nil` if there are problems.
-    static func grants(_ grants: GateConfiguration.Grants, at now: Timestamp, _ problems: ProblemList) -> GrantParts? {
+    static func grants(
+        _ configuration: GateConfiguration,
+        _ grants: GateConfiguration.Grants,
+        at now: Timestamp,
+        _ problems: ProblemList,
+        _ warnings: inout [String]
+    ) -> GrantParts? {
         guard let subjectKey = try? SubjectKey(grants.subjectKey.value) else { return nil }
-        var (issuers, keys): ([AcceptedIssuer], [TokenKey]) = ([], [])
+        let files = GrantKeyFiles(grants, problems)
+        var (issuers, keys): ([AcceptedIssuer], [GrantKeyFiles.Member]) = ([], [])
+        var (remotes, own): ([KeySetKeeper.Remote], [TokenKey]) = ([], [])
         for issuer in grants.allIssuers {
             var accepted = issuer.accepted
             // Gates of one installation have the same issuer, and accept what they issue.
-            if grants.profiles.contains(where: { $0.value.issuer == issuer.name && $0.value.keyID != nil }) {
+            if grants.profiles.contains(where: { $0.value.issuer == issuer.name && !$0.value.keyIDs.isEmpty }) {
                 accepted.isOwn = true
             }
             issuers.append(accepted)
-            keys += self.keys(of: issuer, grants, problems)
+            let found = files.keys(of: issuer)
+            keys += found
+            if accepted.isOwn { own += found.filter { $0.name != nil }.map(\.key) }
+            if let remote = remote(issuer, folder: configuration.keySetFolder, problems) { remotes.append(remote) }
         }
         let set: KeySet
-        do throws(KeySetError) { set = try KeySet(keys) } catch {
+        do throws(KeySetError) { set = try KeySet(keys.map(\.key)) } catch {
             problems.add(grants.subjectKey.place, "\(error)")
             return nil
         }
@@ -71,58 +103,78 @@ extension GateBuilder {
         policy.hasReplayStore = true
         var signers: [GrantAuthority.Signer] = []
         for profile in grants.profiles {
-            guard let signer = signer(profile, grants, set, problems) else { continue }
-            signers.append(signer)
+            let made = Self.signers(profile, keys, problems)
+            if !made.isEmpty, !made.contains(where: { $0.isUsable(at: now) }) {
+                warnings.append("profile \(profile.value.name): none of its keys signs now, so it issues no grants")
+            }
+            signers += made
         }
         return GrantParts(
-            verifier: CATVerifier(keys: set, issuers: issuers, policy: policy),
+            keys: set,
+            issuers: issuers,
+            policy: policy,
             signers: signers,
             subjectKey: subjectKey,
             cacheCapacity: grants.cacheCapacity,
-            profiles: grants.profiles.map(\.value)
+            profiles: grants.profiles.map(\.value),
+            remotes: remotes,
+            published: PublishedKeys(own)
         )
     }
 
-    private static func signer(
+    private static func signers(
         _ profile: Located<GrantProfile>,
-        _ grants: GateConfiguration.Grants,
-        _ set: KeySet,
+        _ keys: [GrantKeyFiles.Member],
         _ problems: ProblemList
-    ) -> GrantAuthority.Signer? {
-        guard let id = profile.value.keyID,
-            let key = set.keys.first(where: { $0.issuer == profile.value.issuer && $0.id == KeyID(id) })
-        else { return nil }
-        do throws(CATIssueError) {
-            let until = grants.keys.first { $0.id == id }?.signUntil
-            return GrantAuthority.Signer(try CATIssuer(key: key), until: until)
-        } catch {
-            problems.add(profile.place, "key \(id) cannot sign: give its secret, or its private key")
-            return nil
+    ) -> [GrantAuthority.Signer] {
+        let (issuer, names) = (profile.value.issuer, profile.value.keyIDs)
+        return keys.filter { $0.key.issuer == issuer && names.contains($0.name ?? "") }.compactMap { member in
+            do throws(CATIssueError) {
+                let signer = try CATIssuer(key: member.key)
+                return GrantAuthority.Signer(signer, from: member.signFrom, until: member.signUntil)
+            } catch {
+                let id = member.key.id?.description ?? member.name ?? ""
+                problems.add(profile.place, "key \(id) cannot sign: give its secret, or its private key")
+                return nil
+            }
         }
     }
 
-    private static func keys(
-        of issuer: GateConfiguration.Grants.Issuer,
-        _ grants: GateConfiguration.Grants,
+    /// Returns the key set of an issuer that is to be fetched, with its fetcher.
+    private static func remote(
+        _ issuer: GateConfiguration.Grants.Issuer,
+        folder: String?,
         _ problems: ProblemList
-    ) -> [TokenKey] {
-        let binding = KeyBinding(issuer: issuer.name, format: .cat, rsaAlgorithm: .ps256)
-        var keys: [TokenKey] = []
-        for key in grants.keys where issuer.keys.contains(key.id) {
-            do throws(KeySetError) { keys.append(try key.tokenKey(binding)) } catch {
-                problems.add(key.place, "\(error)")
+    ) -> KeySetKeeper.Remote? {
+        guard let remote = issuer.remote else { return nil }
+        #if KeySets
+            do {
+                let authorities = try remote.authorities.map { try $0.value.bytesOfFile(limit: 1 << 20) }
+                return KeySetKeeper.Remote(
+                    configuration: KeySource.Configuration(
+                        remote.address,
+                        binding: issuer.binding,
+                        rules: remote.rules,
+                        folder: folder
+                    ),
+                    networks: remote.networks,
+                    authorities: authorities,
+                    fetcher: try HTTPSKeySetFetcher(remote.networks, authorities: authorities)
+                )
+            } catch {
+                let reason = (error as? FileFault)?.reason ?? "\(error)"
+                let file = remote.authorities
+                problems.add(file?.place ?? remote.place, "\(file?.value ?? ""): \(reason)")
             }
-        }
-        guard let file = issuer.keySet else { return keys }
-        do {
-            let bytes = [UInt8](try file.value.contentsOfFile(limit: KeySetReading.maximumSize).utf8)
-            keys += try KeySetReading(bytes, source: .local, binding: binding).keys
-        } catch let fault as FileFault {
-            problems.add(file.place, "\(file.value): \(fault.reason)")
-        } catch {
-            problems.add(file.place, "\(file.value): \(error)")
-        }
-        return keys
+        #endif
+        return nil
+    }
+}
+
+extension TokenKey {
+    /// True if both are for the same tokens under one identifier.
+    fileprivate func isTwin(of other: TokenKey) -> Bool {
+        issuer == other.issuer && format == other.format && id == other.id && algorithm == other.algorithm
     }
 }
 
@@ -131,47 +183,34 @@ extension GateConfiguration.Grants {
     fileprivate var allIssuers: [Issuer] {
         var all = issuers
         for profile in profiles.map(\.value) {
-            guard let key = profile.keyID else { continue }
-            if let place = all.firstIndex(where: { $0.name == profile.issuer }) {
-                if !all[place].keys.contains(key) { all[place].keys.append(key) }
-            } else {
-                let accepted = AcceptedIssuer(profile.issuer)
-                all.append(
-                    Issuer(
-                        name: profile.issuer,
-                        keys: [key],
-                        keySet: nil,
-                        audience: [],
-                        accepted: accepted,
-                        place: subjectKey.place
+            for key in profile.keyIDs {
+                if let place = all.firstIndex(where: { $0.name == profile.issuer }) {
+                    if !all[place].keys.contains(key) { all[place].keys.append(key) }
+                } else {
+                    all.append(
+                        Issuer(
+                            name: profile.issuer,
+                            keys: [key],
+                            keySet: nil,
+                            algorithms: [],
+                            audience: [],
+                            accepted: AcceptedIssuer(profile.issuer),
+                            place: subjectKey.place
+                        )
                     )
-                )
+                }
             }
         }
         return all
     }
 }
 
-extension GateConfiguration.Grants.Key {
-    fileprivate func tokenKey(_ binding: KeyBinding) throws(KeySetError) -> TokenKey {
-        let validity = verifyUntil.map { Timestamp(millisecondsSince1970: .min)...$0 }
-        switch material {
-        case .secret(let bytes):
-            return try TokenKey(
-                secret: bytes,
-                id: KeyID(id),
-                algorithm: algorithm ?? .hs256,
-                binding: binding,
-                validity: validity
-            )
-        case .pem(let text):
-            return try TokenKey(
-                pem: [UInt8](text.text.utf8),
-                id: KeyID(id),
-                algorithm: algorithm,
-                binding: binding,
-                validity: validity
-            )
-        }
+extension GateConfiguration.Grants.Issuer {
+    /// The binding of its keys.
+    var binding: KeyBinding {
+        // COSE has PS256 alone for RSA.
+        var binding = KeyBinding(issuer: name, format: .cat, rsaAlgorithm: .ps256)
+        binding.algorithms = algorithms
+        return binding
     }
 }

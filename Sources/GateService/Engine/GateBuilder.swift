@@ -30,7 +30,7 @@ struct GateBuilder: Sendable {
         var warnings: [String] = []
         let catalogue = Self.catalogue(configuration.catalogue, problems, &warnings)
         let policy = Self.policy(configuration, problems)
-        grants = configuration.grants.flatMap { Self.grants($0, at: now, problems) }
+        grants = configuration.grants.flatMap { Self.grants(configuration, $0, at: now, problems, &warnings) }
         // Files that changed meanwhile may combine two states into one that was never intended.
         if FileStamps(configuration) != files {
             let change = "this file or a file that it names changed during the reading: try again"

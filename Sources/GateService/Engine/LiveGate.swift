@@ -16,6 +16,8 @@ final class LiveGate: Sendable {
         let gate: Gate
         let configuration: GateConfiguration
         let edge: EdgeRules?
+        /// The objects that the gate was made of, which another with other keys is made of.
+        let builder: GateBuilder
         /// The state of the files before this was made from them.
         let files: FileStamps
         let loaded: Timestamp
@@ -24,12 +26,21 @@ final class LiveGate: Sendable {
 
         private static let count = Atomic<UInt64>(0)
 
-        init(gate: Gate, configuration: GateConfiguration, files: FileStamps, loaded: Timestamp) {
+        init(gate: Gate, configuration: GateConfiguration, builder: GateBuilder, loaded: Timestamp) {
             self.gate = gate
             self.configuration = configuration
             edge = configuration.edge.map(EdgeRules.init)
-            self.files = files
+            self.builder = builder
+            files = builder.files
             self.loaded = loaded
+        }
+
+        /// The public keys of the gate; `nil` for a gate without grants.
+        var publishedKeys: PublishedKeys? { gate.grants == nil ? nil : builder.grants?.published }
+
+        /// Returns a snapshot of the same configuration with another gate.
+        func with(_ gate: Gate) -> Snapshot {
+            Snapshot(gate: gate, configuration: configuration, builder: builder, loaded: loaded)
         }
     }
 

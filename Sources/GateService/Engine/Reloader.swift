@@ -28,9 +28,11 @@ final class Reloader: Service {
     private let turn = Mutex<Void>(())
 
     private let clock: @Sendable () -> Timestamp
+    private let keySets: KeySetKeeper
 
     init(
         _ live: LiveGate,
+        keySets: KeySetKeeper,
         observer: any DecisionObserver,
         metrics: any MetricsFactory,
         logger: Logger,
@@ -38,6 +40,7 @@ final class Reloader: Service {
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.live = live
+        self.keySets = keySets
         self.clock = clock
         self.observer = observer
         self.metrics = metrics
@@ -53,6 +56,23 @@ final class Reloader: Service {
                 }
             }
             group.addTask(name: "reload on change") { await self.watch() }
+            group.addTask(name: "key sets") { await self.keySets.run { self.takeKeys() } }
+        }
+    }
+
+    /// Makes a gate with the present keys of fetched sets the active one: at once, and without reading any file.
+    private func takeKeys() {
+        turn.withLock { _ in
+            let present = live.current
+            guard let grants = present.gate.grants, let parts = present.builder.grants else { return }
+            let verifier = parts.verifier(with: keySets.keys)
+            let gate = present.builder.gate(
+                present.configuration,
+                store: present.gate.store,
+                grants: GrantAuthority(grants, verifier: verifier),
+                observer: observer
+            )
+            live.replace(with: present.with(gate))
         }
     }
 
@@ -107,14 +127,16 @@ final class Reloader: Service {
         let now = clock()
         let configuration = try GateConfiguration(file: present.configuration.file.path)
         let builder = try GateBuilder(configuration, at: now)
+        // A gate without grants gets them with a restart only.
+        keySets.adopt(present.gate.grants == nil ? [] : builder.grants?.remotes ?? [])
         let gate = builder.gate(
             configuration,
             store: present.gate.store,
-            grants: present.gate.grants.flatMap { builder.grants?.authority(inPlaceOf: $0, metrics) },
+            grants: present.gate.grants.flatMap { builder.grants?.authority(inPlaceOf: $0, keySets, metrics) },
             observer: observer
         )
         live.replace(
-            with: LiveGate.Snapshot(gate: gate, configuration: configuration, files: builder.files, loaded: now)
+            with: LiveGate.Snapshot(gate: gate, configuration: configuration, builder: builder, loaded: now)
         )
         counts.succeeded()
         for warning in builder.warnings { logger.warning("\(warning)") }

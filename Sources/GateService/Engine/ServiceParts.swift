@@ -13,6 +13,7 @@ internal import ServiceLifecycle
 struct ServiceParts {
     let store: any GrantStore
     let reloader: Reloader
+    let keySets: KeySetKeeper
     /// The revocations as grants know them; `nil` if there is no key for their tags.
     let mirror: RevocationMirror?
     /// The listeners, in the order in which they start.
@@ -44,7 +45,9 @@ struct ServiceParts {
         self.logger = logger
         self.loops = loops
         store = try ReplayStoreFactory.make(configuration)
-        let grants = builder.grants?.authority(registry)
+        keySets = KeySetKeeper(clock: environment.clock, logger: logger)
+        keySets.adopt(builder.grants?.remotes ?? [])
+        let grants = builder.grants?.authority(keySets, registry)
         mirror = grants?.mirror
         metrics = DecisionMetrics(factory: registry, store: store.name)
         inFlight = ConcurrencyLimit(configuration.api.concurrency)
@@ -53,12 +56,13 @@ struct ServiceParts {
         let snapshot = LiveGate.Snapshot(
             gate: builder.gate(configuration, store: store, grants: grants, observer: observer),
             configuration: configuration,
-            files: builder.files,
+            builder: builder,
             loaded: environment.clock()
         )
         live = LiveGate(snapshot)
         reloader = Reloader(
             live,
+            keySets: keySets,
             observer: observer,
             metrics: registry,
             logger: logger,
@@ -86,12 +90,20 @@ struct ServiceParts {
         let admin = places("admin", configuration.admin)
         let edges = (configuration.edge?.listeners ?? []).map { (listener: $0, places: places("edge", $0)) }
         let all = [api, admin] + edges.map(\.places)
-        let gauges = ServiceGauges(inFlight: inFlight, reloads: reloads, sink: sink, places: all, mirror: mirror)
+        let gauges = ServiceGauges(
+            inFlight: inFlight,
+            reloads: reloads,
+            sink: sink,
+            places: all,
+            mirror: mirror,
+            keySets: keySets
+        )
         let adminResponder = AdminResponder(
             live: live,
             reloader: reloader,
             registry: registry,
             gauges: gauges,
+            keySets: keySets,
             places: all,
             clock: environment.clock
         )

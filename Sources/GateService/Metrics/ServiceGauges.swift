@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import HTTPServer
+internal import KeySources
 internal import MediaTokens
 internal import Platform
 internal import PlaybackGate
@@ -13,12 +14,13 @@ struct ServiceGauges: Sendable {
     let sink: LogSink
     let places: [ConnectionPlaces]
     let mirror: RevocationMirror?
+    let keySets: KeySetKeeper
 
     func values(_ snapshot: LiveGate.Snapshot, at now: Timestamp) -> [PrometheusGauge] {
         let gate = snapshot.gate
         return [
             service, catalogue(snapshot, at: now), reloadResults, logAndMemory, connections, keys(gate.verifier.trust),
-            store(gate.store), revocations, cache(gate.verifier.cache), grantCache(gate.grants),
+            store(gate.store), revocations, cache(gate.verifier.cache), grantCache(gate.grants), keySets(at: now),
         ].flatMap { $0 }
     }
 
@@ -128,6 +130,28 @@ struct ServiceGauges: Sendable {
                 value: mirror.age()?.seconds ?? .infinity
             ),
         ]
+    }
+
+    private func keySets(at now: Timestamp) -> [PrometheusGauge] {
+        keySets.statuses(at: now).flatMap { issuer, status in
+            [
+                PrometheusGauge(
+                    name: "playgate_key_set_age_seconds",
+                    help: "Time since the key set was confirmed by its server; +Inf if there is none.",
+                    labels: [("issuer", issuer)],
+                    value: status.age?.seconds ?? .infinity
+                )
+            ]
+                + KeySetOutcome.allCases.map { outcome in
+                    PrometheusGauge(
+                        name: "playgate_key_set_fetches_total",
+                        type: "counter",
+                        help: "Fetches of key sets by result.",
+                        labels: [("issuer", issuer), ("result", outcome.name)],
+                        value: Double(status.fetches[outcome] ?? 0)
+                    )
+                }
+        }
     }
 
     private func cache(_ cache: AuthenticatedTokenCache?) -> [PrometheusGauge] {

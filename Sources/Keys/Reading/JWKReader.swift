@@ -13,6 +13,17 @@ enum JWKReader {
         _ bytes: [UInt8],
         _ source: KeySetSource
     ) throws(KeySetError) -> [Result<KeyRecord, EntryFault>] {
+        let keys = try list(bytes)
+        if source == .published, keys.contains(where: { key in privateMembers.contains { key.member($0) != nil } }) {
+            throw KeySetError(.privateKeyPresent, "a published key set has a private or symmetric key")
+        }
+        return keys.map { key in
+            do throws(EntryFault) { return .success(try record(key)) } catch { return .failure(error) }
+        }
+    }
+
+    /// Returns the entries as they stand in the list of a set.
+    static func list(_ bytes: [UInt8]) throws(KeySetError) -> [JSON] {
         guard bytes.count <= KeySetReading.maximumSize else {
             throw KeySetError(.tooLarge, "the key set has more than \(KeySetReading.maximumSize) bytes")
         }
@@ -23,17 +34,12 @@ enum JWKReader {
         guard case .array(let keys)? = json.member("keys") else {
             throw KeySetError(.malformed, "the key set has no list \"keys\"")
         }
-        if source == .published, keys.contains(where: { key in privateMembers.contains { key.member($0) != nil } }) {
-            throw KeySetError(.privateKeyPresent, "a published key set has a private or symmetric key")
-        }
-        return keys.map { key in
-            do throws(EntryFault) { return .success(try record(key)) } catch { return .failure(error) }
-        }
+        return keys
     }
 
     private static let privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
 
-    private static func record(_ key: JSON) throws(EntryFault) -> KeyRecord {
+    static func record(_ key: JSON) throws(EntryFault) -> KeyRecord {
         let use = try key.text("use")
         guard use == nil || use == "sig" else { throw EntryFault("its use is not \"sig\"") }
         let algorithm = try key.text("alg").map { (name) throws(EntryFault) in

@@ -45,7 +45,7 @@ extension GrantAuthority {
     /// Returns an authentic grant from the cache, or checks its signature.
     func authenticate(_ token: Span<UInt8>, at now: Timestamp) -> CATVerifier.Authentication {
         guard let authentic, let forged, token.count <= AuthenticatedTokenCache.maximumTokenSize else {
-            return verifier.authenticate(token, at: now)
+            return authenticateAnew(token, at: now)
         }
         if let known = authentic.lookUp(token, generation: generation, at: now) as? CATGrant {
             return .authentic(known)
@@ -53,7 +53,7 @@ extension GrantAuthority {
         if let known = forged.lookUp(token, generation: generation, at: now) as? ForgedGrant {
             return .refused(known.refusal)
         }
-        let answer = verifier.authenticate(token, at: now)
+        let answer = authenticateAnew(token, at: now)
         switch answer {
         case .authentic(let grant):
             // An expired grant never allows anything again.
@@ -67,6 +67,15 @@ extension GrantAuthority {
         case .refused: break
         }
         return answer
+    }
+
+    /// Checks the signature of a token, and asks for its key if the verifier does not have it.
+    private func authenticateAnew(_ token: Span<UInt8>, at now: Timestamp) -> CATVerifier.Authentication {
+        let answer = verifier.authenticate(token, at: now)
+        guard case .refused(let refusal) = answer, refusal.code == .keyUnknown,
+            let id = try? UnverifiedCAT(token).keyID, askForKey(id, now)
+        else { return answer }
+        return .refused(GrantRefusal(.keyUnknown, .keySetAwaited))
     }
 
     private func judge(

@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 public import EdgeTokens
-internal import Keys
+public import Keys
 internal import MediaTokens
 public import Platform
 internal import Synchronization
@@ -28,6 +28,8 @@ public final class GrantAuthority: Sendable {
     let metrics: GrantMetrics?
     /// A number that the entries of the caches carry.
     let generation: UInt64
+    /// Asks for a key that the verifier does not have: see the initializer.
+    let askForKey: @Sendable (KeyID, Timestamp) -> Bool
 
     private static let generations = Atomic<UInt64>(0)
 
@@ -35,16 +37,25 @@ public final class GrantAuthority: Sendable {
     public struct Signer: Sendable {
         /// The issuer with its key.
         public let issuer: CATIssuer
+        /// The first time at which the key signs; `nil` for always.
+        public let from: Timestamp?
         /// The last time at which the key signs; `nil` for always.
         public let until: Timestamp?
 
         /// Creates a signer.
-        public init(_ issuer: CATIssuer, until: Timestamp? = nil) {
+        public init(_ issuer: CATIssuer, from: Timestamp? = nil, until: Timestamp? = nil) {
             self.issuer = issuer
+            self.from = from
             self.until = until
         }
 
-        func isUsable(at now: Timestamp) -> Bool { until.map { now <= $0 } ?? true }
+        /// The time from which on the key signs.
+        var start: Timestamp { from ?? Timestamp(millisecondsSince1970: .min) }
+
+        /// True if the key signs at `now`.
+        package func isUsable(at now: Timestamp) -> Bool {
+            from.map { $0 <= now } ?? true && until.map { now <= $0 } ?? true
+        }
     }
 
     /// Creates an authority.
@@ -56,13 +67,16 @@ public final class GrantAuthority: Sendable {
     ///   - mirror: The mirror of revocations.
     ///   - cacheCapacity: The number of authentic grants that are cached; 0 for none.
     ///   - metrics: The counters of grants; `nil` for none.
+    ///   - askForKey: Called with the identifier of a key that the verifier does not have, and the time. Returns true if a key
+    ///     set is being fetched that may bring it: see ``EdgeTokens/GrantRefusal/Detail/keySetAwaited``. It must not wait.
     public init(
         verifier: CATVerifier,
         signers: [Signer],
         subjectKey: SubjectKey,
         mirror: RevocationMirror,
         cacheCapacity: Int = 16_384,
-        metrics: GrantMetrics? = nil
+        metrics: GrantMetrics? = nil,
+        askForKey: @escaping @Sendable (KeyID, Timestamp) -> Bool = { _, _ in false }
     ) {
         self.verifier = verifier
         self.signers = signers
@@ -73,6 +87,7 @@ public final class GrantAuthority: Sendable {
         renewed = RenewedGrants()
         self.metrics = metrics
         generation = Self.generations.add(1, ordering: .relaxed).newValue
+        self.askForKey = askForKey
     }
 
     /// The look-ups in the cache of authentic grants since it was created; `nil` without a cache.
@@ -93,12 +108,36 @@ public final class GrantAuthority: Sendable {
         public let misses: Int
     }
 
-    /// Returns the signer of a profile, or `nil` if it has none that is usable at `now`.
+    /// Creates an authority with the settings of another one and other keys of verification. Renewed grants stay known; what
+    /// was found about signatures by the other keys does not count any more.
+    ///
+    /// - Parameters:
+    ///   - present: The authority.
+    ///   - verifier: The verifier in the place of its own.
+    public init(_ present: GrantAuthority, verifier: CATVerifier) {
+        self.verifier = verifier
+        signers = present.signers
+        subjectKey = present.subjectKey
+        mirror = present.mirror
+        authentic = present.authentic
+        forged = present.forged
+        renewed = present.renewed
+        generation = Self.generations.add(1, ordering: .relaxed).newValue
+        metrics = present.metrics
+        askForKey = present.askForKey
+    }
+
+    /// Returns the signer of a profile, or `nil` if it has none that is usable at `now`. Of several, the one that began to
+    /// sign last signs; of two that began together, the one that the profile names first.
     func signer(_ profile: GrantProfile, at now: Timestamp) -> CATIssuer? {
-        guard let id = profile.keyID.flatMap({ KeyID($0) }) else { return nil }
-        return signers.first { signer in
-            signer.issuer.key.issuer == profile.issuer && signer.issuer.key.id == id && signer.isUsable(at: now)
-        }?.issuer
+        var found: Signer?
+        for id in profile.keys {
+            for signer in signers where signer.issuer.key.id == id && signer.issuer.key.issuer == profile.issuer {
+                guard signer.isUsable(at: now), found.map({ $0.start < signer.start }) ?? true else { continue }
+                found = signer
+            }
+        }
+        return found?.issuer
     }
 }
 

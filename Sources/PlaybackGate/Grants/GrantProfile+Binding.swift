@@ -63,14 +63,14 @@ extension GrantProfile.Binding {
 
 extension Catalogue.Entry.GrantTerms {
     /// True if the grants of a playback need facts about its player.
-    package var bindsPlayers: Bool { profiles.contains { $0.keyID != nil && $0.rules.binding.isBinding } }
+    package var bindsPlayers: Bool { profiles.contains { $0.isIssued && $0.rules.binding.isBinding } }
 
     /// The names of the header fields that grants are bound to.
     package var boundHeaders: [String] { profiles.flatMap(\.rules.binding.headers) }
 
     /// Returns the refusal of a playback whose grants cannot be bound to its player, or `nil`.
     func missingFact(of player: PlaybackRequest.Player?) -> DenyCode? {
-        for profile in profiles where profile.keyID != nil {
+        for profile in profiles where profile.isIssued {
             if let refusal = profile.rules.binding.missingFact(of: player) { return .grant(refusal.code) }
         }
         return nil

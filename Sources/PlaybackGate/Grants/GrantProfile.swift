@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Keys
+
 /// The rules by which the gate issues grants for entries of the catalogue.
 ///
 /// Entries refer to their profiles, so a check compares no names. Source: CTA-5007 for the claims.
@@ -9,20 +11,31 @@ public final class GrantProfile: Sendable {
     public let name: String
     /// The issuer (`iss`) of the grants. Entries with the profile accept grants of this issuer only.
     public let issuer: String
-    /// The id of the signing key; `nil` for a profile by which grants of others are accepted, and none is issued.
-    public let keyID: String?
+    /// The ids of the signing keys, of which the one that began to sign last signs; none for a profile by which grants of
+    /// others are accepted, and none is issued.
+    public let keyIDs: [String]
     /// The rules.
     public let rules: Rules
+    let keys: [KeyID]
 
     /// The name of the format of all grants: that of CTA-5007.
     package static let format = "cat"
 
-    /// Creates a profile.
-    public init(_ name: String, issuer: String, keyID: String?, rules: Rules = Rules()) {
+    /// True if the profile has keys that sign.
+    package var isIssued: Bool { !keyIDs.isEmpty }
+
+    /// Creates a profile with one signing key, or none.
+    public convenience init(_ name: String, issuer: String, keyID: String?, rules: Rules = Rules()) {
+        self.init(name, issuer: issuer, keyIDs: keyID.map { [$0] } ?? [], rules: rules)
+    }
+
+    /// Creates a profile with signing keys that follow each other.
+    public init(_ name: String, issuer: String, keyIDs: [String], rules: Rules = Rules()) {
         self.name = name
         self.issuer = issuer
-        self.keyID = keyID
+        self.keyIDs = keyIDs
         self.rules = rules
+        keys = keyIDs.compactMap { KeyID($0) }
     }
 
     /// The rules of a profile.
@@ -131,7 +144,7 @@ extension GrantProfile: Hashable {
     /// Compares all properties.
     public static func == (left: GrantProfile, right: GrantProfile) -> Bool {
         left === right
-            || left.name == right.name && left.issuer == right.issuer && left.keyID == right.keyID
+            || left.name == right.name && left.issuer == right.issuer && left.keyIDs == right.keyIDs
                 && left.rules == right.rules
     }
 

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+public import Keys
+public import Platform
+internal import Synchronization
+
+/// A key set that is fetched, and fetched again in the background.
+///
+/// No check waits for a fetch: it is judged with the keys that are there. ``run(onChange:)`` is the only task that fetches.
+public final class KeySource: Sendable {
+    /// The configuration of the source.
+    public let configuration: Configuration
+
+    private let fetcher: any KeySetFetcher
+    private let clock: @Sendable () -> Timestamp
+    private let spread: @Sendable () -> Double
+    private let report: @Sendable (Event) -> Void
+    private let alarm = Alarm()
+    private let inner: Mutex<Inner>
+
+    private struct Inner: Sendable {
+        var state: KeySetState
+        var counts: [KeySetOutcome: Int] = [:]
+        var isStopped = false
+    }
+
+    /// The configuration of a source. Sources with equal ones do the same.
+    public struct Configuration: Equatable, Sendable {
+        /// The address of the set.
+        public var address: KeySetAddress
+        /// The binding of its keys.
+        public var binding: KeyBinding
+        /// The rules by which it is kept.
+        public var rules: KeySetRules
+        /// The folder of the last good copy; `nil` for none.
+        public var folder: String?
+
+        /// Creates a configuration.
+        public init(
+            _ address: KeySetAddress,
+            binding: KeyBinding,
+            rules: KeySetRules = KeySetRules(),
+            folder: String? = nil
+        ) {
+            self.address = address
+            self.binding = binding
+            self.rules = rules
+            self.folder = folder
+        }
+
+        /// The path of the last good copy.
+        var copy: String? { folder.map { "\($0)/\(KeySetCopy.name(address, issuer: binding.issuer))" } }
+    }
+
+    /// An event for the log of an operator.
+    public enum Event: Sendable {
+        /// A fetch has ended. The number of failures since the last success is 0 if it succeeded.
+        case ended(KeySetOutcome, failures: Int, keys: Int, skipped: [KeySetReading.SkippedKey])
+        /// No server has confirmed the keys for too long, and they are gone.
+        case gone
+        /// The copy from before a restart is in use.
+        case restored(keys: Int)
+        /// The copy cannot be written.
+        case notKept(reason: String)
+    }
+
+    /// Creates a source, with the keys of its last good copy if there is one.
+    ///
+    /// - Parameters:
+    ///   - configuration: The configuration.
+    ///   - fetcher: The fetcher.
+    ///   - clock: The source of the current time.
+    ///   - spread: A source of random numbers from -1 to 1, which spread the times of fetches.
+    ///   - report: A receiver of events.
+    public init(
+        _ configuration: Configuration,
+        fetcher: any KeySetFetcher,
+        clock: @escaping @Sendable () -> Timestamp = { .now() },
+        spread: @escaping @Sendable () -> Double = { .random(in: -1...1) },
+        report: @escaping @Sendable (Event) -> Void = { _ in }
+    ) {
+        self.configuration = configuration
+        self.fetcher = fetcher
+        self.clock = clock
+        self.spread = spread
+        self.report = report
+        let (binding, notation) = (configuration.binding, configuration.address.notation)
+        var state = KeySetState(binding: binding, notation: notation, rules: configuration.rules)
+        if let path = configuration.copy, let copy = KeySetCopy(from: path, configuration.address),
+            state.restore(copy, at: clock())
+        {
+            report(.restored(keys: state.keys.count))
+        }
+        inner = Mutex(Inner(state: state))
+    }
+
+    /// The state of a source, for readiness and metrics.
+    public struct Status: Sendable {
+        /// The keys; none if the set was never fetched, or is gone.
+        public let keys: [TokenKey]
+        /// The time since the last confirmation; `nil` if there are no keys.
+        public let age: Duration?
+        /// The number of fetches by their outcome.
+        public let fetches: [KeySetOutcome: Int]
+    }
+
+    /// Returns the state at `now`.
+    public func status(at now: Timestamp) -> Status {
+        inner.withLock { inner in
+            let age = inner.state.confirmed.map { Duration.milliseconds(max(0, now.since($0))) }
+            return Status(keys: inner.state.keys, age: age, fetches: inner.counts)
+        }
+    }
+
+    /// The keys.
+    public var keys: [TokenKey] { inner.withLock { $0.state.keys } }
+
+    /// Asks for a key that no set has: see ``KeySetState/ask(for:at:)``.
+    ///
+    /// - Returns: True if a fetch is due or under way that may bring it.
+    public func ask(for id: KeyID, at now: Timestamp) -> Bool {
+        let (isAwaited, isFetching) = inner.withLock { ($0.state.ask(for: id, at: now), $0.state.isFetching) }
+        if isAwaited, !isFetching { alarm.ring() }
+        return isAwaited
+    }
+
+    /// Ends ``run(onChange:)``.
+    public func stop() {
+        inner.withLock { $0.isStopped = true }
+        alarm.ring()
+    }
+
+    /// Fetches the set whenever it is due, until ``stop()`` or the end of the task. Call it once.
+    ///
+    /// - Parameter onChange: Called whenever the keys have changed.
+    public func run(onChange: @Sendable () async -> Void) async {
+        var generation = inner.withLock { $0.state.generation }
+        while !Task.isCancelled {
+            let (step, isStopped) = inner.withLock { ($0.state.next(at: clock()), $0.isStopped) }
+            if isStopped { return }
+            if changed(since: &generation) {
+                if keys.isEmpty { report(.gone) }
+                await onChange()
+            }
+            switch step {
+            case .wait(let milliseconds): await alarm.wait(milliseconds: milliseconds)
+            case .fetch(let tag):
+                await fetch(tag)
+                if changed(since: &generation) { await onChange() }
+            }
+        }
+    }
+
+    private func changed(since generation: inout UInt64) -> Bool {
+        let present = inner.withLock { $0.state.generation }
+        defer { generation = present }
+        return present != generation
+    }
+
+    private func fetch(_ tag: String?) async {
+        let answer = await fetcher.fetch(KeySetRequest(configuration.address, entityTag: tag))
+        let now = clock()
+        let (outcome, state) = inner.withLock { inner in
+            let outcome = inner.state.finish(answer, at: now, spread: spread())
+            inner.counts[outcome, default: 0] += 1
+            return (outcome, inner.state)
+        }
+        report(.ended(outcome, failures: state.failures, keys: state.keys.count, skipped: state.skipped))
+        guard case .failed = outcome else { return keep(state) }
+    }
+
+    private func keep(_ state: KeySetState) {
+        guard let path = configuration.copy, let confirmed = state.confirmed else { return }
+        let copy = KeySetCopy(confirmed: confirmed, entityTag: state.entityTag, bytes: state.bytes)
+        do throws(FileFault) { try copy.write(to: path, configuration.address) } catch {
+            report(.notKept(reason: error.reason))
+        }
+    }
+}
