@@ -297,8 +297,21 @@ package final class ConfigurationSection {
         }
     }
 
+    /// Returns a mapping of texts to texts, truth values and numbers, as they are written. The values may be secret.
+    package func scalars(_ key: String) -> [(key: String, value: String)] {
+        let scalars = mapping(key) { $0.scalar?.string }
+        inForce.append((key, .object(scalars.map { ($0.key, .string("<set>")) })))
+        return scalars
+    }
+
     /// Returns a mapping of texts to texts.
     package func texts(_ key: String) -> [(key: String, value: String)] {
+        let texts = mapping(key, \.text)
+        inForce.append((key, .object(texts.map { ($0.key, .string($0.value)) })))
+        return texts
+    }
+
+    private func mapping(_ key: String, _ read: (Node) -> String?) -> [(key: String, value: String)] {
         guard let node = take(key) else { return [] }
         guard let mapping = node.mapping else {
             problems.add(file.place(node, keyPath(key)), "must be a mapping (key: value); found \(node.kind)")
@@ -306,13 +319,12 @@ package final class ConfigurationSection {
         }
         var texts: [(key: String, value: String)] = []
         for (name, value) in mapping {
-            if let name = name.scalar?.string, let text = value.text {
+            if let name = name.scalar?.string, let text = read(value) {
                 texts.append((name, text))
             } else {
                 problems.add(file.place(value, keyPath(key)), "must be a string; found \(value.kind)")
             }
         }
-        inForce.append((key, .object(texts.map { ($0.key, .string($0.value)) })))
         return texts
     }
 

@@ -24,7 +24,7 @@ import Testing
         #expect(grant.session.end == GrantingSample.time.adding(seconds: 12 * 3600))
         #expect(grant.url == "https://cdn.example/~cat=\(grant.token)/live/tnt/master.m3u8")
         #expect(
-            grant.setCookie(at: GrantingSample.time)
+            grant.setCookies(at: GrantingSample.time).first
                 == "CTA-Common-Access-Token=\(grant.token); Path=/live/tnt/; Max-Age=300; Secure; HttpOnly; SameSite=None"
         )
         for path in [Self.segment, Self.master, "/live/tnt/720p/index.m3u8", "/live/tnt/a%20b.key"] {

@@ -118,19 +118,20 @@ extension IssuedGrant {
     func json(at now: Timestamp) -> JSON {
         let deliveries = profile.rules.deliveries
         var members: [JSON.Member] = [
-            ("profile", .string(profile.name)), ("format", .string(GrantProfile.format)),
+            ("profile", .string(profile.name)), ("format", .string(profile.format.name)),
             ("token", .string(token)), ("expires", .optional(expires)), ("renewAfter", .optional(renewAfter)),
             ("sessionEnds", .optional(session.end)), ("session", .string(session.id.hexadecimal)),
             ("scope", .array([.string(scopeURL)])),
         ]
         if deliveries.contains(.cookie) {
-            members.append(("setCookies", .array([setCookie(at: now)].compactMap(\.self).map { .string($0) })))
+            members.append(("setCookies", .strings(setCookies(at: now))))
         }
-        if deliveries.contains(.query) { members.append(("query", .string(query))) }
+        if deliveries.contains(.query) { members.append(("query", .optional(query))) }
         if deliveries.contains(.segment) {
-            members.append(("segment", .string(segment)))
-            members.append(("url", .optional(url)))
+            members.append(("segment", .optional(segment)))
+            members.append(("path", .optional(path)))
         }
+        if deliveries.contains(.segment) || profile.format != .cat { members.append(("url", .optional(url))) }
         if deliveries.contains(.header) {
             members.append(("header", .array([.string(CATRenewal.standardName), .string(token)])))
         }

@@ -39,6 +39,12 @@ extension GateConfiguration.Edge {
         }
         secretParameters = sources.compactMap { if case .query(let name) = $0 { name } else { nil } }.sorted()
         segments = sources.compactMap { if case .segment(let prefix) = $0 { prefix } else { nil } }.sorted()
+        let packages = grants.compactMap(\.package)
+        if packages.count > 1 { section.note("grants", "must have at most one package") }
+        package = packages.first
+        if tokens.contains(where: { $0.package != nil }) || tokensOfEntries.values.joined().contains(where: { $0.package != nil }) {
+            section.note("tokens", "package is for grants: a media token is no signed URI")
+        }
         tokenHeaders = Set(sources.compactMap(\.headerName)).sorted().joined(separator: ", ")
         let ceiling = section.duration("cacheCeiling", in: .zero ... .seconds(3600), default: .seconds(5))
         cacheCeiling = ceiling.components.seconds
@@ -91,6 +97,7 @@ extension TokenSource: CustomStringConvertible {
         case .cookie(let name): "cookie \(name)"
         case .query(let name): "query \(name)"
         case .segment(let prefix): "segment \(prefix)"
+        case .package(let attribute): "package \(attribute.name)"
         }
     }
 }
@@ -98,16 +105,25 @@ extension TokenSource: CustomStringConvertible {
 extension TokenSource {
     /// The places in which grants are found unless the configuration names others: none without profiles.
     static func standard(for profiles: [GrantProfile]) -> [TokenSource] {
-        guard !profiles.isEmpty else { return [] }
+        let signed: [TokenSource] = profiles.contains { $0.format == .uriSigning } ? [.package(.standard)] : []
+        let profiles = profiles.filter { $0.format == .cat }
+        guard !profiles.isEmpty else { return signed }
         let cookies = Set(profiles.map(\.rules.cookie.name)).sorted().map { TokenSource.cookie($0) }
         return cookies + [
             .header(CATRenewal.standardName, scheme: nil), .segment(IssuedGrant.segmentPrefix),
             .query(IssuedGrant.queryName),
-        ]
+        ] + signed
     }
 
-    /// Reads `query: NAME`, `cookie: NAME`, `header: NAME` (and `scheme`) or `segment: PREFIX`; `nil` if it is none.
+    /// Reads `query: NAME`, `cookie: NAME`, `header: NAME` (and `scheme`), `segment: PREFIX` or `package: NAME`; `nil` if it is
+    /// none.
     static func read(_ section: ConfigurationSection) -> TokenSource? {
+        if section.has("package") {
+            let name = section.string("package", default: PackageAttribute.standardName)
+            if let attribute = PackageAttribute(name) { return .package(attribute) }
+            section.note("package", "must have 1 to 64 letters, digits, - and _, such as URISigningPackage")
+            return nil
+        }
         let names = ["query", "cookie", "header", "segment"].filter { section.has($0) }
         let (query, cookie) = (section.optionalString("query"), section.optionalString("cookie"))
         let (header, segment) = (section.optionalString("header"), section.optionalString("segment"))

@@ -16,6 +16,8 @@ extension GateConfiguration {
         var keys: [Key]
         var profiles: [Located<GrantProfile>]
         var issuers: [Issuer]
+        /// The settings of vendors' formats by the names of their profiles.
+        var vendors: [String: VendorProfile]
         /// The number of authentic grants that are cached; 0 for no cache.
         var cacheCapacity: Int
         /// The folder for copies of fetched key sets; `nil` if none is named.
@@ -43,6 +45,8 @@ extension GateConfiguration {
                 case set(Located<String>)
                 /// The bytes of a symmetric key.
                 case secret([UInt8])
+                /// A secret in the form that a vendor hands out, for the vendor's format alone.
+                case vendors(SigningSecret)
                 /// A private or public key, or a certificate, in PEM.
                 case pem(Secret)
             }
@@ -51,6 +55,7 @@ extension GateConfiguration {
         /// An issuer whose grants are accepted.
         struct Issuer: Sendable {
             var name: String
+            var format = AcceptedFormat.cat
             var keys: [String]
             /// A file with the issuer's public keys (JWK Set or COSE key set).
             var keySet: Located<String>?
@@ -74,9 +79,13 @@ extension GateConfiguration.Grants {
         }
         self.subjectKey = Located(value: subjectKey ?? [], place: section.place("subjectKey"))
         keys = root.named("keys", Key.init)
+        var vendors: [String: VendorProfile] = [:]
         profiles = section.named("profiles") { name, section in
-            Located(value: GrantProfile(name, section), place: section.place)
+            let profile = GrantProfile(name, section)
+            vendors[name] = VendorProfile(profile.format, section)
+            return Located(value: profile, place: section.place)
         }
+        self.vendors = vendors
         issuers = section.list("issuers", Issuer.init)
         cacheCapacity = section.integer("cacheCapacity", in: 0...1_000_000, default: 16_384)
         keySetFolder = section.optionalPath("keySetFolder")
@@ -90,7 +99,9 @@ extension GateConfiguration.Grants {
             for id in profile.keyIDs where !keys.contains(where: { $0.id == id }) {
                 section.note("profiles", "\(profile.name): key \(id) is not in keys (\(known))")
             }
-            if profile.keyIDs.isEmpty, !issuers.contains(where: { $0.name == profile.issuer }) {
+            if profile.keyIDs.isEmpty, profile.format.isVendors {
+                section.note("profiles", "\(profile.name): key is missing: the secret that the vendor's network has")
+            } else if profile.keyIDs.isEmpty, !issuers.contains(where: { $0.name == profile.issuer }) {
                 section.note("profiles", "\(profile.name): without key, its issuer must be one of issuers")
             }
         }
@@ -138,12 +149,17 @@ extension GateConfiguration.Grants.Key {
         verifyUntil = time("verifyUntil")
         let names = ["secret", "private", "public", "set"].filter { section.has($0) }
         let secret = section.has("secret") ? section.secret("secret") : nil
-        let bytes = secret.flatMap { GateConfiguration.Grants.secretBytes("secret", section, $0) }
+        let vendors = GateConfiguration.Grants.vendorSecret(secret, section)
+        let isVendors = section.has("encoding")
+        let bytes = isVendors ? nil : secret.flatMap { GateConfiguration.Grants.secretBytes("secret", section, $0) }
         let pem = section.secret("private") ?? section.secret("public")
         let set = section.optionalPath("set").map { Located(value: $0, place: section.place("set")) }
         file = (secret ?? pem)?.file
         switch names.count {
-        case 1: material = set.map { .set($0) } ?? bytes.map { .secret($0) } ?? .pem(pem ?? Secret(""))
+        case 1:
+            material =
+                set.map { .set($0) } ?? vendors.map { .vendors($0) } ?? bytes.map { .secret($0) }
+                ?? .pem(pem ?? Secret(""))
         default:
             section.note(
                 "secret",
@@ -172,7 +188,7 @@ extension GateConfiguration.Grants.Key {
 extension GateConfiguration.Grants.Issuer {
     fileprivate init(_ section: ConfigurationSection) {
         name = section.requiredString("issuer")
-        _ = section.choice("format", default: GrantFormat.cat)
+        format = section.choice("format", default: AcceptedFormat.cat)
         keys = section.strings("keys") ?? []
         keySet = section.optionalPath("keySet").map { Located(value: $0, place: section.place("keySet")) }
         remote = GateConfiguration.Grants.RemoteKeySet.read(section)
@@ -202,17 +218,15 @@ extension GateConfiguration.Grants.Issuer {
     }
 }
 
-/// The format of grants.
-enum GrantFormat: String, CaseIterable, Sendable {
-    /// CTA-5007 Common Access Tokens.
-    case cat
-}
-
 extension GrantProfile {
     fileprivate convenience init(_ name: String, _ section: ConfigurationSection) {
-        _ = section.choice("format", default: GrantFormat.cat)
-        let (issuer, keys) = (section.requiredString("issuer"), section.strings("key"))
-        self.init(name, issuer: issuer, keyIDs: keys ?? [], rules: Rules(section))
+        let format = section.grantFormat()
+        // Vendors' tokens name no issuer.
+        let issuer = format.isVendors ? name : section.requiredString("issuer")
+        let keys = section.strings("key")
+        var rules = Rules(section)
+        section.noteConflicts(of: &rules, format)
+        self.init(name, format: format, issuer: issuer, keyIDs: keys ?? [], rules: rules)
     }
 }
 

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import EdgeTokens
 internal import Encodings
 internal import GateStores
 internal import HTTPServer
@@ -134,6 +135,8 @@ struct GateConfiguration: Sendable {
         var segments: [String]
         /// The places in which clients may show their grants.
         var grants: [TokenSource]
+        /// The attribute of signed URIs, which is cut out of targets; `nil` if none are accepted.
+        var package: PackageAttribute?
         /// The query parameters that carry tokens or grants. They are no part of the URI that a grant is checked for.
         var secretParameters: [String]
         /// The client's header fields that may carry tokens, for `Vary`.

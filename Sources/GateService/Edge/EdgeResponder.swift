@@ -37,7 +37,7 @@ struct EdgeResponder: HTTPService {
             return refuse(.peerNotTrusted, asked, snapshot.gate, at: now, into: &output)
         }
         guard let (dialect, rest) = found, rules.answers(dialect),
-            let client = EdgeRequest(request.head, rest: rest, dialect), let target = OriginalTarget(client.target)
+            let client = EdgeRequest(request.head, rest: rest, dialect), let target = OriginalTarget(client.target, cutting: rules.package)
         else {
             return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output)
         }
@@ -136,7 +136,7 @@ struct EdgeResponder: HTTPService {
                 tokenHeaders: check.rules.tokenHeaders
             ),
             session: decision.access?.session,
-            grant: decision.access?.issued.first.flatMap { DeliveredGrant($0, at: check.now) }
+            grant: decision.access?.delivered.flatMap { DeliveredGrant($0, at: check.now) }
         )
     }
 
@@ -164,6 +164,13 @@ extension Decision {
     }
 }
 
+extension GrantedAccess {
+    /// The grant that this edge hands to the player: of those that the gate checks, a Common Access Token first.
+    fileprivate var delivered: IssuedGrant? {
+        issued.first { $0.profile.format == .cat } ?? issued.first { $0.profile.format == .uriSigning }
+    }
+}
+
 extension Catalogue.Finding {
     /// True if grants open the entry.
     fileprivate var hasGrants: Bool {
@@ -179,7 +186,7 @@ extension DeliveredGrant {
         let hasCookie = rules.renewal?.way != .header || rules.deliveries.contains(.cookie)
         self.init(
             token: grant.token,
-            cookie: hasCookie ? grant.setCookie(at: now) : nil,
+            cookie: hasCookie ? grant.setCookies(at: now).first : nil,
             headers: isInHeader ? [.standard, .older] : []
         )
     }

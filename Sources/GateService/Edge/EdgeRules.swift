@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeTokens
 internal import Platform
 internal import PlaybackGate
 
@@ -12,6 +13,8 @@ final class EdgeRules: Sendable {
 
     var peers: TrustedPeers { edge.peers }
     var segments: [String] { edge.segments }
+    /// The attribute of signed URIs, which is cut out of targets; `nil` if none are accepted.
+    var package: PackageAttribute? { edge.package }
     var tokenHeaders: String { edge.tokenHeaders }
 
     func answers(_ dialect: EdgeDialect) -> Bool { edge.dialects.contains(dialect) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeTokens
 internal import Encodings
 
 /// The target that a client requested from an edge: a path and a query, both undecoded.
@@ -8,6 +9,8 @@ struct OriginalTarget {
     let path: Substring
     /// The text after the first `?`; `nil` if there is none.
     let query: Substring?
+    /// The packages of signed URIs that were cut out of the target.
+    var packages: [Substring] = []
 
     /// The largest target, in bytes.
     static let maximumSize = 24 * 1024
@@ -30,6 +33,17 @@ struct OriginalTarget {
             path = target
             query = nil
         }
+    }
+
+    /// Splits a target after cutting the packages of signed URIs out of it, before anything else looks at it.
+    init?(_ target: Substring, cutting attribute: PackageAttribute?) {
+        guard let attribute else {
+            self.init(target)
+            return
+        }
+        let cut = attribute.cut(target)
+        self.init(cut.target)
+        packages = cut.packages
     }
 
     init(path: Substring, query: Substring?) {

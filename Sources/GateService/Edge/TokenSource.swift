@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeTokens
 internal import Encodings
 internal import HTTPServer
 internal import NIOHTTP1
@@ -16,6 +17,8 @@ enum TokenSource: Hashable, Sendable {
     /// A segment of the original path, identified by its prefix; the catalogue knows the path without it. See
     /// ``OriginalTarget/removingSegments(_:)``.
     case segment(String)
+    /// The attribute of a signed URI, in the path or the query of the original target, or a cookie of its name.
+    case package(PackageAttribute)
 
     private var parts: (kind: StaticString, name: String) {
         switch self {
@@ -23,7 +26,13 @@ enum TokenSource: Hashable, Sendable {
         case .cookie(let name): ("cookie:", name)
         case .query(let name): ("query:", name)
         case .segment(let prefix): ("segment:", prefix)
+        case .package(let attribute): ("package:", attribute.name)
         }
+    }
+
+    /// The attribute of signed URIs; `nil` for another place.
+    var package: PackageAttribute? {
+        if case .package(let attribute) = self { attribute } else { nil }
     }
 
     /// The most bytes of the source's name.
@@ -40,7 +49,7 @@ enum TokenSource: Hashable, Sendable {
     var headerName: String? {
         switch self {
         case .header(let name, _): name
-        case .cookie: "Cookie"
+        case .cookie, .package: "Cookie"
         case .query, .segment: nil
         }
     }
@@ -54,12 +63,10 @@ extension TokenSource {
             for (header, value) in headers where header.isSameField(as: name) {
                 if let value = value[...].after(scheme: scheme) { body(value) }
             }
-        case .cookie(let name):
-            for (header, value) in headers where header.isSameField("cookie") {
-                value[...].forEachPart(of: UInt8(ascii: ";")) { pair in
-                    if let value = pair.trimmingBlanks.after(name: name) { body(value.unquoted) }
-                }
-            }
+        case .cookie(let name): Self.forEachCookie(name, in: headers, body)
+        case .package(let attribute):
+            for package in target.packages { body(package) }
+            Self.forEachCookie(attribute.name, in: headers, body)
         case .query(let name):
             target.query?.forEachPart(of: UInt8(ascii: "&")) { pair in
                 if let value = pair.after(name: name) { body(value) }
@@ -67,6 +74,16 @@ extension TokenSource {
         case .segment(let prefix):
             target.path.forEachPart(of: UInt8(ascii: "/")) { segment in
                 if segment.hasBytePrefix(prefix) { body(segment.droppingBytes(prefix.utf8.count)) }
+            }
+        }
+    }
+}
+
+extension TokenSource {
+    private static func forEachCookie(_ name: String, in headers: HTTPHeaders, _ body: (Substring) -> Void) {
+        for (header, value) in headers where header.isSameField("cookie") {
+            value[...].forEachPart(of: UInt8(ascii: ";")) { pair in
+                if let value = pair.trimmingBlanks.after(name: name) { body(value.unquoted) }
             }
         }
     }

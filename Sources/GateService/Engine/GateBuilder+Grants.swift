@@ -18,8 +18,11 @@ extension GateBuilder {
         /// The keys of the configuration and of its files.
         let keys: KeySet
         let issuers: [AcceptedIssuer]
-        let policy: CATPolicy
-        let signers: [GrantAuthority.Signer]
+        let signedIssuers: [AcceptedSigner]
+        let audience: [String]
+        let signers: [GrantAuthority.Signer<CATIssuer>]
+        /// The issuers of other formats, by the names of their profiles.
+        let formats: [String: FormatIssuer]
         let subjectKey: SubjectKey
         let cacheCapacity: Int
         let profiles: [GrantProfile]
@@ -28,11 +31,20 @@ extension GateBuilder {
         /// The public keys for others.
         let published: PublishedKeys
 
-        /// Returns the verifier with the keys of fetched sets. Of two keys with one identifier, that of the configuration counts.
-        func verifier(with fetched: [TokenKey]) -> CATVerifier {
+        /// Returns the verifiers with the keys of fetched sets. Of two keys with one identifier, that of the configuration counts.
+        func verifiers(with fetched: [TokenKey]) -> (cat: CATVerifier, signedURIs: URISigningVerifier?) {
             let others = fetched.filter { key in !keys.keys.contains { $0.isTwin(of: key) } }
             let all = (try? KeySet(keys.keys + others)) ?? keys
-            return CATVerifier(keys: all, issuers: issuers, policy: policy)
+            var policy = CATPolicy()
+            policy.audience = audience
+            policy.hasReplayStore = true
+            var signing = URISigningPolicy()
+            signing.audience = audience
+            signing.hasReplayStore = true
+            return (
+                CATVerifier(keys: all, issuers: issuers, policy: policy),
+                signedIssuers.isEmpty ? nil : URISigningVerifier(keys: all, issuers: signedIssuers, policy: signing)
+            )
         }
 
         /// Creates the first authority of a service, with an empty mirror of revocations.
@@ -57,9 +69,12 @@ extension GateBuilder {
             _ keySets: KeySetKeeper,
             _ metrics: any MetricsFactory
         ) -> GrantAuthority {
-            GrantAuthority(
-                verifier: verifier(with: keySets.keys),
+            let verifiers = verifiers(with: keySets.keys)
+            return GrantAuthority(
+                verifier: verifiers.cat,
+                signedURIs: verifiers.signedURIs,
                 signers: signers,
+                formats: formats,
                 subjectKey: subjectKey,
                 mirror: mirror,
                 cacheCapacity: cacheCapacity,
@@ -79,15 +94,19 @@ extension GateBuilder {
     ) -> GrantParts? {
         guard let subjectKey = try? SubjectKey(grants.subjectKey.value) else { return nil }
         let files = GrantKeyFiles(grants, problems)
-        var (issuers, keys): ([AcceptedIssuer], [GrantKeyFiles.Member]) = ([], [])
+        var (issuers, signedIssuers): ([AcceptedIssuer], [AcceptedSigner]) = ([], [])
+        var keys: [GrantKeyFiles.Member] = []
         var (remotes, own): ([KeySetKeeper.Remote], [TokenKey]) = ([], [])
         for issuer in grants.allIssuers {
             var accepted = issuer.accepted
             // Gates of one installation have the same issuer, and accept what they issue.
-            if grants.profiles.contains(where: { $0.value.issuer == issuer.name && !$0.value.keyIDs.isEmpty }) {
+            if grants.profiles.contains(where: { issuer.isIssuer(of: $0.value) && $0.value.isIssued }) {
                 accepted.isOwn = true
             }
-            issuers.append(accepted)
+            switch issuer.format {
+            case .cat: issuers.append(accepted)
+            case .uriSigning: signedIssuers.append(AcceptedSigner(accepted))
+            }
             let found = files.keys(of: issuer)
             keys += found
             if accepted.isOwn { own += found.filter { $0.name != nil }.map(\.key) }
@@ -98,22 +117,36 @@ extension GateBuilder {
             problems.add(grants.subjectKey.place, "\(error)")
             return nil
         }
-        var policy = CATPolicy()
-        policy.audience = Array(Set(grants.issuers.flatMap(\.audience))).sorted()
-        policy.hasReplayStore = true
-        var signers: [GrantAuthority.Signer] = []
+        var (signers, formats): ([GrantAuthority.Signer<CATIssuer>], [String: FormatIssuer]) = ([], [:])
         for profile in grants.profiles {
-            let made = Self.signers(profile, keys, problems)
-            if !made.isEmpty, !made.contains(where: { $0.isUsable(at: now) }) {
+            var isSigning = !profile.value.isIssued
+            switch profile.value.format {
+            case .cat:
+                let made = Self.signers(profile, keys, problems) { (key) throws(CATIssueError) in
+                    try CATIssuer(key: key)
+                }
+                isSigning = isSigning || made.isEmpty || made.contains { $0.isUsable(at: now) }
+                signers += made
+            case .uriSigning:
+                let made = Self.signers(profile, keys, problems) { (key) throws(URISigningIssueError) in
+                    try URISigningIssuer(key: key)
+                }
+                isSigning = isSigning || made.isEmpty || made.contains { $0.isUsable(at: now) }
+                formats[profile.value.name] = .uriSigning(made)
+            case .vendor:
+                formats[profile.value.name] = VendorIssuers.make(profile, grants, problems, &warnings).map { .vendor($0) }
+            }
+            if !isSigning, !profile.value.format.isVendors {
                 warnings.append("profile \(profile.value.name): none of its keys signs now, so it issues no grants")
             }
-            signers += made
         }
         return GrantParts(
             keys: set,
             issuers: issuers,
-            policy: policy,
+            signedIssuers: signedIssuers,
+            audience: Array(Set(grants.issuers.flatMap(\.audience))).sorted(),
             signers: signers,
+            formats: formats,
             subjectKey: subjectKey,
             cacheCapacity: grants.cacheCapacity,
             profiles: grants.profiles.map(\.value),
@@ -122,15 +155,18 @@ extension GateBuilder {
         )
     }
 
-    private static func signers(
+    private static func signers<Issuer, Fault>(
         _ profile: Located<GrantProfile>,
         _ keys: [GrantKeyFiles.Member],
-        _ problems: ProblemList
-    ) -> [GrantAuthority.Signer] {
+        _ problems: ProblemList,
+        _ make: (TokenKey) throws(Fault) -> Issuer
+    ) -> [GrantAuthority.Signer<Issuer>] {
         let (issuer, names) = (profile.value.issuer, profile.value.keyIDs)
-        return keys.filter { $0.key.issuer == issuer && names.contains($0.name ?? "") }.compactMap { member in
-            do throws(CATIssueError) {
-                let signer = try CATIssuer(key: member.key)
+        let format = AcceptedFormat(profile.value.format)?.tokenFormat
+        let own = keys.filter { $0.key.issuer == issuer && $0.key.format == format && names.contains($0.name ?? "") }
+        return own.compactMap { member in
+            do {
+                let signer = try make(member.key)
                 return GrantAuthority.Signer(signer, from: member.signFrom, until: member.signUntil)
             } catch {
                 let id = member.key.id?.description ?? member.name ?? ""
@@ -183,13 +219,15 @@ extension GateConfiguration.Grants {
     fileprivate var allIssuers: [Issuer] {
         var all = issuers
         for profile in profiles.map(\.value) {
+            guard let format = AcceptedFormat(profile.format) else { continue }
             for key in profile.keyIDs {
-                if let place = all.firstIndex(where: { $0.name == profile.issuer }) {
+                if let place = all.firstIndex(where: { $0.isIssuer(of: profile) }) {
                     if !all[place].keys.contains(key) { all[place].keys.append(key) }
                 } else {
                     all.append(
                         Issuer(
                             name: profile.issuer,
+                            format: format,
                             keys: [key],
                             keySet: nil,
                             algorithms: [],
@@ -208,9 +246,29 @@ extension GateConfiguration.Grants {
 extension GateConfiguration.Grants.Issuer {
     /// The binding of its keys.
     var binding: KeyBinding {
-        // COSE has PS256 alone for RSA.
-        var binding = KeyBinding(issuer: name, format: .cat, rsaAlgorithm: .ps256)
+        var binding = ownBinding
         binding.algorithms = algorithms
         return binding
+    }
+
+    /// The binding of the keys of the configuration, of any algorithm.
+    var ownBinding: KeyBinding {
+        // COSE has PS256 alone for RSA.
+        KeyBinding(issuer: name, format: format.tokenFormat, rsaAlgorithm: .ps256)
+    }
+
+    /// True if grants of `profile` are this issuer's.
+    fileprivate func isIssuer(of profile: GrantProfile) -> Bool {
+        name == profile.issuer && format.grantFormat == profile.format
+    }
+}
+
+extension AcceptedSigner {
+    /// Creates the rules for signed URIs of an issuer.
+    fileprivate init(_ issuer: AcceptedIssuer) {
+        self.init(issuer.name)
+        isOwn = issuer.isOwn
+        requiresExpiration = issuer.requiresExpiration
+        maximumSession = issuer.maximumSession
     }
 }

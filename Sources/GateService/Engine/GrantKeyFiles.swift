@@ -31,8 +31,7 @@ struct GrantKeyFiles {
         var keys: [Member] = []
         for key in grants.keys where issuer.keys.contains(key.id) {
             // The algorithms of an issuer are those of its key sets.
-            let binding = KeyBinding(issuer: issuer.name, format: .cat, rsaAlgorithm: .ps256)
-            do throws(KeySetError) { keys += try members(key, binding) } catch {
+            do throws(KeySetError) { keys += try members(key, issuer.ownBinding) } catch {
                 problems.add(key.setPlace ?? key.place, "\(error)")
             }
         }
@@ -111,6 +110,7 @@ extension GateConfiguration.Grants.Key {
                 binding: binding,
                 validity: validity
             )
+        case .vendors: throw KeySetError(.malformed, "a secret with an encoding is for vendors' formats alone")
         case .set: throw KeySetError(.malformed, "a set is not one key")
         }
     }

@@ -65,11 +65,11 @@ final class Reloader: Service {
         turn.withLock { _ in
             let present = live.current
             guard let grants = present.gate.grants, let parts = present.builder.grants else { return }
-            let verifier = parts.verifier(with: keySets.keys)
+            let verifiers = parts.verifiers(with: keySets.keys)
             let gate = present.builder.gate(
                 present.configuration,
                 store: present.gate.store,
-                grants: GrantAuthority(grants, verifier: verifier),
+                grants: GrantAuthority(grants, verifier: verifiers.cat, signedURIs: verifiers.signedURIs),
                 observer: observer
             )
             live.replace(with: present.with(gate))

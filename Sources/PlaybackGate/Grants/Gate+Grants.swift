@@ -78,8 +78,8 @@ extension Gate {
         }
     }
 
-    private func granted(_ grant: CATGrant, _ subject: Decision.Subject) -> Decision {
-        let access = GrantedAccess.accepted(GrantedAccess.AcceptedGrant(grant: grant))
+    private func granted(_ grant: AuthenticGrant, _ subject: Decision.Subject) -> Decision {
+        let access = GrantedAccess.accepted(GrantedAccess.AcceptedGrant(grant: grant.base))
         return .allow(Decision.Allowance(reason: .granted, subject: subject, access: access))
     }
 
@@ -148,7 +148,7 @@ extension Gate {
     }
 
     private func lease(of use: GrantUse, at now: Timestamp) -> StreamLease? {
-        guard let terms = use.subject.entry?.grants, let session = use.accepted.grant.session else { return nil }
+        guard let terms = use.subject.entry?.grants, let session = use.accepted.grant.base.session else { return nil }
         return terms.lease(of: session, requestor: use.subject.requestor ?? "", at: now)
     }
 

@@ -69,7 +69,7 @@ extension GrantAuthority {
         at now: Timestamp
     ) -> BackendOutcome {
         withLive(token, allowsUnknown: allowsUnknown, at: now) { grant in
-            guard let terms = entry.grants, terms.profiles.contains(profile), terms.accept(grant) else {
+            guard let terms = entry.grants, terms.profiles.contains(profile), terms.profile(of: .cat(grant)) != nil else {
                 return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
             }
             // A grant for another entry must not open this one.
@@ -79,11 +79,19 @@ extension GrantAuthority {
                 return .refused(GrantRefusal(.uriMismatch, .claim(.uri)))
             }
             if let refusal = profile.rules.binding.missingFact(of: player) { return .refused(refusal) }
-            let manifest = terms.manifest ?? path.map { String($0) }
-            guard let session = grant.session, session.end > now, let signer = signer(profile, at: now),
-                let bound = BoundClaims(profile.rules.binding, player),
-                let issued = issue(profile, signer, session, bound, scope: scope, manifest: manifest, at: now)
-            else { return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd))) }
+            let order = grant.session.map { session in
+                GrantOrder(
+                    profile: profile,
+                    session: session,
+                    scope: scope,
+                    manifest: terms.manifest ?? path.map { String($0) },
+                    player: player,
+                    now: now
+                )
+            }
+            guard let order, order.session.end > now, let issued = issue(order) else {
+                return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd)))
+            }
             return .issued(issued)
         }
     }
@@ -100,7 +108,9 @@ extension GrantAuthority {
         let grant: CATGrant
         switch authenticate(token.utf8.span, at: now) {
         case .refused(let refusal): return .refused(refusal)
-        case .authentic(let found): grant = found
+        case .authentic(.cat(let found)): grant = found
+        // Signed URIs are renewed by edges, and state no scope that could be exchanged.
+        case .authentic(.signedURI): return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
         }
         guard grant.issuer.isOwn, grant.session != nil else {
             return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))

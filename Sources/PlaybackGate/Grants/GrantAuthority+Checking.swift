@@ -19,7 +19,7 @@ extension GrantAuthority {
 
     /// A grant that allows a request.
     struct Acceptance: Sendable {
-        let grant: CATGrant
+        let grant: AuthenticGrant
         let obligations: GrantObligations
     }
 
@@ -43,11 +43,11 @@ extension GrantAuthority {
     }
 
     /// Returns an authentic grant from the cache, or checks its signature.
-    func authenticate(_ token: Span<UInt8>, at now: Timestamp) -> CATVerifier.Authentication {
+    func authenticate(_ token: Span<UInt8>, at now: Timestamp) -> Authentication {
         guard let authentic, let forged, token.count <= AuthenticatedTokenCache.maximumTokenSize else {
             return authenticateAnew(token, at: now)
         }
-        if let known = authentic.lookUp(token, generation: generation, at: now) as? CATGrant {
+        if let known = authentic.lookUp(token, generation: generation, at: now).flatMap({ AuthenticGrant($0) }) {
             return .authentic(known)
         }
         if let known = forged.lookUp(token, generation: generation, at: now) as? ForgedGrant {
@@ -57,9 +57,9 @@ extension GrantAuthority {
         switch answer {
         case .authentic(let grant):
             // An expired grant never allows anything again.
-            if let end = grant.expires, now < end {
+            if let end = grant.base.expires, now < end {
                 let life = Timestamp(millisecondsSince1970: .min)...end
-                authentic.insert(token, grant, generation: generation, life: life)
+                authentic.insert(token, grant.base, generation: generation, life: life)
             }
         case .refused(let refusal) where refusal.code == .signatureInvalid:
             let life = now...now.advanced(byMilliseconds: ForgedGrant.life)
@@ -69,35 +69,73 @@ extension GrantAuthority {
         return answer
     }
 
-    /// Checks the signature of a token, and asks for its key if the verifier does not have it.
-    private func authenticateAnew(_ token: Span<UInt8>, at now: Timestamp) -> CATVerifier.Authentication {
-        let answer = verifier.authenticate(token, at: now)
+    /// The result of checking the signature of a grant.
+    enum Authentication {
+        case authentic(AuthenticGrant)
+        case refused(GrantRefusal)
+    }
+
+    /// Checks the signature of a grant, and asks for its key if the verifier does not have it.
+    private func authenticateAnew(_ token: Span<UInt8>, at now: Timestamp) -> Authentication {
+        // Only a signed URI has full stops.
+        let isSignedURI = signedURIs != nil && token.firstIndex(of: UInt8(ascii: "."), from: 0) != nil
+        let answer = isSignedURI ? checkSignedURI(token, at: now) : checkCAT(token, at: now)
         guard case .refused(let refusal) = answer, refusal.code == .keyUnknown,
-            let id = try? UnverifiedCAT(token).keyID, askForKey(id, now)
+            let id = isSignedURI ? try? UnverifiedSignedURI(token).keyID : try? UnverifiedCAT(token).keyID,
+            askForKey(id, now)
         else { return answer }
         return .refused(GrantRefusal(.keyUnknown, .keySetAwaited))
     }
 
+    private func checkCAT(_ token: Span<UInt8>, at now: Timestamp) -> Authentication {
+        switch verifier.authenticate(token, at: now) {
+        case .authentic(let grant): .authentic(.cat(grant))
+        case .refused(let refusal): .refused(refusal)
+        }
+    }
+
+    private func checkSignedURI(_ token: Span<UInt8>, at now: Timestamp) -> Authentication {
+        switch signedURIs?.authenticate(token, at: now) {
+        case .authentic(let grant): .authentic(.signedURI(grant))
+        case .refused(let refusal): .refused(refusal)
+        case nil: .refused(GrantRefusal(.keyUnknown))
+        }
+    }
+
+    /// Evaluates the restrictions of a grant.
+    private func verdict(
+        _ grant: AuthenticGrant,
+        _ token: Span<UInt8>,
+        _ facts: RequestFacts,
+        at now: Timestamp
+    ) -> GrantVerdict {
+        switch grant {
+        case .cat(let grant): verifier.judge(grant, shownAs: token, facts, at: now)
+        case .signedURI(let grant):
+            signedURIs?.judge(grant, facts, at: now) ?? .refused(GrantRefusal(.keyUnknown))
+        }
+    }
+
     private func judge(
-        _ grant: CATGrant,
+        _ grant: AuthenticGrant,
         shownAs token: Span<UInt8>,
         _ facts: RequestFacts,
         _ terms: Catalogue.Entry.GrantTerms,
         at now: Timestamp
     ) -> Finding {
-        guard terms.accept(grant) else { return .refused(GrantRefusal(.issuerRefused, .claim(.issuer))) }
-        switch verifier.judge(grant, shownAs: token, facts, at: now) {
+        guard terms.profile(of: grant) != nil else { return .refused(GrantRefusal(.issuerRefused, .claim(.issuer))) }
+        switch verdict(grant, token, facts, at: now) {
         case .refused(let refusal): return .refused(refusal)
         case .allowed(let obligations):
             // The list of rejected ids is not kept here, so the verifier refuses such tokens by the claim's name.
-            if let refusal = revocation(of: grant) { return .refused(refusal) }
+            if let refusal = revocation(of: grant.base) { return .refused(refusal) }
             let accepted = Acceptance(grant: grant, obligations: obligations)
-            return isMirrorRecent || grant.sessionID == nil ? .accepted(accepted) : .unknown(accepted)
+            return isMirrorRecent || grant.base.sessionID == nil ? .accepted(accepted) : .unknown(accepted)
         }
     }
 
     /// Returns the refusal of a grant whose playback, token, session or MVPD was revoked.
-    func revocation(of grant: CATGrant) -> GrantRefusal? {
+    func revocation(of grant: any PlaybackGrant) -> GrantRefusal? {
         if let session = grant.sessionID, mirror.isRevoked(session) { return GrantRefusal(.revoked, .claim(.session)) }
         guard let issued = grant.mediaTokenIssued else { return nil }
         for place in 0..<grant.tagCount {
@@ -122,13 +160,14 @@ private final class ForgedGrant: Sendable {
 }
 
 extension Catalogue.Entry.GrantTerms {
-    /// True if one of the profiles is of the grant's issuer. A path in the scope of a grant is not enough: the entry must
-    /// name the issuer.
-    func accept(_ grant: CATGrant) -> Bool {
-        for profile in profiles where profile.issuer.utf8.span.hasSameBytes(as: grant.issuer.name.utf8.span) {
-            return true
+    /// Returns the profile of the grant's issuer and format, or `nil`. A path in the scope of a grant is not enough: the entry
+    /// must name the issuer.
+    func profile(of grant: AuthenticGrant) -> GrantProfile? {
+        let issuer = grant.base.issuerName
+        for profile in profiles where profile.issuer.utf8.span.hasSameBytes(as: issuer.utf8.span) {
+            if profile.format == grant.format { return profile }
         }
-        return false
+        return nil
     }
 }
 

@@ -42,29 +42,48 @@ extension GrantAuthority {
     ) -> [IssuedGrant] {
         guard let terms = entry.grants else { return [] }
         return terms.profiles.compactMap { profile in
-            guard let signer = signer(profile, at: now), let session = session(profile.rules),
-                let scope = entry.scope(profile, path: path),
-                let bound = BoundClaims(profile.rules.binding, player)
+            guard profile.isIssued, let session = session(profile.rules),
+                let scope = entry.scope(profile, path: path)
             else { return nil }
-            let manifest = terms.manifest ?? path.map { String($0) }
-            return issue(profile, signer, session, bound, scope: scope, manifest: manifest, at: now)
+            return issue(
+                GrantOrder(
+                    profile: profile,
+                    session: session,
+                    scope: scope,
+                    manifest: terms.manifest ?? path.map { String($0) },
+                    player: player,
+                    now: now
+                )
+            )
         }
     }
 
-    func issue(
-        _ profile: GrantProfile,
-        _ signer: CATIssuer,
-        _ session: PlaybackSession,
-        _ bound: BoundClaims,
-        scope: String,
-        manifest: String?,
-        at now: Timestamp
-    ) -> IssuedGrant? {
-        let end = min(now.advanced(byMilliseconds: profile.rules.life.milliseconds), session.end)
-        let claims = CATClaims(profile, session, bound, scope: scope, expires: end, at: now)
+    /// Issues a grant; `nil` if its key does not sign now, a fact about the player is not known, or the format cannot express it.
+    func issue(_ order: GrantOrder) -> IssuedGrant? {
+        let grant =
+            switch order.profile.format {
+            case .cat: issueCAT(order)
+            case .uriSigning, .vendor: formats[order.profile.name]?.issue(order)
+            }
+        if grant == nil { metrics?.countNotIssued(order.profile) } else { metrics?.countIssued(order.profile) }
+        return grant
+    }
+
+    private func issueCAT(_ order: GrantOrder) -> IssuedGrant? {
+        let (profile, session) = (order.profile, order.session)
+        guard let signer = signer(profile, at: order.now),
+            let bound = BoundClaims(profile.rules.binding, order.player)
+        else { return nil }
+        let claims = CATClaims(profile, session, bound, scope: order.scope, expires: order.expires, at: order.now)
         guard let token = try? signer.issue(claims), let expires = token.expires else { return nil }
-        metrics?.countIssued(profile)
-        return IssuedGrant(profile, token, expires: expires, session: session, scope: scope, manifest: manifest)
+        return IssuedGrant(
+            profile,
+            token,
+            expires: expires,
+            session: session,
+            scope: order.scope,
+            manifest: order.manifest
+        )
     }
 }
 

@@ -14,12 +14,16 @@ internal import Synchronization
 public final class GrantAuthority: Sendable {
     /// The verifier of grants.
     public let verifier: CATVerifier
+    /// The verifier of signed URIs; `nil` if none are accepted.
+    public let signedURIs: URISigningVerifier?
     /// The mirror of revocations, by which grants are refused without asking the store.
     public let mirror: RevocationMirror
     /// The key that names sessions and subjects.
     public let subjectKey: SubjectKey
-    /// The signing keys.
-    let signers: [Signer]
+    /// The signing keys of Common Access Tokens.
+    let signers: [Signer<CATIssuer>]
+    /// The issuers of other formats, by the names of their profiles.
+    let formats: [String: FormatIssuer]
     /// Authentic grants by their text. Their restrictions are evaluated on every call.
     let authentic: TokenTable?
     /// Grants that were refused for their signature, which is costly to check for asymmetric keys.
@@ -34,16 +38,16 @@ public final class GrantAuthority: Sendable {
     private static let generations = Atomic<UInt64>(0)
 
     /// A key that signs grants.
-    public struct Signer: Sendable {
+    public struct Signer<Issuer: Sendable>: Sendable {
         /// The issuer with its key.
-        public let issuer: CATIssuer
+        public let issuer: Issuer
         /// The first time at which the key signs; `nil` for always.
         public let from: Timestamp?
         /// The last time at which the key signs; `nil` for always.
         public let until: Timestamp?
 
         /// Creates a signer.
-        public init(_ issuer: CATIssuer, from: Timestamp? = nil, until: Timestamp? = nil) {
+        public init(_ issuer: Issuer, from: Timestamp? = nil, until: Timestamp? = nil) {
             self.issuer = issuer
             self.from = from
             self.until = until
@@ -62,7 +66,9 @@ public final class GrantAuthority: Sendable {
     ///
     /// - Parameters:
     ///   - verifier: The verifier of grants, with the keys of all issuers.
+    ///   - signedURIs: The verifier of signed URIs; `nil` if none are accepted.
     ///   - signers: The keys that sign grants.
+    ///   - formats: The issuers of other formats than Common Access Tokens, by the names of their profiles.
     ///   - subjectKey: The key that names sessions and subjects, the same at all gates of an installation.
     ///   - mirror: The mirror of revocations.
     ///   - cacheCapacity: The number of authentic grants that are cached; 0 for none.
@@ -71,7 +77,9 @@ public final class GrantAuthority: Sendable {
     ///     set is being fetched that may bring it: see ``EdgeTokens/GrantRefusal/Detail/keySetAwaited``. It must not wait.
     public init(
         verifier: CATVerifier,
-        signers: [Signer],
+        signedURIs: URISigningVerifier? = nil,
+        signers: [Signer<CATIssuer>],
+        formats: [String: FormatIssuer] = [:],
         subjectKey: SubjectKey,
         mirror: RevocationMirror,
         cacheCapacity: Int = 16_384,
@@ -79,7 +87,9 @@ public final class GrantAuthority: Sendable {
         askForKey: @escaping @Sendable (KeyID, Timestamp) -> Bool = { _, _ in false }
     ) {
         self.verifier = verifier
+        self.signedURIs = signedURIs
         self.signers = signers
+        self.formats = formats
         self.subjectKey = subjectKey
         self.mirror = mirror
         authentic = cacheCapacity > 0 ? TokenTable(capacity: cacheCapacity) : nil
@@ -114,9 +124,12 @@ public final class GrantAuthority: Sendable {
     /// - Parameters:
     ///   - present: The authority.
     ///   - verifier: The verifier in the place of its own.
-    public init(_ present: GrantAuthority, verifier: CATVerifier) {
+    ///   - signedURIs: The verifier of signed URIs in the place of its own.
+    public init(_ present: GrantAuthority, verifier: CATVerifier, signedURIs: URISigningVerifier?) {
         self.verifier = verifier
+        self.signedURIs = signedURIs
         signers = present.signers
+        formats = present.formats
         subjectKey = present.subjectKey
         mirror = present.mirror
         authentic = present.authentic
@@ -130,7 +143,7 @@ public final class GrantAuthority: Sendable {
     /// Returns the signer of a profile, or `nil` if it has none that is usable at `now`. Of several, the one that began to
     /// sign last signs; of two that began together, the one that the profile names first.
     func signer(_ profile: GrantProfile, at now: Timestamp) -> CATIssuer? {
-        var found: Signer?
+        var found: Signer<CATIssuer>?
         for id in profile.keys {
             for signer in signers where signer.issuer.key.id == id && signer.issuer.key.issuer == profile.issuer {
                 guard signer.isUsable(at: now), found.map({ $0.start < signer.start }) ?? true else { continue }

@@ -6,6 +6,7 @@ public import Metrics
 /// Counts the grants that a gate issues and renews, in whatever swift-metrics is set up to report to.
 ///
 /// - `playgate_grants_issued`: grants for playbacks that start and for exchanges, by `profile` and `format`.
+/// - `playgate_grants_not_issued`: grants that a playback did not get, by `profile`: the format cannot express its path.
 /// - `playgate_grants_renewed`: renewed grants, by `profile`. What parallel requests share counts once.
 ///
 /// The labels are names of the configuration, never of a token, and all handles are made once.
@@ -14,6 +15,7 @@ public struct GrantMetrics: Sendable {
 
     private struct Counters {
         let issued: Counter
+        let notIssued: Counter
         let renewed: Counter
     }
 
@@ -25,11 +27,12 @@ public struct GrantMetrics: Sendable {
     public init(_ profiles: [GrantProfile], factory: any MetricsFactory = MetricsSystem.factory) {
         let counters = profiles.map { profile in
             let labels = [("profile", profile.name)]
-            let issued = labels + [("format", GrantProfile.format)]
+            let issued = labels + [("format", profile.format.name)]
             return (
                 profile.name,
                 Counters(
                     issued: Counter(label: "playgate_grants_issued", dimensions: issued, factory: factory),
+                    notIssued: Counter(label: "playgate_grants_not_issued", dimensions: labels, factory: factory),
                     renewed: Counter(label: "playgate_grants_renewed", dimensions: labels, factory: factory)
                 )
             )
@@ -38,6 +41,8 @@ public struct GrantMetrics: Sendable {
     }
 
     func countIssued(_ profile: GrantProfile) { profiles[profile.name]?.issued.increment() }
+
+    func countNotIssued(_ profile: GrantProfile) { profiles[profile.name]?.notIssued.increment() }
 
     func countRenewed(_ profile: GrantProfile) { profiles[profile.name]?.renewed.increment() }
 }

@@ -14,24 +14,36 @@ public final class GrantProfile: Sendable {
     /// The ids of the signing keys, of which the one that began to sign last signs; none for a profile by which grants of
     /// others are accepted, and none is issued.
     public let keyIDs: [String]
+    /// The format of the grants.
+    public let format: GrantFormat
     /// The rules.
     public let rules: Rules
     let keys: [KeyID]
-
-    /// The name of the format of all grants: that of CTA-5007.
-    package static let format = "cat"
 
     /// True if the profile has keys that sign.
     package var isIssued: Bool { !keyIDs.isEmpty }
 
     /// Creates a profile with one signing key, or none.
-    public convenience init(_ name: String, issuer: String, keyID: String?, rules: Rules = Rules()) {
-        self.init(name, issuer: issuer, keyIDs: keyID.map { [$0] } ?? [], rules: rules)
+    public convenience init(
+        _ name: String,
+        format: GrantFormat = .cat,
+        issuer: String,
+        keyID: String?,
+        rules: Rules = Rules()
+    ) {
+        self.init(name, format: format, issuer: issuer, keyIDs: keyID.map { [$0] } ?? [], rules: rules)
     }
 
     /// Creates a profile with signing keys that follow each other.
-    public init(_ name: String, issuer: String, keyIDs: [String], rules: Rules = Rules()) {
+    public init(
+        _ name: String,
+        format: GrantFormat = .cat,
+        issuer: String,
+        keyIDs: [String],
+        rules: Rules = Rules()
+    ) {
         self.name = name
+        self.format = format
         self.issuer = issuer
         self.keyIDs = keyIDs
         self.rules = rules
@@ -144,8 +156,8 @@ extension GrantProfile: Hashable {
     /// Compares all properties.
     public static func == (left: GrantProfile, right: GrantProfile) -> Bool {
         left === right
-            || left.name == right.name && left.issuer == right.issuer && left.keyIDs == right.keyIDs
-                && left.rules == right.rules
+            || left.name == right.name && left.format == right.format && left.issuer == right.issuer
+                && left.keyIDs == right.keyIDs && left.rules == right.rules
     }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(name) }

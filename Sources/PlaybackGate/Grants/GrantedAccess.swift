@@ -14,7 +14,7 @@ public enum GrantedAccess: Hashable, Sendable {
     /// A grant that allowed a request.
     public struct AcceptedGrant: Hashable, Sendable {
         /// The grant.
-        public let grant: CATGrant
+        public let grant: any PlaybackGrant
 
         /// Compares the identities.
         public static func == (left: Self, right: Self) -> Bool { left.grant === right.grant }

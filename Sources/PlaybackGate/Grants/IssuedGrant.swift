@@ -21,8 +21,46 @@ public struct IssuedGrant: Hashable, Sendable {
     public let scope: String
     /// The path of the manifest, percent-encoded, if it is known.
     public let manifest: String?
+    /// The carriers of a grant in another format than Common Access Tokens.
+    private let carriers: Carriers?
 
-    /// Creates a grant.
+    /// The carriers of a grant, as far as its format has them.
+    struct Carriers: Hashable, Sendable {
+        let cookies: [Cookie]
+        let query: String?
+        /// The path of the manifest, or of the scope, with the grant in it.
+        let path: String?
+        let url: String?
+    }
+
+    /// A cookie that carries a grant, or a part of it.
+    struct Cookie: Hashable, Sendable {
+        let name: String
+        let value: String
+        let path: String
+        let attributes: [String]
+
+        init(_ name: String, _ value: String, path: String, _ attributes: [String]) {
+            self.name = name
+            self.value = value
+            self.path = path
+            self.attributes = attributes
+        }
+    }
+
+    /// Creates a grant in another format than Common Access Tokens.
+    init(_ order: GrantOrder, token: String, expires: Timestamp, renewAfter: Timestamp?, carriers: Carriers) {
+        profile = order.profile
+        self.token = token
+        self.expires = expires
+        self.renewAfter = renewAfter
+        session = order.session
+        scope = order.scope
+        manifest = order.manifest
+        self.carriers = carriers
+    }
+
+    /// Creates a Common Access Token.
     init(
         _ profile: GrantProfile,
         _ token: IssuedCAT,
@@ -38,26 +76,40 @@ public struct IssuedGrant: Hashable, Sendable {
         self.session = session
         self.scope = scope
         self.manifest = manifest
+        carriers = nil
     }
 
-    private var cookie: GrantProfile.Cookie { profile.rules.cookie }
+    private var cookies: [Cookie] {
+        let rules = profile.rules
+        return carriers?.cookies ?? [Cookie(rules.cookie.name, token, path: scope, rules.cookieAttributes)]
+    }
 
-    /// The value of `Set-Cookie` that hands the grant to a browser, or `nil` if it would exceed 4,096 bytes, which browsers
-    /// drop silently.
+    /// The values of `Set-Cookie` that hand the grant to a browser, one for each field. Empty if the format has no cookies, or one
+    /// would exceed 4,096 bytes, which browsers drop silently.
     ///
     /// - Parameter now: The time of the answer, for `Max-Age`.
-    public func setCookie(at now: Timestamp) -> String? {
+    public func setCookies(at now: Timestamp) -> [String] {
         let age = max(0, (expires.millisecondsSince1970 - now.millisecondsSince1970) / 1000)
-        var line = "\(cookie.name)=\(token); Path=\(scope); Max-Age=\(age)"
-        for attribute in profile.rules.cookieAttributes { line += "; \(attribute)" }
-        return line.utf8.count <= 4096 ? line : nil
+        let lines = cookies.map { cookie in
+            var line = "\(cookie.name)=\(cookie.value); Path=\(cookie.path); Max-Age=\(age)"
+            for attribute in cookie.attributes { line += "; \(attribute)" }
+            return line
+        }
+        return lines.allSatisfy { $0.utf8.count <= 4096 } ? lines : []
     }
 
-    /// The query parameter that carries the grant: `cat=TOKEN`.
-    public var query: String { "\(Self.queryName)=\(token)" }
+    /// The query parameters that carry the grant, such as `cat=TOKEN`; `nil` if the format has none.
+    public var query: String? { carriers.map(\.query) ?? "\(Self.queryName)=\(token)" }
 
-    /// The path segment that carries the grant: `~cat=TOKEN`.
-    public var segment: String { Self.segmentPrefix + token }
+    /// The path segment that carries a Common Access Token: `~cat=TOKEN`; `nil` for other formats.
+    public var segment: String? { carriers == nil ? Self.segmentPrefix + token : nil }
+
+    /// The path of the manifest with the grant in it, or of the scope, which relative references keep; `nil` if the format has no
+    /// such place.
+    public var path: String? {
+        guard let carriers else { return manifest.map { "/\(Self.segmentPrefix)\(token)\($0)" } }
+        return carriers.path
+    }
 
     /// The origin of the URLs that players use, such as `https://cdn.example`; `nil` if the profile names no host.
     public var origin: String? { profile.rules.host.map { "\(profile.rules.isSecure ? "https" : "http")://\($0)" } }
@@ -65,11 +117,12 @@ public struct IssuedGrant: Hashable, Sendable {
     /// The URL that the grant opens, up to and including the scope; the scope alone if the profile names no host.
     public var scopeURL: String { (origin ?? "") + scope }
 
-    /// The URL of the manifest with the grant in a path segment, which relative references keep; `nil` if host or manifest is
-    /// not known.
+    /// The URL of the manifest with the grant in the path, which relative references keep, or else in the query; `nil` if host or
+    /// manifest is not known, or the format has cookies alone.
     public var url: String? {
-        guard let origin, let manifest else { return nil }
-        return "\(origin)/\(segment)\(manifest)"
+        if let carriers { return carriers.url }
+        guard let origin, let path else { return nil }
+        return origin + path
     }
 
     /// The name of the query parameter with a grant.

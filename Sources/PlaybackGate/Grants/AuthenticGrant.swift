@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import EdgeTokens
+
+/// A grant with a good signature, in a format that the gate checks.
+enum AuthenticGrant: Sendable {
+    case cat(CATGrant)
+    case signedURI(URISigningGrant)
+
+    /// Creates a grant from an object that a cache keeps; `nil` if it is none.
+    init?(_ object: AnyObject?) {
+        if let grant = object as? CATGrant {
+            self = .cat(grant)
+        } else if let grant = object as? URISigningGrant {
+            self = .signedURI(grant)
+        } else {
+            return nil
+        }
+    }
+
+    /// The grant, for all that formats have in common.
+    var base: any PlaybackGrant {
+        switch self {
+        case .cat(let grant): grant
+        case .signedURI(let grant): grant
+        }
+    }
+
+    var format: GrantFormat {
+        switch self {
+        case .cat: .cat
+        case .signedURI: .uriSigning
+        }
+    }
+
+    /// True if the issuer is this installation.
+    var isOwn: Bool {
+        switch self {
+        case .cat(let grant): grant.issuer.isOwn
+        case .signedURI(let grant): grant.issuer.isOwn
+        }
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import EdgeTokens
+
+/// A format of grants. A playback has one grant for each content delivery network, in the format that the network checks.
+public enum GrantFormat: Hashable, Sendable {
+    /// Common Access Tokens (CTA-5007). The gate checks and renews them too.
+    case cat
+    /// Signed URIs of RFC 9246.
+    case uriSigning
+    /// A vendor's signed URLs, cookies or tokens, which the vendor's network checks by itself.
+    case vendor(VendorFormat)
+
+    /// All formats.
+    public static let all = [.cat, .uriSigning] + VendorFormat.allCases.map { GrantFormat.vendor($0) }
+
+    /// The name in the configuration, in answers and in metrics.
+    public var name: String {
+        switch self {
+        case .cat: "cat"
+        case .uriSigning: "uri-signing"
+        case .vendor(let format): format.rawValue
+        }
+    }
+}
+
+/// An issuer of grants in another format than Common Access Tokens, for one profile.
+public enum FormatIssuer: Sendable {
+    /// The issuers of signed URIs, whose keys follow each other.
+    case uriSigning([GrantAuthority.Signer<URISigningIssuer>])
+    /// An issuer of a vendor's format.
+    case vendor(any VendorIssuer)
+}
