@@ -44,13 +44,10 @@ private struct NetworksSample {
 
     init() async throws {
         let akamai = try VendorFormat.edgeAuth.issuer(.secret(SigningSecret(bytes: [UInt8](0...31))), ["name": "hdnts"])
-        let bound = try VendorFormat.edgeAuth.issuer(.secret(SigningSecret(bytes: [UInt8](0...31))), [:])
         let signing = try Self.key("playgate", .uriSigning)
         profiles = [
             Self.profile("live", .cat), Self.profile("cdni", .uriSigning),
             Self.profile("akamai", .vendor(.edgeAuth)) { $0.host = "akamai.example" },
-            // EdgeAuth knows single addresses alone, so this profile never issues.
-            Self.profile("bound", .vendor(.edgeAuth)) { $0.binding.address = .prefix },
         ]
         let cat = try Self.key("playgate", .cat)
         let subjectKey = try SubjectKey([UInt8](0x20...0x3F))
@@ -68,7 +65,6 @@ private struct NetworksSample {
             signers: [GrantAuthority.Signer(try CATIssuer(key: cat))],
             formats: [
                 "cdni": .uriSigning([GrantAuthority.Signer(try URISigningIssuer(key: signing))]), "akamai": .vendor(akamai),
-                "bound": .vendor(bound),
             ],
             subjectKey: subjectKey,
             mirror: RevocationMirror { subjectKey.tag(storeKey: $0.bytes) }
@@ -76,7 +72,10 @@ private struct NetworksSample {
         var catalogue = Catalogue()
         let tnt = Catalogue.Entry.Protection.resource(try MediaResource("TNT"), requestor: "REF30")
         let terms = Catalogue.Entry.GrantTerms(profiles)
-        for (path, use) in [("/live/tnt/master.m3u8", Catalogue.Entry.Use.once), ("/live/tnt/", .grant)] {
+        let uses: [(String, Catalogue.Entry.Use)] = [
+            ("/live/tnt/master.m3u8", .once), ("/live/tnt/", .grant), ("/live/~tnt/master.m3u8", .once),
+        ]
+        for (path, use) in uses {
             let key = Catalogue.Entry.Key.path(try PathPattern(path))
             try catalogue.add(Catalogue.Entry(key: key, protection: tnt, use: use, grants: terms))
         }
@@ -93,7 +92,7 @@ private struct NetworksSample {
     }
 
     func ask(_ path: String, _ grant: String, after seconds: Int64 = 0) async throws -> Decision {
-        let request = PlaybackRequest(.path(path))
+        let request = PlaybackRequest(.path(path), token: nil)
         let uri = try #require(RequestURI(path[...], scheme: .https, authority: "cdn.example"))
         let shown = ShownGrants(RequestFacts(uri: uri, method: "GET"), first: grant[...])
         let question = Gate.Question(request, gate.catalogue.find(request.target), grants: shown)
@@ -127,6 +126,12 @@ private struct NetworksSample {
         )
         let request = SignedRequest(path: Self.segment)
         #expect(verifier.verify(akamai.token, request, at: NetworksSample.time).code == nil)
+    }
+
+    @Test func `are left out if the format would have to escape a delimiter in the path`() async throws {
+        let sample = try await NetworksSample()
+        let grants = try await sample.start("/live/~tnt/master.m3u8")
+        #expect(grants.map(\.profile.name) == ["live", "cdni"])
     }
 
     @Test func `are carried by a signed URI in a folder's parameter, which relative references keep`() async throws {
