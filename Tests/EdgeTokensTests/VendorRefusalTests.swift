@@ -153,6 +153,9 @@ import Testing
         }
         let error = signingError { _ = try VendorSample.issuer(.secureLink, ["template": "{expires}{path}"]) }
         #expect(error == SigningError(.template, "{secret}"))
+        // A digit at the end of a path would be one of the expiry: a token for /a9 would be one for /a, for ever.
+        let mixed = signingError { _ = try VendorSample.issuer(.secureLink, ["template": "{path}{expires}{secret}"]) }
+        #expect(mixed == SigningError(.template, "{path}{expires}"))
         #expect(
             signingError { _ = try VendorSample.issuer(.fastly, ["template": "{expires}{path}{secret}"]) }?.code
                 == .template

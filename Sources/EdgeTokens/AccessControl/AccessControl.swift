@@ -125,6 +125,7 @@ public struct AccessControlVerifier: VendorVerifier {
 
     public var format: VendorFormat { .accessControl }
 
+    /// Checks a token, the value of the cookie. It names no path: the caller's own entry for the path is its scope.
     public func verify(_ token: String, _ request: SignedRequest, at now: Timestamp) -> SignedVerdict {
         guard token.utf8.count <= SigningText.maximumSize else { return .refused(.tooLarge) }
         guard let bytes = Base64.decodeURLSafe(token), let text = String(validating: bytes, as: UTF8.self),

@@ -13,7 +13,9 @@ public struct EdgeAuthIssuer: VendorIssuer {
 
     /// Creates an issuer.
     ///
-    /// - Parameter secret: The key of the property, which vendors show in hexadecimal.
+    /// - Parameters:
+    ///   - secret: The key of the property, which the vendor shows in hexadecimal.
+    ///   - rules: The parameters.
     /// - Throws: ``SigningError``.
     public init(_ secret: SigningSecret, _ rules: EdgeAuthRules = EdgeAuthRules()) throws(SigningError) {
         key = try rules.key(secret)

@@ -15,7 +15,9 @@ public struct EdgeAuthVerifier: VendorVerifier {
 
     /// Creates a verifier.
     ///
-    /// - Parameter secrets: The key of the property, and others while they change: 1 to 4.
+    /// - Parameters:
+    ///   - secrets: The key of the property, and others while they change: 1 to 4.
+    ///   - rules: The parameters.
     /// - Throws: ``SigningError``.
     public init(_ secrets: [SigningSecret], _ rules: EdgeAuthRules = EdgeAuthRules()) throws(SigningError) {
         guard 1...4 ~= secrets.count else { throw SigningError(.key) }

@@ -36,7 +36,9 @@ public struct FastlyIssuer: VendorIssuer {
 
     /// Creates an issuer.
     ///
-    /// - Parameter secret: The key, which the vendor's functions have in Base64.
+    /// - Parameters:
+    ///   - secret: The key, which the vendor's functions have in Base64.
+    ///   - rules: The parameters.
     /// - Throws: ``SigningError``.
     public init(_ secret: SigningSecret, _ rules: FastlyRules = FastlyRules()) throws(SigningError) {
         guard rules.isWeak || rules.algorithm != .sha1 else { throw SigningError(.weak, "algorithm") }

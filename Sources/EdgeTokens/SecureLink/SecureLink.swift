@@ -25,6 +25,7 @@ public struct SecureLinkRules: Hashable, Sendable {
         guard isWeak else { throw SigningError(.weak, "algorithm") }
         // Without the secret anybody makes links.
         guard template.has(.secret) else { throw SigningError(.template, "{secret}") }
+        guard !template.mixesPathAndExpiry else { throw SigningError(.template, "{path}{expires}") }
         for (name, text) in [("digest-name", digestName), ("expires-name", expiresName), ("prefix", prefix ?? "s")] {
             guard !text.isEmpty else { throw SigningError(.value, name) }
             try SigningText.demand(text, name, SigningText.isName)

@@ -55,6 +55,12 @@ public struct SigningTemplate: Hashable, Sendable {
     /// True if the template has the placeholder.
     public func has(_ placeholder: Placeholder) -> Bool { pieces.contains(.value(placeholder)) }
 
+    /// True if the digits at the end of a file's path may be read as the first of the expiry, so that a token for `/a9` is one
+    /// for `/a` with a later end.
+    var mixesPathAndExpiry: Bool {
+        zip(pieces, pieces.dropFirst()).contains { $0 == .value(.path) && $1 == .value(.expires) }
+    }
+
     /// Returns the bytes that are signed.
     ///
     /// - Throws: ``SigningError`` with ``SigningError/Code/missing`` for a placeholder without a value.

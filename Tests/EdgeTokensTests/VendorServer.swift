@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import Testing
+
+/// A server that checks vendors' tokens, with the configuration that `docs/vendors.md` prints, and an nginx as its origin.
+final class VendorServer {
+    /// The secret of all formats: 32 characters.
+    static let secret = "playgate-example-of-thirty-two-b"
+
+    private let folder: TemporaryFolder
+    private var programs: [Program] = []
+    private(set) var ports: [Int] = []
+
+    deinit {
+        for program in programs {
+            program.signal(SIGTERM)
+            if !eventually(within: 5, { !program.isRunning }) { program.signal(SIGKILL) }
+        }
+    }
+
+    /// The path of a program or plugin; `nil` if it is missing, which is a failure in continuous integration.
+    private static func isInstalled(_ path: String?, _ name: String) -> Bool {
+        if let path, FileManager.default.fileExists(atPath: path) { return true }
+        if ProcessInfo.processInfo.environment["CI"] != nil {
+            Issue.record("\(name) is missing: run scripts/setup test")
+        } else {
+            FileHandle.standardError.write(Data("SKIPPED: \(name) is not installed; run scripts/setup test\n".utf8))
+        }
+        return false
+    }
+
+    static var hasNginx: Bool { isInstalled(Program.installed("nginx"), "nginx") }
+    static var hasTrafficServer: Bool {
+        isInstalled("/usr/lib/trafficserver/modules/access_control.so", "trafficserver-experimental-plugins")
+            && hasNginx
+    }
+
+    private static func block(_ kind: String) throws -> String {
+        let page = try String(contentsOfFile: repository + "/docs/vendors.md", encoding: .utf8)
+        let start = try #require(page.range(of: "```\(kind)\n")).upperBound
+        let end = try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound
+        return String(page[start..<end])
+    }
+
+    private init() throws { folder = try TemporaryFolder() }
+
+    /// Starts nginx with `secure_link`.
+    static func nginx() throws -> VendorServer {
+        let server = try VendorServer()
+        let block = try block("nginx").replacing("SECRET", with: secret)
+            .replacing("proxy_pass http://127.0.0.1:8089;", with: "return 200 \"$uri\";")
+        try server.startNginx("edge", "listen 127.0.0.1:PORT;\n\(block)", ports: 1)
+        return server
+    }
+
+    /// Starts Traffic Server with `url_sig` on the first port, and `access_control` with TLS on the second.
+    static func trafficServer() throws -> VendorServer {
+        let server = try VendorServer()
+        let run = try CommandRun(
+            "/bin/bash",
+            [
+                "-c",
+                "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=cdn.example -days 2 "
+                    + "-keyout \"$1/key.pem\" -out \"$1/cert.pem\" && chmod 644 \"$1/key.pem\"", "bash",
+                server.folder.path,
+            ],
+            input: []
+        )
+        try #require(run.status == 0, "\(run.error)")
+        let origin = """
+            listen 127.0.0.1:PORT; listen 127.0.0.1:TLS ssl; ssl_certificate \(server.folder.file("cert.pem"));
+            ssl_certificate_key \(server.folder.file("key.pem")); location / { return 200 "$request_uri"; }
+            """
+        try server.startNginx("origin", origin, ports: 2)
+        try server.startTrafficServer(origin: server.ports)
+        return server
+    }
+
+    private static func freePort() throws -> Int {
+        for _ in 0..<100 {
+            let port = Int.random(in: 20_000..<32_000)
+            if (try? HTTPConnection("127.0.0.1:\(port)")) == nil { return port }
+        }
+        throw HTTPConnection.Failure(reason: "no port is free")
+    }
+
+    private func startNginx(_ name: String, _ server: String, ports count: Int) throws {
+        ports = try (0..<count).map { _ in try Self.freePort() }
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map { "\($0)_temp_path \(folder.file($0));" }.joined(separator: " ")
+        let text = server.replacing("PORT", with: "\(ports[0])").replacing("TLS", with: "\(ports[count - 1])")
+        let file = try folder.write(
+            "\(name).conf",
+            """
+            worker_processes 1; daemon off; pid \(folder.file("\(name).pid")); \(getuid() == 0 ? "user root;" : "")
+            events {}
+            http { access_log off; \(temporary)
+            server { \(text) } }
+
+            """
+        )
+        let arguments = ["-c", file, "-p", folder.path, "-e", folder.file("\(name)-start.log")]
+        try start(try #require(Program.installed("nginx")), arguments, log: "\(name).log")
+    }
+
+    private func start(_ program: String, _ arguments: [String], log: String) throws {
+        let running = try Program(program, arguments, log: folder.file(log))
+        programs.append(running)
+        let isUp = eventually(within: 30) {
+            !running.isRunning || ports.allSatisfy { (try? HTTPConnection("127.0.0.1:\($0)")) != nil }
+        }
+        try #require(isUp && running.isRunning, "\(running.output)")
+    }
+
+    private func startTrafficServer(origin: [Int]) throws {
+        let root = folder.file("ats")
+        // Traffic Server runs as another user than root.
+        for path in [folder.path, root] + ["etc", "run", "log", "cache"].map({ "\(root)/\($0)" }) {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: path)
+        }
+        let places = [
+            "prefix: \(root)", "exec_prefix: /usr", "bindir: /usr/bin", "sbindir: /usr/sbin", "sysconfdir: \(root)/etc",
+            "datadir: \(root)/cache", "includedir: /usr/include", "libdir: /usr/lib",
+            "libexecdir: /usr/lib/trafficserver/modules", "localstatedir: \(root)/run", "runtimedir: \(root)/run",
+            "logdir: \(root)/log", "mandir: /usr/share/man", "infodir: /usr/share/info", "cachedir: \(root)/cache",
+        ]
+        let layout = try folder.write("ats/runroot.yaml", places.joined(separator: "\n") + "\n")
+        ports = [try Self.freePort(), try Self.freePort()]
+        let remap = try Self.block("remap").replacing("/etc/trafficserver", with: "\(root)/etc")
+            .replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin[0])")
+            .replacing("origin.example:8443", with: "127.0.0.1:\(origin[1])")
+        let lines = "key0 = \(Self.secret)\nerror_url = 403\n"
+        let files = [
+            "remap.config": remap, "keys.txt": "key1=\(Self.secret)\n", "url_sig.config": lines,
+            "url_sig_anchor.config": lines + "sig_anchor = urlsig\n", "storage.config": "\(root)/cache 16M\n",
+            "ssl_multicert.config":
+                "dest_ip=* ssl_cert_name=\(folder.file("cert.pem")) ssl_key_name=\(folder.file("key.pem"))\n",
+            "ip_allow.yaml": "ip_allow: [{ apply: in, ip_addrs: 0/0, action: allow, methods: ALL }]\n",
+            "records.config": """
+            CONFIG proxy.config.http.server_ports STRING \(ports[0]):ip-in=127.0.0.1 \(ports[1]):ip-in=127.0.0.1:ssl
+            CONFIG proxy.config.ssl.client.verify.server.policy STRING DISABLED
+            CONFIG proxy.config.http.cache.http INT 0
+            CONFIG proxy.config.exec_thread.autoconfig INT 0
+            CONFIG proxy.config.exec_thread.limit INT 1
+            CONFIG proxy.config.admin.user_id STRING trafficserver
+
+            """,
+        ]
+        for (name, text) in files { try folder.write("ats/etc/\(name)", text) }
+        try start(try #require(Program.installed("traffic_server")), ["--run-root=\(layout)"], log: "ats.log")
+    }
+
+    /// Requests a URL of any host at one of the ports, and returns the status and the body.
+    func get(_ url: String, port: Int = 0, cookie: String? = nil) throws -> (status: Int, body: String) {
+        let target = "::127.0.0.1:\(ports[port])"
+        let fields = cookie.map { ["-H", "Cookie: \($0)"] } ?? []
+        let run = try CommandRun(
+            try #require(Program.installed("curl")),
+            ["-sk", "--path-as-is", "--globoff", "--max-time", "20", "--connect-to", target, "-w", "\n%{http_code}"]
+                + fields + [url],
+            input: []
+        )
+        try #require(run.status == 0, "curl: \(run.status) \(run.error)")
+        let lines = run.output.split(separator: "\n", omittingEmptySubsequences: false)
+        return (try #require(Int(lines.last ?? "")), lines.dropLast().joined(separator: "\n"))
+    }
+}
