@@ -41,44 +41,46 @@ public struct PackageAttribute: Hashable, Sendable {
     ///
     /// - Parameter target: The path and query as requested. Without attributes it is returned as it is.
     public func cut(_ target: Substring) -> Cut {
-        guard Self.next(name, in: target.utf8.span, from: 1) != nil else { return Cut(target: target, packages: []) }
-        var rest = [UInt8](target.utf8)
+        let bytes = target.utf8.span
+        let name = name.utf8.span
+        guard Self.hasAttribute(name, bytes) else { return Cut(target: target, packages: []) }
+        var rest: [UInt8] = []
         var packages: [Substring] = []
-        var start = 1
-        while let found = Self.next(name, in: rest.span, from: start) {
-            let package = Substring(decoding: rest[found.value], as: UTF8.self)
+        var place = 0
+        while place < bytes.count {
+            let byte = bytes[place]
+            place += 1
+            rest.append(byte)
+            // What was kept may form an attribute with the characters behind one that was removed.
+            guard byte == UInt8(ascii: "="), Self.endsAttribute(rest.span, rest.count - 1, name) else { continue }
+            let start = place
+            while place < bytes.count, bytes[place].isOfJWT { place += 1 }
+            let package = Substring(String(copying: bytes.extracting(start..<place)))
             if !package.isEmpty, !packages.contains(where: { $0.utf8.elementsEqual(package.utf8) }) {
                 packages.append(package)
             }
-            rest.removeSubrange(found.attribute)
-            // What moved here may form an attribute with the characters before it.
-            start = max(1, found.attribute.lowerBound - name.utf8.count)
+            rest.removeLast(name.count + 1)
+            if place < bytes.count, bytes[place].isSubDelimiter { place += 1 } else { rest.removeLast() }
         }
         if rest.first != UInt8(ascii: "/") { rest.insert(UInt8(ascii: "/"), at: 0) }
         return Cut(target: Substring(decoding: rest, as: UTF8.self), packages: packages)
     }
 
-    /// Returns the places of the next attribute at or behind a place: what is removed, and the value.
-    private static func next(
-        _ name: String,
-        in bytes: Span<UInt8>,
-        from start: Int
-    ) -> (attribute: Range<Int>, value: Range<Int>)? {
-        let name = name.utf8.span
-        var place = start
-        while let found = bytes.firstIndex(of: name[0], from: place) {
+    /// True if there is an attribute in the bytes.
+    private static func hasAttribute(_ name: Span<UInt8>, _ bytes: Span<UInt8>) -> Bool {
+        var place = 0
+        while let found = bytes.firstIndex(of: UInt8(ascii: "="), from: place) {
+            if endsAttribute(bytes, found, name) { return true }
             place = found + 1
-            let end = found + name.count
-            guard end < bytes.count, bytes[end] == UInt8(ascii: "="), bytes[found - 1].isReserved,
-                bytes.extracting(found..<end).hasSameBytes(as: name)
-            else { continue }
-            var valueEnd = end + 1
-            while valueEnd < bytes.count, bytes[valueEnd].isOfJWT { valueEnd += 1 }
-            let value = end + 1..<valueEnd
-            let isAttributeFirst = valueEnd < bytes.count && bytes[valueEnd].isSubDelimiter
-            return (isAttributeFirst ? found..<valueEnd + 1 : found - 1..<valueEnd, value)
         }
-        return nil
+        return false
+    }
+
+    /// True if the name and a reserved character stand before the equals sign at a place.
+    private static func endsAttribute(_ bytes: Span<UInt8>, _ place: Int, _ name: Span<UInt8>) -> Bool {
+        guard place > name.count else { return false }
+        let start = place - name.count
+        return bytes[start - 1].isReserved && bytes.extracting(start..<place).hasSameBytes(as: name)
     }
 
     /// Returns a target with a package as the last parameter of its query.

@@ -106,7 +106,8 @@ package struct JSONMemberReader: ~Copyable, ~Escapable {
             let kind = bytes[position] == UInt8(ascii: "{") ? Kind.object : .array
             let start = position
             try skipNested()
-            _ = try JSONReader.read(bytes.extracting(start..<position), limits: limits)
+            let inner = JSONLimits(depth: limits.depth - 1, members: limits.members, elements: limits.elements)
+            _ = try JSONReader.read(bytes.extracting(start..<position), limits: inner)
             return kind
         case UInt8(ascii: "t"): return try word("true", .bool)
         case UInt8(ascii: "f"): return try word("false", .bool)

@@ -33,7 +33,7 @@ extension KeySet {
     ///   - now: The time at which the keys must be valid.
     public func verify(
         jws token: Span<UInt8>,
-        header outer: Span<UInt8>? = nil,
+        header: Span<UInt8>? = nil,
         format: TokenFormat = .uriSigning,
         at now: Timestamp
     ) -> JWSVerification {
@@ -49,8 +49,8 @@ extension KeySet {
                     at: now
                 )
             }
-            guard parts.count == 2, let outer else { throw .malformed }
-            return try verify(outer, token.extracting(parts[0]), token.extracting(parts[1]), format, at: now)
+            guard parts.count == 2, let header else { throw .malformed }
+            return try verify(header, token.extracting(parts[0]), token.extracting(parts[1]), format, at: now)
         } catch { return .refused(error) }
     }
 

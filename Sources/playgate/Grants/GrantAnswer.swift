@@ -115,7 +115,7 @@ extension GrantRefusal {
 extension JSON {
     /// The members that every verdict on a grant has.
     static func grantVerdict(isValid: Bool, _ refusal: GrantRefusal?) -> [Member] {
-        return [
+        [
             ("valid", .bool(isValid)), ("code", .optional(refusal?.code.rawValue)),
             ("claim", .optional(refusal?.claimName)), ("fact", .optional(refusal?.fact?.rawValue)),
         ]

@@ -172,7 +172,8 @@ struct GrantRenewalOutcome {
         /// The reason and what to do, for people.
         var words: String {
             switch self {
-            case .notRenewable: "It has no renewal (catr, cdnistt): start the playback again, or issue grants with --renew."
+            case .notRenewable:
+                "It has no renewal (catr, cdnistt): start the playback again, or issue grants with --renew."
             case .early: "Its window has not begun."
             case .noSession: "It has no session that would end its renewals: bound them with --maximum-session."
             case .sessionEnds: "Its session ends with it: start the playback again."

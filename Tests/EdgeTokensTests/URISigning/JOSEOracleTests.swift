@@ -106,6 +106,32 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2))) func `verify each of a hundred renewals`() throws {
+        guard Self.isInstalled else { return }
+        let peer = try Self.peers().first { $0.key.algorithm == .es256 }
+        let key = try #require(peer?.key)
+        let issuer = try URISigningIssuer(key: key)
+        let verifier = try SignedSample.verifier([key])
+        var claims = SignedSample.claims
+        claims.session = PlaybackSession(id: SessionID(number: 9), end: SignedSample.time(43_200), revocation: nil)
+        var token = try issuer.issue(claims).token
+        var now = SignedSample.time(1)
+        var requests: [[String: Any]] = []
+        for _ in 0..<100 {
+            guard case .authentic(let grant) = verifier.authenticate(token.utf8.span, at: now) else {
+                Issue.record("not authentic")
+                return
+            }
+            now = try #require(grant.renewalStart)
+            token = try issuer.renew(grant, at: now).token
+            var request = try #require(peer?.given)
+            (request["do"], request["token"], request["with"]) = ("verify", token, "joserfc")
+            requests.append(request)
+        }
+        let ends = try Self.ask(requests).map { ($0["claims"] as? [String: Any])?["exp"] as? Int64 }
+        #expect(ends == (1...100).map { SignedSample.issued + 300 + 150 * Int64($0) })
+    }
+
     @Test(.timeLimit(.minutes(3))) func `sign what verifies here, and a changed token nowhere`() throws {
         guard Self.isInstalled else { return }
         var requests: [[String: Any]] = []
