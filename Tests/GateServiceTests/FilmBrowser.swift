@@ -11,14 +11,16 @@ import Testing
 final class FilmBrowser: Sendable {
     private let chromium: String
     private let script: [UInt8]
-    private let reports = Mutex<[String: String]>([:])
+    /// What the tabs have told: of their ends, and of what they were doing last.
+    private let told = Mutex<(reports: [String: String], states: [String: String])>(([:], [:]))
 
     /// The page. Its fragment has the number of the tab, the speed, and the URL.
     private static let page = """
         <!DOCTYPE html><link rel="icon" href="data:,"><video></video><script src="video.js"></script><script>
         const [tab, speed, ...rest] = location.hash.slice(1).split(',')
         const url = rest.join(',')
-        const report = text => fetch(`/page/report/${tab}/` + String(text).replace(/[^A-Za-z0-9_.-]/g, '-'))
+        const tell = (kind, text) => fetch(`/page/${kind}/${tab}/` + String(text).replace(/[^A-Za-z0-9_.-]/g, '-'))
+        const report = text => tell('report', text)
         // VHS, the part of Video.js that fetches, instead of what the browser has of its own.
         const options = { muted: true, autoplay: true, html5: { hls: { overrideNative: true } } }
         const player = videojs(document.querySelector('video'), options)
@@ -26,17 +28,24 @@ final class FilmBrowser: Sendable {
         // A player may try again for ever what was refused.
         const refusals = new PerformanceObserver(entries => {
             for (const { name, responseStatus } of entries.getEntries())
-                if (responseStatus >= 400) report(`${responseStatus}-of-${new URL(name).pathname.split('/').pop()}`)
+                if (responseStatus >= 400 && name.includes('/film/')) report(`${responseStatus}-of-${name.split('/').pop()}`)
         })
         refusals.observe({ type: 'resource', buffered: true })
         player.on('loadedmetadata', () => player.playbackRate(Number(speed)))
         player.on('error', () => report('error-' + player.error().message))
-        player.on('ended', () => {
+        // This Video.js sometimes stops a few milliseconds before the end, with everything loaded.
+        player.on(['ended', 'timeupdate'], () => {
             const seen = player.played(), end = player.duration()
-            const isWhole = seen.length === 1 && seen.start(0) < 0.1 && seen.end(0) > end - 0.1
+            if (!(end > 0 && player.currentTime() > end - 0.1)) return
+            const isWhole = seen.length === 1 && seen.start(0) < 0.1 && seen.end(0) > end - 0.2
             const isVHS = Boolean(player.tech({ IWillNotUseThisInPlugins: true }).hls)
             report(`${isWhole && isVHS ? 'whole' : `part-${seen.length}-${isVHS}`}-${Math.round(end)}`)
         })
+        setInterval(() => {
+            const { currentTime, buffered, readyState, networkState, paused } = player.tech({ IWillNotUseThisInPlugins: true }).el()
+            const end = buffered.length ? buffered.end(buffered.length - 1) : 0
+            tell('state', [currentTime, end, buffered.length, readyState, networkState, paused].join('_'))
+        }, 5000)
         player.src({ src: url, type })
         </script>
         """
@@ -73,18 +82,22 @@ final class FilmBrowser: Sendable {
         return files
     }
 
-    /// Keeps the report in the path of a request at the origin, if it has one.
+    /// Keeps what a tab tells in the path of a request at the origin. The first report counts.
     func hear(_ path: String) {
-        let parts = path.split(separator: "/")
-        guard parts.count == 4, parts[1] == "report" else { return }
-        reports.withLock { $0[String(parts[2]), default: ""] += parts[3] }
+        let parts = path.split(separator: "/").map(String.init)
+        guard parts.count == 4, parts[0] == "page" else { return }
+        told.withLock { told in
+            if parts[1] == "state" { told.states[parts[2]] = parts[3] }
+            if parts[1] == "report", told.reports[parts[2]] == "" { told.reports[parts[2]] = parts[3] }
+        }
     }
 
     /// Opens the page of an edge in a browser of its own, without cookies, which plays a URL.
     func open(_ url: String, at edge: RunningEdge, speed: Int = 1) throws -> Tab {
-        let number = reports.withLock { reports in
-            reports["\(reports.count)"] = ""
-            return "\(reports.count - 1)"
+        let number = told.withLock { told in
+            let number = "\(told.reports.count)"
+            told.reports[number] = ""
+            return number
         }
         let folder = try TemporaryFolder()
         let options = [
@@ -112,8 +125,13 @@ final class FilmBrowser: Sendable {
 
         /// Waits for the report: `whole-SECONDS` if it has played all of the stream, in one piece, and no request failed.
         func report(within seconds: Double) throws -> String {
-            let report = { self.browser.reports.withLock { $0[self.number] ?? "" } }
-            #expect(eventually(within: seconds) { !report().isEmpty }, "\(program.output.suffix(2000))")
+            let report = { self.browser.told.withLock { $0.reports[self.number] ?? "" } }
+            let isDone = eventually(within: seconds) { !report().isEmpty }
+            let state = browser.told.withLock { $0.states[number] } ?? "not begun"
+            #expect(
+                isDone,
+                "time, end and number of what is buffered, ready, network, paused: \(state)\n\(program.output.suffix(500))"
+            )
             return report()
         }
 
