@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeTokens
+
 /// The rules by which the gate issues grants for entries of the catalogue.
 ///
 /// Entries refer to their profiles, so a check compares no names. Source: CTA-5007 for the claims.
@@ -14,6 +16,11 @@ public final class GrantProfile: Sendable {
     /// The rules.
     public let rules: Rules
 
+    /// The attributes of a cookie beside its path and age.
+    let cookieAttributes: [String]
+    /// The rule for the host in the grants.
+    let hostRule: CATClaims.URIRule?
+
     /// The name of the format of all grants: that of CTA-5007.
     package static let format = "cat"
 
@@ -23,6 +30,8 @@ public final class GrantProfile: Sendable {
         self.issuer = issuer
         self.keyID = keyID
         self.rules = rules
+        cookieAttributes = rules.cookieAttributes
+        hostRule = rules.host.map { CATClaims.URIRule(.host, .exact($0.hostWithoutPort)) }
     }
 
     /// The rules of a profile.
@@ -124,6 +133,14 @@ public final class GrantProfile: Sendable {
 
         /// Creates the standard cookie.
         public init() {}
+    }
+}
+
+extension String {
+    /// The host of `HOST` or `HOST:PORT`: claims name the port separately.
+    fileprivate var hostWithoutPort: String {
+        guard utf8.last != UInt8(ascii: "]"), let colon = utf8.lastIndex(of: UInt8(ascii: ":")) else { return self }
+        return String(self[..<colon])
     }
 }
 

@@ -49,7 +49,7 @@ public struct IssuedGrant: Hashable, Sendable {
     public func setCookie(at now: Timestamp) -> String? {
         let age = max(0, (expires.millisecondsSince1970 - now.millisecondsSince1970) / 1000)
         var line = "\(cookie.name)=\(token); Path=\(scope); Max-Age=\(age)"
-        for attribute in profile.rules.cookieAttributes { line += "; \(attribute)" }
+        for attribute in profile.cookieAttributes { line += "; \(attribute)" }
         return line.utf8.count <= 4096 ? line : nil
     }
 
