@@ -75,6 +75,13 @@ let package = Package(
             dependencies: [.product(name: "MediaTokens", package: "playgate")]
         ),
         .executableTarget(
+            name: "grant-cookies",
+            dependencies: [
+                .product(name: "EdgeTokens", package: "playgate"),
+                .product(name: "Keys", package: "playgate"),
+            ]
+        ),
+        .executableTarget(
             name: "json-baseline",
             dependencies: [.product(name: "Hummingbird", package: "hummingbird")]
         ),
