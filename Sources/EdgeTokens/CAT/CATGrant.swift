@@ -82,6 +82,14 @@ public final class CATGrant: Sendable {
     /// The end of the playback session, if the token has one.
     public var sessionEnd: Timestamp? { claims.sessionEnd.map { Timestamp(secondsSince1970: Int64($0)) } }
 
+    /// Returns the refusal of a token that is not within its times at `now`, or whose session has ended; `nil` otherwise.
+    package func timeRefusal(at now: Timestamp) -> GrantRefusal? {
+        if let end = sessionEnd, end <= now { return GrantRefusal(.sessionEnded, .claim(.sessionEnd)) }
+        if let end = expires, end <= now { return GrantRefusal(.expired, .claim(.expiration)) }
+        if let start = notBefore, now < start { return GrantRefusal(.notYetValid, .claim(.notBefore)) }
+        return nil
+    }
+
     /// The number of tags by which the token can be revoked.
     public var tagCount: Int { claims[.revocation].map { ($0.count - 10) / 16 } ?? 0 }
 
