@@ -23,27 +23,29 @@ extension GateBuilder {
         /// Creates the first authority of a service, with an empty mirror of revocations.
         func authority(_ metrics: any MetricsFactory) -> GrantAuthority {
             let key = subjectKey
-            return authority(key, RevocationMirror { key.tag(storeKey: $0.bytes) }, metrics)
+            return authority(key, RevocationMirror { key.tag(storeKey: $0.bytes) }, RejectionList(), metrics)
         }
 
         /// Creates an authority with the subject key and the mirror of the one before. Tags in the mirror are made by that
         /// key, so that a change of the key takes effect after a restart.
         func authority(inPlaceOf present: GrantAuthority, _ metrics: any MetricsFactory) -> GrantAuthority {
-            authority(present.subjectKey, present.mirror, metrics)
+            authority(present.subjectKey, present.mirror, present.rejections, metrics)
         }
 
         private func authority(
             _ subjectKey: SubjectKey,
             _ mirror: RevocationMirror,
+            _ rejections: RejectionList,
             _ metrics: any MetricsFactory
         ) -> GrantAuthority {
             GrantAuthority(
-                verifier: verifier,
-                signers: signers,
-                subjectKey: subjectKey,
-                mirror: mirror,
-                cacheCapacity: cacheCapacity,
-                metrics: GrantMetrics(profiles.filter { $0.keyID != nil }, factory: metrics)
+                verifier,
+                signers,
+                subjectKey,
+                mirror,
+                rejections,
+                cacheCapacity,
+                GrantMetrics(profiles.filter { $0.keyID != nil }, factory: metrics)
             )
         }
     }
@@ -69,6 +71,7 @@ extension GateBuilder {
         var policy = CATPolicy()
         policy.audience = Array(Set(grants.issuers.flatMap(\.audience))).sorted()
         policy.hasReplayStore = true
+        policy.hasRejectionList = true
         var signers: [GrantAuthority.Signer] = []
         for profile in grants.profiles {
             guard let signer = signer(profile, grants, set, problems) else { continue }

@@ -80,7 +80,9 @@ extension GrantAuthority {
         switch verifier.judge(grant, shownAs: token, facts, at: now) {
         case .refused(let refusal): return .refused(refusal)
         case .allowed(let obligations):
-            // The list of rejected ids is not kept here, so the verifier refuses such tokens by the claim's name.
+            if let rejection = obligations.rejection, rejections.rejects(rejection, of: grant.issuer.name, at: now) {
+                return .refused(GrantRefusal(.sampled, .claim(.rejection)))
+            }
             if let refusal = revocation(of: grant) { return .refused(refusal) }
             let accepted = Acceptance(grant: grant, obligations: obligations)
             return isMirrorRecent || grant.sessionID == nil ? .accepted(accepted) : .unknown(accepted)

@@ -25,6 +25,8 @@ public final class GrantAuthority: Sendable {
     /// Grants that were refused for their signature, which is costly to check for asymmetric keys.
     let forged: TokenTable?
     let renewed: RenewedGrants
+    /// The ids that grants were refused by at random. It outlives the authority.
+    package let rejections: RejectionList
     let metrics: GrantMetrics?
     /// A number that the entries of the caches carry.
     let generation: UInt64
@@ -56,7 +58,7 @@ public final class GrantAuthority: Sendable {
     ///   - mirror: The mirror of revocations.
     ///   - cacheCapacity: The number of authentic grants that are cached; 0 for none.
     ///   - metrics: The counters of grants; `nil` for none.
-    public init(
+    public convenience init(
         verifier: CATVerifier,
         signers: [Signer],
         subjectKey: SubjectKey,
@@ -64,6 +66,20 @@ public final class GrantAuthority: Sendable {
         cacheCapacity: Int = 16_384,
         metrics: GrantMetrics? = nil
     ) {
+        self.init(verifier, signers, subjectKey, mirror, RejectionList(), cacheCapacity, metrics)
+    }
+
+    /// Creates an authority that goes on with the list of rejected ids of another.
+    package init(
+        _ verifier: CATVerifier,
+        _ signers: [Signer],
+        _ subjectKey: SubjectKey,
+        _ mirror: RevocationMirror,
+        _ rejections: RejectionList,
+        _ cacheCapacity: Int,
+        _ metrics: GrantMetrics?
+    ) {
+        self.rejections = rejections
         self.verifier = verifier
         self.signers = signers
         self.subjectKey = subjectKey
