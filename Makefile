@@ -83,7 +83,7 @@ bench-report: bench-build  ## Measure everything, in 20 minutes, and write bench
 # Only what the gate runs is built.
 bench-gate: setup  ## Fail where the hot path does more than it did: ratios within one process, exact counts
 	@scripts/setup bench
-	for product in playgate hot-path replay-store fixed-work nio-baseline; do \
+	for product in playgate hot-path replay-store fixed-work nio-baseline grant-cookies; do \
 		swift build -c release --package-path bench --product $$product || exit; done
 	bench/.build/release/hot-path --gate
 	bench/.build/release/replay-store --gate

@@ -46,6 +46,8 @@ let package = Package(
             name: "fixed-work",
             dependencies: [
                 "CLimits",
+                .product(name: "EdgeTokens", package: "playgate"),
+                .product(name: "Keys", package: "playgate"),
                 .product(name: "MediaTokens", package: "playgate"),
                 .product(name: "MediaResources", package: "playgate"),
                 .product(name: "PlaybackGate", package: "playgate"),
@@ -71,6 +73,13 @@ let package = Package(
         .executableTarget(
             name: "playback-bodies",
             dependencies: [.product(name: "MediaTokens", package: "playgate")]
+        ),
+        .executableTarget(
+            name: "grant-cookies",
+            dependencies: [
+                .product(name: "EdgeTokens", package: "playgate"),
+                .product(name: "Keys", package: "playgate"),
+            ]
         ),
         .executableTarget(
             name: "json-baseline",

@@ -47,4 +47,12 @@ extension PlaybackGrant {
         let revocation = mediaTokenIssued.flatMap { PlaybackSession.Revocability(issued: $0, tags: tags) }
         return PlaybackSession(id: id, end: end, revocation: revocation)
     }
+
+    /// Returns the refusal of a token that is not within its times at `now`, or whose session has ended; `nil` otherwise.
+    package func timeRefusal(at now: Timestamp) -> GrantRefusal? {
+        if let end = sessionEnd, end <= now { return GrantRefusal(.sessionEnded, .claim(.sessionEnd)) }
+        if let end = expires, end <= now { return GrantRefusal(.expired, .claim(.expiration)) }
+        if let start = notBefore, now < start { return GrantRefusal(.notYetValid, .claim(.notBefore)) }
+        return nil
+    }
 }

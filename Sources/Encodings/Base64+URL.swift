@@ -29,31 +29,4 @@ extension Base64 {
         output.removeLast(output.count - count)
         return output
     }
-
-    /// Encodes `bytes` in the URL-safe alphabet, without padding.
-    package static func encodeURLSafe(_ bytes: [UInt8]) -> String {
-        let characters = urlSafeAlphabet.span
-        let text = [UInt8](capacity: (bytes.count * 4 + 2) / 3) { text in
-            let bytes = bytes.span
-            var place = 0
-            while place + 3 <= bytes.count {
-                let group = Int(bytes[place]) << 16 | Int(bytes[place + 1]) << 8 | Int(bytes[place + 2])
-                text.append(characters[group >> 18])
-                text.append(characters[group >> 12 & 63])
-                text.append(characters[group >> 6 & 63])
-                text.append(characters[group & 63])
-                place += 3
-            }
-            guard place < bytes.count else { return }
-            let second = place + 1 < bytes.count ? Int(bytes[place + 1]) : nil
-            let group = Int(bytes[place]) << 16 | (second ?? 0) << 8
-            text.append(characters[group >> 18])
-            text.append(characters[group >> 12 & 63])
-            if second != nil { text.append(characters[group >> 6 & 63]) }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    private static let urlSafeAlphabet =
-        [UInt8]("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 }

@@ -138,6 +138,47 @@ package enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// Encodes `bytes` in the URL-safe alphabet, without padding (RFC 4648 §5).
+    package static func encodeURLSafe(_ bytes: [UInt8]) -> String {
+        unsafe String(unsafeUninitializedCapacity: (bytes.count * 4 + 2) / 3) { text in
+            unsafe bytes.withUnsafeBufferPointer { bytes in
+                unsafe urlSafeAlphabet.withUnsafeBufferPointer { unsafe encode(bytes, $0, text) }
+            }
+        }
+    }
+
+    /// Encodes `bytes` into the front of `text`, which has room for them. Returns the number of characters.
+    @unsafe
+    private static func encode(
+        _ bytes: UnsafeBufferPointer<UInt8>,
+        _ alphabet: UnsafeBufferPointer<UInt8>,
+        _ text: UnsafeMutableBufferPointer<UInt8>
+    ) -> Int {
+        guard let source = bytes.baseAddress, let letters = alphabet.baseAddress, let target = text.baseAddress
+        else { return 0 }
+        let whole = bytes.count / 3 * 3
+        var (read, written) = (0, 0)
+        while read < whole {
+            let group = unsafe Int(source[read]) << 16 | Int(source[read &+ 1]) << 8 | Int(source[read &+ 2])
+            unsafe target[written] = letters[group >> 18]
+            unsafe target[written &+ 1] = letters[group >> 12 & 63]
+            unsafe target[written &+ 2] = letters[group >> 6 & 63]
+            unsafe target[written &+ 3] = letters[group & 63]
+            read &+= 3
+            written &+= 4
+        }
+        let rest = bytes.count - whole
+        guard rest > 0 else { return written }
+        let group = unsafe Int(source[whole]) << 16 | (rest == 2 ? Int(source[whole + 1]) << 8 : 0)
+        unsafe target[written] = letters[group >> 18]
+        unsafe target[written + 1] = letters[group >> 12 & 63]
+        if rest == 2 { unsafe target[written + 2] = letters[group >> 6 & 63] }
+        return written + rest + 1
+    }
+
+    private static let urlSafeAlphabet =
+        [UInt8]("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
     private static let padding = UInt8(ascii: "=")
 
     private static let alphabet = [UInt8]("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)

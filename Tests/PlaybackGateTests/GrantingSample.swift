@@ -22,8 +22,12 @@ struct GrantingSample {
     static let time = GateSample.time
     static let secret = [UInt8](0...31)
 
-    init(_ rules: GrantProfile.Rules = rules(), gateRules: Gate.Rules = Gate.Rules(), isFresh: Bool = true) async throws
-    {
+    init(
+        _ rules: GrantProfile.Rules = rules(),
+        gateRules: Gate.Rules = Gate.Rules(),
+        isFresh: Bool = true,
+        hasRejectionList: Bool = false
+    ) async throws {
         profile = GrantProfile("live", issuer: "playgate", keyID: "pg-2026-11", rules: rules)
         let keys = try ["playgate", "other"].map { issuer in
             try TokenKey(
@@ -34,6 +38,7 @@ struct GrantingSample {
         }
         var policy = CATPolicy()
         policy.hasReplayStore = true
+        policy.hasRejectionList = hasRejectionList
         let subjectKey = try SubjectKey([UInt8](0x20...0x3F))
         authority = GrantAuthority(
             verifier: CATVerifier(

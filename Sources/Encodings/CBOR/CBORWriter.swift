@@ -27,7 +27,7 @@ package struct CBORWriter {
     /// Creates a writer with room for `capacity` bytes.
     package init(capacity: Int = 256) {
         bytes = []
-        bytes.reserveCapacity(capacity)
+        if capacity > 0 { bytes.reserveCapacity(capacity) }
     }
 
     /// Creates a writer that goes on after items that another writer has finished.
@@ -46,13 +46,21 @@ package struct CBORWriter {
     // MARK: Items
 
     /// Writes an integer.
+    @inlinable
     package mutating func write<Number: FixedWidthInteger & SignedInteger>(_ number: Number) {
-        head(number < 0 ? .negative : .unsigned, UInt64(truncatingIfNeeded: number < 0 ? -1 - number : number))
+        let isNegative = number < 0
+        writeInteger(UInt64(truncatingIfNeeded: isNegative ? -1 - number : number), isNegative: isNegative)
     }
 
     /// Writes an unsigned integer.
+    @inlinable
     package mutating func write<Number: FixedWidthInteger & UnsignedInteger>(_ number: Number) {
-        head(.unsigned, UInt64(truncatingIfNeeded: number))
+        writeInteger(UInt64(truncatingIfNeeded: number), isNegative: false)
+    }
+
+    /// Writes an integer: `number`, or -1 - `number` if it is negative.
+    package mutating func writeInteger(_ number: UInt64, isNegative: Bool) {
+        head(isNegative ? .negative : .unsigned, number)
     }
 
     /// Writes a text string.
@@ -130,14 +138,16 @@ package struct CBORWriter {
 
     private mutating func append(_ first: UInt8, _ value: UInt64, size: Int) {
         bytes.append(first)
-        for place in stride(from: 8 * (size - 1), through: 0, by: -8) {
-            bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(place)))
+        var rest = value << UInt64(64 - 8 * size)
+        for _ in 0..<size {
+            bytes.append(UInt8(truncatingIfNeeded: rest >> 56))
+            rest <<= 8
         }
     }
 }
 
-/// A writer of the entries of a map, in any order.
-package struct CBORMapWriter {
+/// A writer of the entries of a map, in any order. Not copied, so that the bytes have one owner.
+package struct CBORMapWriter: ~Copyable {
     private var writer: CBORWriter
     private var count = 0
     /// The position of the head, which is one byte until the map is complete.
@@ -147,8 +157,9 @@ package struct CBORMapWriter {
 
     fileprivate init(writer: consuming CBORWriter) {
         start = writer.bytes.count
+        // Before it is stored: while two names hold the array, it would be copied.
+        writer.bytes.append(0)
         self.writer = writer
-        self.writer.bytes.append(0)
     }
 
     /// Adds an entry with an integer as its key. `value` writes exactly one item.

@@ -50,11 +50,8 @@ struct EdgeResponder: HTTPService {
         let shown = PresentedToken(in: sources, request.head.headers, target)
         asked.token = shown.token
         let check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
-        if shown.token != nil, case .entry(let entry) = finding, let terms = entry.grants, terms.bindsPlayers {
-            let headers = request.head.headers
-            guard let player = PlaybackRequest.Player(headers, target: client.target, dialect, terms.boundHeaders)
-            else { return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output) }
-            asked.player = player
+        guard shown.token == nil || asked.takePlayer(finding, client, request.head.headers, dialect) else {
+            return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output)
         }
         let fault: DenyCode? = shown.isConflict ? .tokenConflict : nil
         guard finding.hasGrants else {
@@ -168,6 +165,21 @@ extension GrantedAccess {
     /// The grant that this edge hands to the player: of those that the gate checks, a Common Access Token first.
     fileprivate var delivered: IssuedGrant? {
         issued.first { $0.profile.format == .cat } ?? issued.first { $0.profile.format == .uriSigning }
+    }
+}
+
+extension PlaybackRequest {
+    /// Adds the facts about the player, if the entry's grants are bound to them. Returns false if a fact is malformed or
+    /// repeated.
+    fileprivate mutating func takePlayer(
+        _ finding: Catalogue.Finding,
+        _ client: EdgeRequest,
+        _ headers: HTTPHeaders,
+        _ dialect: EdgeDialect
+    ) -> Bool {
+        guard case .entry(let entry) = finding, let terms = entry.grants, terms.bindsPlayers else { return true }
+        player = Player(headers, target: client.target, dialect, terms.boundHeaders)
+        return player != nil
     }
 }
 

@@ -38,6 +38,7 @@ extension GateBuilder {
             var policy = CATPolicy()
             policy.audience = audience
             policy.hasReplayStore = true
+            policy.hasRejectionList = true
             var signing = URISigningPolicy()
             signing.audience = audience
             signing.hasReplayStore = true
@@ -50,7 +51,7 @@ extension GateBuilder {
         /// Creates the first authority of a service, with an empty mirror of revocations.
         func authority(_ keySets: KeySetKeeper, _ metrics: any MetricsFactory) -> GrantAuthority {
             let key = subjectKey
-            return authority(key, RevocationMirror { key.tag(storeKey: $0.bytes) }, keySets, metrics)
+            return authority(key, RevocationMirror { key.tag(storeKey: $0.bytes) }, RejectionList(), keySets, metrics)
         }
 
         /// Creates an authority with the subject key and the mirror of the one before. Tags in the mirror are made by that
@@ -60,12 +61,13 @@ extension GateBuilder {
             _ keySets: KeySetKeeper,
             _ metrics: any MetricsFactory
         ) -> GrantAuthority {
-            authority(present.subjectKey, present.mirror, keySets, metrics)
+            authority(present.subjectKey, present.mirror, present.rejections, keySets, metrics)
         }
 
         private func authority(
             _ subjectKey: SubjectKey,
             _ mirror: RevocationMirror,
+            _ rejections: RejectionList,
             _ keySets: KeySetKeeper,
             _ metrics: any MetricsFactory
         ) -> GrantAuthority {
@@ -77,6 +79,7 @@ extension GateBuilder {
                 formats: formats,
                 subjectKey: subjectKey,
                 mirror: mirror,
+                rejections: rejections,
                 cacheCapacity: cacheCapacity,
                 metrics: GrantMetrics(profiles.filter(\.isIssued), factory: metrics),
                 askForKey: { keySets.ask(for: $0, at: $1) }

@@ -115,10 +115,9 @@ extension GrantAuthority {
         guard grant.issuer.isOwn, grant.session != nil else {
             return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
         }
-        if let end = grant.sessionEnd, end <= now { return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd))) }
         guard grant.key.isValid(at: now) else { return .refused(GrantRefusal(.keyUnknown)) }
-        guard let end = grant.expires, now < end else { return .refused(GrantRefusal(.expired, .claim(.expiration))) }
-        if let start = grant.notBefore, now < start { return .refused(GrantRefusal(.notYetValid, .claim(.notBefore))) }
+        if let refusal = grant.timeRefusal(at: now) { return .refused(refusal) }
+        guard grant.expires != nil else { return .refused(GrantRefusal(.expired, .claim(.expiration))) }
         if let refusal = revocation(of: grant) { return .refused(refusal) }
         return allowsUnknown || isMirrorRecent ? body(grant) : .unknown
     }

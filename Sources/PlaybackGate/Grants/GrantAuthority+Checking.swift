@@ -127,7 +127,9 @@ extension GrantAuthority {
         switch verdict(grant, token, facts, at: now) {
         case .refused(let refusal): return .refused(refusal)
         case .allowed(let obligations):
-            // The list of rejected ids is not kept here, so the verifier refuses such tokens by the claim's name.
+            if let rejection = obligations.rejection, rejections.rejects(rejection, of: grant.base.issuerName, at: now) {
+                return .refused(GrantRefusal(.sampled, .claim(.rejection)))
+            }
             if let refusal = revocation(of: grant.base) { return .refused(refusal) }
             let accepted = Acceptance(grant: grant, obligations: obligations)
             return isMirrorRecent || grant.base.sessionID == nil ? .accepted(accepted) : .unknown(accepted)

@@ -104,8 +104,8 @@ extension CATClaims {
         notBefore = now
         issued = now
         methods = rules.methods
-        if let host = rules.host { uri.append(URIRule(.host, .exact(host.hostWithoutPort))) }
-        uri.append(URIRule(.path, .prefix(scope)))
+        let path = URIRule(.path, .prefix(scope))
+        uri = profile.hostRule.map { [$0, path] } ?? [path]
         networks = bound.networks
         headers = bound.headers
         self.session = session
@@ -117,7 +117,7 @@ extension CATClaims {
         )
         if renewal.way != .header {
             terms.cookieName = rules.cookie.name == CATRenewal.standardName ? nil : rules.cookie.name
-            terms.cookieAttributes = ["Path=\(scope)"] + rules.cookieAttributes
+            terms.cookieAttributes = ["Path=\(scope)"] + profile.cookieAttributes
         }
         self.renewal = terms
     }
@@ -130,14 +130,6 @@ extension CATRenewal.Delivery {
         case .cookie: self = .cookie
         case .header: self = .header
         }
-    }
-}
-
-extension String {
-    /// The host of `HOST` or `HOST:PORT`: claims name the port separately.
-    fileprivate var hostWithoutPort: String {
-        guard utf8.last != UInt8(ascii: "]"), let colon = utf8.lastIndex(of: UInt8(ascii: ":")) else { return self }
-        return String(self[..<colon])
     }
 }
 

@@ -29,6 +29,8 @@ public final class GrantAuthority: Sendable {
     /// Grants that were refused for their signature, which is costly to check for asymmetric keys.
     let forged: TokenTable?
     let renewed: RenewedGrants
+    /// The ids that grants were refused by at random. It outlives the authority.
+    public let rejections: RejectionList
     let metrics: GrantMetrics?
     /// A number that the entries of the caches carry.
     let generation: UInt64
@@ -71,6 +73,7 @@ public final class GrantAuthority: Sendable {
     ///   - formats: The issuers of other formats than Common Access Tokens, by the names of their profiles.
     ///   - subjectKey: The key that names sessions and subjects, the same at all gates of an installation.
     ///   - mirror: The mirror of revocations.
+    ///   - rejections: The list of rejected ids, which a reload keeps.
     ///   - cacheCapacity: The number of authentic grants that are cached; 0 for none.
     ///   - metrics: The counters of grants; `nil` for none.
     ///   - askForKey: Called with the identifier of a key that the verifier does not have, and the time. Returns true if a key
@@ -82,10 +85,12 @@ public final class GrantAuthority: Sendable {
         formats: [String: FormatIssuer] = [:],
         subjectKey: SubjectKey,
         mirror: RevocationMirror,
+        rejections: RejectionList = RejectionList(),
         cacheCapacity: Int = 16_384,
         metrics: GrantMetrics? = nil,
         askForKey: @escaping @Sendable (KeyID, Timestamp) -> Bool = { _, _ in false }
     ) {
+        self.rejections = rejections
         self.verifier = verifier
         self.signedURIs = signedURIs
         self.signers = signers
@@ -132,6 +137,7 @@ public final class GrantAuthority: Sendable {
         formats = present.formats
         subjectKey = present.subjectKey
         mirror = present.mirror
+        rejections = present.rejections
         authentic = present.authentic
         forged = present.forged
         renewed = present.renewed

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeTokens
 internal import Keys
 
 /// The rules by which the gate issues grants for entries of the catalogue.
@@ -19,6 +20,11 @@ public final class GrantProfile: Sendable {
     /// The rules.
     public let rules: Rules
     let keys: [KeyID]
+
+    /// The attributes of a cookie beside its path and age.
+    let cookieAttributes: [String]
+    /// The rule for the host in the grants.
+    let hostRule: CATClaims.URIRule?
 
     /// True if the profile has keys that sign.
     package var isIssued: Bool { !keyIDs.isEmpty }
@@ -48,6 +54,8 @@ public final class GrantProfile: Sendable {
         self.keyIDs = keyIDs
         self.rules = rules
         keys = keyIDs.compactMap { KeyID($0) }
+        cookieAttributes = rules.cookieAttributes
+        hostRule = rules.host.map { CATClaims.URIRule(.host, .exact($0.hostWithoutPort)) }
     }
 
     /// The rules of a profile.
@@ -149,6 +157,14 @@ public final class GrantProfile: Sendable {
 
         /// Creates the standard cookie.
         public init() {}
+    }
+}
+
+extension String {
+    /// The host of `HOST` or `HOST:PORT`: claims name the port separately.
+    fileprivate var hostWithoutPort: String {
+        guard utf8.last != UInt8(ascii: "]"), let colon = utf8.lastIndex(of: UInt8(ascii: ":")) else { return self }
+        return String(self[..<colon])
     }
 }
 

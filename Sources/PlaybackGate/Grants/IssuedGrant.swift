@@ -81,7 +81,7 @@ public struct IssuedGrant: Hashable, Sendable {
 
     private var cookies: [Cookie] {
         let rules = profile.rules
-        return carriers?.cookies ?? [Cookie(rules.cookie.name, token, path: scope, rules.cookieAttributes)]
+        return carriers?.cookies ?? [Cookie(rules.cookie.name, token, path: scope, profile.cookieAttributes)]
     }
 
     /// The values of `Set-Cookie` that hand the grant to a browser, one for each field. Empty if the format has no cookies, or one

@@ -89,7 +89,7 @@ extension GrantCommand {
             case .refused(let refusal): return GrantRenewalOutcome(refusal: refusal)
             case .authentic(let found): grant = found
             }
-            if let refusal = Self.refusal(of: grant, at: now) { return GrantRenewalOutcome(refusal: refusal) }
+            if let refusal = grant.timeRefusal(at: now) { return GrantRenewalOutcome(refusal: refusal) }
             if let obstacle = obstacle(to: grant, at: now) {
                 return GrantRenewalOutcome(obstacle: obstacle, renewAfter: grant.renewalStart)
             }
@@ -118,7 +118,7 @@ extension GrantCommand {
             case .refused(let refusal): return GrantRenewalOutcome(refusal: refusal)
             case .authentic(let found): grant = found
             }
-            if let refusal = Self.refusal(of: grant, at: now) { return GrantRenewalOutcome(refusal: refusal) }
+            if let refusal = grant.timeRefusal(at: now) { return GrantRenewalOutcome(refusal: refusal) }
             if let obstacle = obstacle(to: grant, at: now) {
                 return GrantRenewalOutcome(obstacle: obstacle, renewAfter: grant.renewalStart)
             }
@@ -130,13 +130,6 @@ extension GrantCommand {
                 guard error != .notRenewable else { return GrantRenewalOutcome(obstacle: .sessionEnds) }
                 throw CommandFailure(error.words, code: error.rawValue)
             }
-        }
-
-        private static func refusal(of grant: any PlaybackGrant, at now: Timestamp) -> GrantRefusal? {
-            if let end = grant.sessionEnd, end <= now { return GrantRefusal(.sessionEnded, .claim(.sessionEnd)) }
-            if let end = grant.expires, end <= now { return GrantRefusal(.expired, .claim(.expiration)) }
-            if let start = grant.notBefore, now < start { return GrantRefusal(.notYetValid, .claim(.notBefore)) }
-            return nil
         }
 
         private func obstacle(to grant: any PlaybackGrant, at now: Timestamp) -> GrantRenewalOutcome.Obstacle? {

@@ -1,19 +1,25 @@
-"""Makes, reads and judges Common Access Tokens with cwt, cbor2 and Python's library, for the tests of EdgeTokens.
+"""Makes, reads and judges Common Access Tokens with cwt, pycose, cbor2 and Python's library, for the tests of EdgeTokens.
 
 Reads lines of JSON from standard input, and answers each with one line or more:
-  {"do": "read", "token": HEX, "key": KEY}  ->  {"payload": HEX, "canonical": BOOL, "labels": [INT]}
+  {"do": "read", "token": HEX, "key": KEY}  ->  {"payload": HEX, "pycose": BOOL, "canonical": BOOL, "labels": [INT]}
   {"do": "make", "count": N, "now": SECONDS, "seed": N, "key": KEY}  ->  N lines {"token": HEX, "target", "host", "method", "client",
       "allowed": BOOL, "claims": TEXT}
-A key is {"k": HEX, "kid": TEXT} or {"pem": TEXT, "kid": TEXT}.
+A key is {"k": HEX, "kid": TEXT} or {"pem": TEXT, "alg": NAME, "kid": TEXT}.
 """
+import functools
 import ipaddress
 import json
 import math
+import os
 import random
 import sys
 
 import cbor2
-from cwt import COSE, COSEKey
+from cwt import COSE
+from pycose.messages import CoseMessage, Mac0Message
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../KeysTests/Oracles"))
+from cose import cwt_key, pycose_key
 
 PATHS = ["/live/tnt/a.m3u8", "/live/tnt/seg1.m4s", "/live/a", "/vod/1/b.ts", "/"]
 HOSTS = ["cdn.example", "edge.cdn.example", "other.example"]
@@ -22,18 +28,29 @@ NETWORKS = ["203.0.113.0/24", "203.0.112.0/23", "10.0.0.0/8", "0.0.0.0/0", "2001
 METHODS = ["GET", "HEAD", "POST", "get"]
 
 
-def cose_key(key):
-    if "k" in key:
-        return COSEKey.from_symmetric_key(bytes.fromhex(key["k"]), alg="HS256", kid=key["kid"])
-    return COSEKey.from_pem(key["pem"], alg="ES256", kid=key["kid"])
+@functools.lru_cache
+def keys(text):
+    """The key for cwt and for pycose."""
+    key = json.loads(text)
+    return cwt_key(key), pycose_key(key)
+
+
+def keys_of(request):
+    return keys(json.dumps(request["key"], sort_keys=True))
 
 
 def read(request):
     token = cbor2.loads(bytes.fromhex(request["token"]))
     assert token.tag == 61
-    payload = COSE.new().decode(cbor2.dumps(token.value), keys=[cose_key(request["key"])])
+    inner = cbor2.dumps(token.value)
+    cwt, pycose = keys_of(request)
+    payload = COSE.new().decode(inner, keys=[cwt])
+    message = CoseMessage.decode(inner)
+    message.key = pycose
+    is_valid = message.verify_tag() if isinstance(message, Mac0Message) else message.verify_signature()
     claims = cbor2.loads(payload)
-    return {"payload": payload.hex(), "canonical": cbor2.dumps(claims, canonical=True) == payload, "labels": list(claims)}
+    return {"payload": payload.hex(), "pycose": is_valid and message.payload == payload,
+            "canonical": cbor2.dumps(claims, canonical=True) == payload, "labels": list(claims)}
 
 
 def network(text, dice):
@@ -67,7 +84,7 @@ def rule(dice, target, host):
 
 
 def make(request):
-    dice, now, key = random.Random(request["seed"]), request["now"], cose_key(request["key"])
+    dice, now, key = random.Random(request["seed"]), request["now"], keys_of(request)[0]
     own = COSE.new(alg_auto_inclusion=True, kid_auto_inclusion=True)
     for _ in range(request["count"]):
         target, host, method, client = dice.choice(PATHS), dice.choice(HOSTS), dice.choice(METHODS), dice.choice(ADDRESSES)

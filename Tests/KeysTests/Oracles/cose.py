@@ -90,6 +90,7 @@ def make(request):
             "cwt": own.encode(bytes.fromhex(request["payload"]), cwt_key(request["key"])).hex()}
 
 
-for line in sys.stdin:
-    request = json.loads(line)
-    print(json.dumps(make(request) if request["do"] == "make" else check(request)), flush=True)
+if __name__ == "__main__":
+    for line in sys.stdin:
+        request = json.loads(line)
+        print(json.dumps(make(request) if request["do"] == "make" else check(request)), flush=True)

@@ -16,6 +16,7 @@ enum FixedWork {
         let arguments = CommandLine.arguments
         guard arguments.count == 6, let count = Int(arguments[2]) else { fatalError("see the usage in the source") }
         let certificate = String(decoding: bytes(of: arguments[3]), as: UTF8.self)
+        if let work = try GrantWork.part(arguments[1]) { return repeated(work, arguments[1], count) }
         let (token, raw) = (bytes(of: arguments[4]), bytes(of: arguments[5]))
         let now = Timestamp.now()
         let trust = try TrustStore([.pem(certificate, name: "signer")], at: now)
@@ -53,7 +54,11 @@ enum FixedWork {
             work = { left.covers(right) }
         default: fatalError("no such part: \(arguments[1])")
         }
-        for _ in 0..<count { precondition(work(), "\(arguments[1]) went wrong") }
+        repeated(work, arguments[1], count)
+    }
+
+    private static func repeated(_ work: () -> Bool, _ part: String, _ count: Int) {
+        for _ in 0..<count { precondition(work(), "\(part) went wrong") }
     }
 
     private static func catalogue(_ resource: MediaResource) throws -> Catalogue {

@@ -9,8 +9,9 @@ import PlaybackGate
 /// Measures the memory of a million live uses, and the time to record a use, to refuse one, and to record one while old ones
 /// expire; the same of leases; and the time to look a tag up among 100,000 revocations.
 ///
-/// `replay-store [--gate]`: with `--gate`, fails if a million uses or leases take more than 64 MB, or the look-up
-/// of a tag that is not revoked, which every check of a grant pays for, more than 0.1 µs.
+/// `replay-store [--gate]`: with `--gate`, fails if a million uses or leases take more than 64 MB, the look-up of a tag that is
+/// not revoked, which every check of a grant pays for, more than 0.1 µs, or of a revoked one, which misses the cache of the
+/// processor, more than 0.2 µs: 0.1 µs is wanted, and the rest is for noise.
 @main
 struct ReplayStoreBenchmark {
     static let count = 1_000_000
@@ -40,7 +41,8 @@ struct ReplayStoreBenchmark {
         let faults = [
             memory > 64_000_000 ? "more than 64 MB for a million live uses" : nil,
             leases > 64_000_000 ? "more than 64 MB for a million leases" : nil,
-            lookUp > 100 ? "more than 0.1 µs to look up a revocation" : nil,
+            lookUp.missed > 100 ? "more than 0.1 µs to look up a tag that is not revoked" : nil,
+            lookUp.found > 200 ? "more than 0.2 µs to look up a revoked tag" : nil,
         ].compactMap { $0 }
         guard CommandLine.arguments.contains("--gate"), !faults.isEmpty else { return }
         FileHandle.standardError.write(Data("replay-store: \(faults.joined(separator: "; "))\n".utf8))
@@ -72,12 +74,12 @@ struct ReplayStoreBenchmark {
         return memory
     }
 
-    /// Measures look-ups of tags that are revoked, and of those that are not. Returns the time of the latter, in nanoseconds.
+    /// Measures look-ups of tags that are revoked, and of those that are not. Returns the times in nanoseconds.
     private static func measureMirror(
         _ revoked: some Collection<TokenFingerprint>,
         at time: Timestamp,
         _ end: Timestamp
-    ) async throws -> Int {
+    ) async throws -> (found: Int, missed: Int) {
         let key = try SubjectKey([UInt8](repeating: 7, count: 32))
         let (store, mirror) = (MemoryReplayStore(capacity: 1), RevocationMirror { key.tag(storeKey: $0.bytes) })
         for digest in revoked { try await store.revoke(Revocation(.token(digest), expires: end), at: time) }
@@ -96,7 +98,7 @@ struct ReplayStoreBenchmark {
         }
         print("look a revoked tag up        \(found.nanoseconds) ns, among \(revocations)")
         print("look another tag up          \(missed.nanoseconds) ns")
-        return missed.nanoseconds
+        return (found.nanoseconds, missed.nanoseconds)
     }
 
     private static func fingerprints(_ range: Range<Int>) -> [TokenFingerprint] {

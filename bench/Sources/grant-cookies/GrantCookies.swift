@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import EdgeTokens
+import Foundation
+import Keys
+
+/// Writes grants for throughput measurements, one a line, each of a session of its own, as a gate issues them by HS256.
+///
+/// `grant-cookies SECRET-FILE COUNT SECONDS`: they expire in SECONDS, and are renewed in their last 120.
+@main
+struct GrantCookies {
+    static func main() throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 4, let count = Int(arguments[2]), let seconds = Int64(arguments[3]),
+            let text = try? String(contentsOfFile: arguments[1], encoding: .utf8),
+            let secret = Data(base64Encoded: text.trimmingCharacters(in: .whitespacesAndNewlines))
+        else {
+            FileHandle.standardError.write(Data("usage: grant-cookies SECRET-FILE COUNT SECONDS\n".utf8))
+            exit(64)
+        }
+        let binding = KeyBinding(issuer: "playgate", format: .cat)
+        let issuer = try CATIssuer(key: try TokenKey(secret: [UInt8](secret), id: KeyID("bench"), binding: binding))
+        let now = Int64(Date().timeIntervalSince1970)
+        var claims = CATClaims()
+        claims.expires = Timestamp(secondsSince1970: now + seconds)
+        claims.notBefore = Timestamp(secondsSince1970: now + seconds - 300)
+        claims.issued = claims.notBefore
+        claims.uri = [.init(.host, .exact("cdn.example")), .init(.path, .prefix("/live/tnt/"))]
+        claims.methods = ["GET", "HEAD"]
+        var renewal = CATRenewal(.cookie, life: 300, deadline: 120)
+        renewal.cookieAttributes = ["Path=/live/tnt/", "Secure", "HttpOnly", "SameSite=None"]
+        claims.renewal = renewal
+        let start = Timestamp(secondsSince1970: now - 600)
+        var lines = ""
+        for number in 0..<count {
+            let tags = (0..<3).map { SubjectTag(number: UInt128(number * 3 + $0 + 1) << 64 | UInt128(seconds)) }
+            claims.session = PlaybackSession(
+                id: SessionID(number: UInt128(number + 1) << 64 | UInt128(seconds)),
+                end: Timestamp(secondsSince1970: now + 36_000),
+                revocation: .init(issued: start, tags: tags)
+            )
+            lines += try issuer.issue(claims).token + "\n"
+        }
+        FileHandle.standardOutput.write(Data(lines.utf8))
+    }
+}
