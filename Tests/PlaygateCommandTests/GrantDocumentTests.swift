@@ -5,16 +5,16 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// The commands of `docs/grants.md`, run as they are printed.
-@Suite struct `The page on grants` {
+/// The commands of pages, run as they are printed.
+@Suite struct `The pages on grants and keys` {
     /// A command, and the output that is printed below it; `…` stands for any text in a line, and alone for any lines.
     private struct Step {
         var command: String
         var output: [Substring] = []
     }
 
-    private static func steps() throws -> [Step] {
-        let text = try String(contentsOfFile: repository + "/docs/grants.md", encoding: .utf8)
+    private static func steps(_ page: String) throws -> [Step] {
+        let text = try String(contentsOfFile: repository + "/docs/\(page).md", encoding: .utf8)
         var steps: [Step] = []
         var isInConsole = false
         var isContinued = false
@@ -49,10 +49,10 @@ import Testing
         return rest.count >= parts[parts.count - 1].count
     }
 
-    @Test func `has commands that print what stands below them`() throws {
+    @Test(arguments: ["grants", "keys"]) func `have commands that print what stands below them`(page: String) throws {
         let folder = try TemporaryFolder()
         let programs = URL(fileURLWithPath: Program.built("playgate")).deletingLastPathComponent().path
-        let steps = try Self.steps()
+        let steps = try Self.steps(page)
         #expect(steps.count >= 10)
         for step in steps {
             let script = "cd \"$1\" && PATH=\"$2:$PATH\" && { \(step.command)\n} 2>&1"

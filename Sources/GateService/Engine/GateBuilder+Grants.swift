@@ -74,11 +74,7 @@ extension GateBuilder {
         var (issuers, keys): ([AcceptedIssuer], [GrantKeyFiles.Member]) = ([], [])
         var (remotes, own): ([KeySetKeeper.Remote], [TokenKey]) = ([], [])
         for issuer in grants.allIssuers {
-            var accepted = issuer.accepted
-            // Gates of one installation have the same issuer, and accept what they issue.
-            if grants.profiles.contains(where: { $0.value.issuer == issuer.name && !$0.value.keyIDs.isEmpty }) {
-                accepted.isOwn = true
-            }
+            let accepted = grants.accepted(issuer)
             issuers.append(accepted)
             let found = files.keys(of: issuer)
             keys += found
@@ -93,24 +89,32 @@ extension GateBuilder {
         var policy = CATPolicy()
         policy.audience = Array(Set(grants.issuers.flatMap(\.audience))).sorted()
         policy.hasReplayStore = true
-        var signers: [GrantAuthority.Signer] = []
-        for profile in grants.profiles {
-            let made = Self.signers(profile, keys, problems)
-            if !made.isEmpty, !made.contains(where: { $0.isUsable(at: now) }) {
-                warnings.append("profile \(profile.value.name): none of its keys signs now, so it issues no grants")
-            }
-            signers += made
-        }
         return GrantParts(
             keys: set,
             issuers: issuers,
             policy: policy,
-            signers: signers,
+            signers: signers(grants.profiles, keys, at: now, problems, &warnings),
             subjectKey: subjectKey,
             cacheCapacity: grants.cacheCapacity,
             remotes: remotes,
             published: PublishedKeys(own)
         )
+    }
+
+    private static func signers(
+        _ profiles: [Located<GrantProfile>],
+        _ keys: [GrantKeyFiles.Member],
+        at now: Timestamp,
+        _ problems: ProblemList,
+        _ warnings: inout [String]
+    ) -> [GrantAuthority.Signer] {
+        profiles.flatMap { profile in
+            let made = signers(profile, keys, problems)
+            if !made.isEmpty, !made.contains(where: { $0.isUsable(at: now) }) {
+                warnings.append("profile \(profile.value.name): none of its keys signs now, so it issues no grants")
+            }
+            return made
+        }
     }
 
     private static func signers(
@@ -122,7 +126,7 @@ extension GateBuilder {
         return keys.filter { $0.key.issuer == issuer && names.contains($0.name ?? "") }.compactMap { member in
             do throws(CATIssueError) {
                 let signer = try CATIssuer(key: member.key)
-                return GrantAuthority.Signer(signer, from: member.signFrom, until: member.signUntil)
+                return GrantAuthority.Signer(signer, name: member.name, from: member.signFrom, until: member.signUntil)
             } catch {
                 let id = member.key.id?.description ?? member.name ?? ""
                 problems.add(profile.place, "key \(id) cannot sign: give its secret, or its private key")
@@ -137,8 +141,8 @@ extension GateBuilder {
         folder: String?,
         _ problems: ProblemList
     ) -> KeySetKeeper.Remote? {
-        guard let remote = issuer.remote else { return nil }
         #if KeySets
+            guard let remote = issuer.remote else { return nil }
             do {
                 let authorities = try remote.authorities.map { try $0.value.bytesOfFile(limit: 1 << 20) }
                 return KeySetKeeper.Remote(
@@ -170,6 +174,16 @@ extension TokenKey {
 }
 
 extension GateConfiguration.Grants {
+    /// Returns how tokens of an issuer are accepted. Gates of one installation have the same issuer, and accept what they
+    /// issue.
+    fileprivate func accepted(_ issuer: Issuer) -> AcceptedIssuer {
+        var accepted = issuer.accepted
+        if profiles.contains(where: { $0.value.issuer == issuer.name && !$0.value.keyIDs.isEmpty }) {
+            accepted.isOwn = true
+        }
+        return accepted
+    }
+
     /// The listed issuers, and those of profiles that are not listed, with the keys of their profiles.
     fileprivate var allIssuers: [Issuer] {
         var all = issuers

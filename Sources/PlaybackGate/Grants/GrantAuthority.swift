@@ -36,14 +36,23 @@ public final class GrantAuthority: Sendable {
     public struct Signer: Sendable {
         /// The issuer with its key.
         public let issuer: CATIssuer
+        /// The name by which profiles name the key: its identifier, unless it is one of several with a common name.
+        let name: KeyID?
         /// The first time at which the key signs; `nil` for always.
         public let from: Timestamp?
         /// The last time at which the key signs; `nil` for always.
         public let until: Timestamp?
 
         /// Creates a signer.
-        public init(_ issuer: CATIssuer, from: Timestamp? = nil, until: Timestamp? = nil) {
+        ///
+        /// - Parameters:
+        ///   - issuer: The issuer with its key.
+        ///   - name: The name by which profiles name the key; `nil` for its identifier.
+        ///   - from: The first time at which the key signs; `nil` for always.
+        ///   - until: The last time at which the key signs; `nil` for always.
+        public init(_ issuer: CATIssuer, name: String? = nil, from: Timestamp? = nil, until: Timestamp? = nil) {
             self.issuer = issuer
+            self.name = name.flatMap { KeyID($0) } ?? issuer.key.id
             self.from = from
             self.until = until
         }
@@ -109,7 +118,7 @@ public final class GrantAuthority: Sendable {
     func signer(_ profile: GrantProfile, at now: Timestamp) -> CATIssuer? {
         var found: Signer?
         for id in profile.keys {
-            for signer in signers where signer.issuer.key.id == id && signer.issuer.key.issuer == profile.issuer {
+            for signer in signers where signer.name == id && signer.issuer.key.issuer == profile.issuer {
                 guard signer.isUsable(at: now), found.map({ $0.start < signer.start }) ?? true else { continue }
                 found = signer
             }
