@@ -75,7 +75,7 @@ public final class GrantAuthority: Sendable {
     ///   - mirror: The mirror of revocations.
     ///   - cacheCapacity: The number of authentic grants that are cached; 0 for none.
     ///   - askForKey: Called with the identifier of a key that the verifier does not have, and the time. Returns true if a key
-    ///     set is being fetched that may bring it: see ``EdgeTokens/GrantRefusal/Detail/keySetAwaited``. It must not wait.
+    ///     set is being fetched that may bring it: see `GrantRefusal.Detail.keySetAwaited`. It must not wait.
     public init(
         verifier: CATVerifier,
         signers: [Signer],
