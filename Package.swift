@@ -9,7 +9,8 @@ let package = Package(
     products: [
         .library("MediaTokens"), .library("MediaResources"), .library("Keys"), .library("EdgeTokens"),
         .library("PlaybackGate"), .library("Entitlements"),
-        .library("AccessEnabler"), .library("GateStores"), .library("KeySources"), .library("GateService", "ConfigurationReading"),
+        .library("AccessEnabler"), .library("GateStores"), .library("KeySources"),
+        .library("GateService", "ConfigurationReading"),
         .executable(name: "playgate", targets: ["playgate"]),
         .executable(name: "playgate-sandbox", targets: ["playgate-sandbox"]),
     ],
@@ -127,7 +128,8 @@ let package = Package(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "Keys", "EdgeTokens", "PlaybackGate", "HTTPServer", "GateStores", "KeySources", .log, .metrics("Metrics"),
+                "Keys", "EdgeTokens", "PlaybackGate", "HTTPServer", "GateStores", "KeySources", .log,
+                .metrics("Metrics"),
                 .metrics("CoreMetrics"),
                 .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"), .system, .lifecycle("ServiceLifecycle"),
                 .lifecycle("UnixSignals"),

@@ -22,7 +22,11 @@ final class Alarm: Sendable {
             return state.isRung
         }
         if isRung { sleeper.cancel() }
-        await withTaskCancellationHandler { await sleeper.value } onCancel: { sleeper.cancel() }
+        await withTaskCancellationHandler {
+            await sleeper.value
+        } onCancel: {
+            sleeper.cancel()
+        }
         state.withLock { $0 = State() }
     }
 

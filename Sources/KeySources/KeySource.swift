@@ -161,6 +161,8 @@ public final class KeySource: Sendable {
 
     private func fetch(_ tag: String?) async {
         let answer = await fetcher.fetch(KeySetRequest(configuration.address, entityTag: tag))
+        // An end of the task is no failure of the server.
+        guard !Task.isCancelled else { return }
         let now = clock()
         let (outcome, state) = inner.withLock { inner in
             let outcome = inner.state.finish(answer, at: now, spread: spread())

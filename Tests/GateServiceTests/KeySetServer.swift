@@ -53,7 +53,10 @@ final class KeySetServer: Sendable {
             shared.requests.add(1, ordering: .relaxed)
             let (status, body) = shared.answer.withLock { $0 }
             let fields = HTTPHeaders([("Content-Type", "application/json"), ("Content-Length", "\(body.utf8.count)")])
-            context.write(wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: fields))), promise: nil)
+            context.write(
+                wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: fields))),
+                promise: nil
+            )
             context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: body)))), promise: nil)
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         }

@@ -186,7 +186,9 @@ import Testing
         let server = try await KeySetServer(try Keys("a").set(0))
         try await RunningGate.with(Self.configuration(server)) { (gate) throws in
             let text = try gate.admin("GET", "/metrics").body
-            let names = text.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }.map { $0.split(separator: " ")[2] }
+            let names = text.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }.map {
+                $0.split(separator: " ")[2]
+            }
             #expect(names.contains("playgate_key_set_fetches_total") && names.contains("playgate_key_set_age_seconds"))
             for name in names { #expect(page.contains("`\(name)"), "\(name)") }
         }

@@ -47,14 +47,18 @@ import Testing
         (response.json["keys"] as? [[String: Any]] ?? []).compactMap { $0["kid"] as? String }
     }
 
-    @Test func `are those that sign now, the next ones, and former ones until their last grant has expired`() async throws {
+    @Test func `are those that sign now, the next ones, and former ones until their last grant has expired`()
+        async throws
+    {
         let keys = """
               old: { private: { file: old.pem }, signUntil: \(Self.time(0)) }
               now: { private: { file: now.pem }, signFrom: \(Self.time(0)), signUntil: \(Self.time(3600)), verifyUntil: \(Self.time(4000)) }
               next: { private: { file: next.pem }, signFrom: \(Self.time(3600)) }
               mac: { secret: \(Self.secret) }
             """
-        let files = ["old.pem": try Self.pem(.es256), "now.pem": try Self.pem(.edDSA), "next.pem": try Self.pem(.es384)]
+        let files = [
+            "old.pem": try Self.pem(.es256), "now.pem": try Self.pem(.edDSA), "next.pem": try Self.pem(.es384),
+        ]
         let text = Self.configuration(keys, profile: "[old, now, next, mac]")
         try await RunningGate.with(text, files: files) { (gate) throws in
             let first = try gate.get("/.well-known/jwks.json")
@@ -139,6 +143,28 @@ import Testing
                 }
             }
             #expect(used == ["k1", "k2", "k3"])
+        }
+    }
+
+    @Test func `of one file sign in turn`() async throws {
+        let now = GateSample.time.millisecondsSince1970 / 1000
+        let entries = try [
+            ("r1", "\"signUntil\":\(now + 60)"), ("r2", "\"signFrom\":\(now + 60)"),
+        ].map { id, times in
+            let binding = KeyBinding(issuer: "", format: .cat)
+            let made = try TokenKey.generate(.es256, id: KeyID(id), binding: binding)
+            return try #require(made.jwk).line.dropLast() + ",\(times)}"
+        }
+        let files = ["ring.json": "{\"keys\":[\(entries.joined(separator: ","))]}"]
+        let text = Self.configuration("  ring: { set: ring.json }", profile: "ring")
+        try await RunningGate.with(text, files: files) { (gate) throws in
+            #expect(try Self.start(gate, 0).key == "r1")
+            #expect(Self.ids(try gate.get("/.well-known/jwks.json")) == ["r1", "r2"])
+            gate.now = gate.now.adding(seconds: 61)
+            let grant = try Self.start(gate, 1)
+            #expect(grant.key == "r2")
+            let body = "{\"grant\":\"\(grant.token)\"}"
+            #expect(try eventually { try gate.post("/v1/grants/renew", body).status == 200 })
         }
     }
 

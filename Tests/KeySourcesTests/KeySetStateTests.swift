@@ -11,13 +11,15 @@ import Testing
 @Suite struct `The state of a fetched key set` {
     private let now = SetSample.time
 
-    @Test(arguments: [
-        (nil, nil, 480_000), ("max-age=3600", nil, 2_880_000), ("public, max-age=\"3600\"", nil, 2_880_000),
-        ("max-age=3600, max-age=1800", nil, 1_440_000), ("max-age=1", nil, 240_000), ("max-age=-1", nil, 240_000),
-        ("max-age=99999999999999999999999", nil, 240_000), ("max-age=9999999999", nil, 69_120_000),
-        ("no-store", nil, 240_000), ("max-age=3600, no-cache", nil, 240_000), ("s-maxage=3600", nil, 480_000),
-        ("max-age=3600", "600", 2_400_000), ("max-age=3600", "9999", 240_000), ("MAX-AGE=3600", nil, 2_880_000),
-    ] as [(String?, String?, Int64)])
+    @Test(
+        arguments: [
+            (nil, nil, 480_000), ("max-age=3600", nil, 2_880_000), ("public, max-age=\"3600\"", nil, 2_880_000),
+            ("max-age=3600, max-age=1800", nil, 1_440_000), ("max-age=1", nil, 240_000), ("max-age=-1", nil, 240_000),
+            ("max-age=99999999999999999999999", nil, 240_000), ("max-age=9999999999", nil, 69_120_000),
+            ("no-store", nil, 240_000), ("max-age=3600, no-cache", nil, 240_000), ("s-maxage=3600", nil, 480_000),
+            ("max-age=3600", "600", 2_400_000), ("max-age=3600", "9999", 240_000), ("MAX-AGE=3600", nil, 2_880_000),
+        ] as [(String?, String?, Int64)]
+    )
     func `is fetched again at four fifths of its freshness`(caching: String?, age: String?, wait: Int64) throws {
         var headers = [("Content-Type", "application/json")]
         if let caching { headers.append(("Cache-Control", caching)) }
@@ -30,11 +32,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("Sun, 06 Nov 1994 09:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", 2_880_000),
-        ("Sun, 06 Nov 1994 07:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", 240_000), ("0", "", 240_000),
-        ("Mon, 31 Feb 1994 09:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", 240_000),
-    ] as [(String, String, Int64)])
+    @Test(
+        arguments: [
+            ("Sun, 06 Nov 1994 09:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", 2_880_000),
+            ("Sun, 06 Nov 1994 07:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", 240_000), ("0", "", 240_000),
+            ("Mon, 31 Feb 1994 09:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", 240_000),
+        ] as [(String, String, Int64)]
+    )
     func `is as fresh as Expires says`(expires: String, date: String, wait: Int64) {
         let state = SetSample.state()
         let headers = [("Content-Type", "application/json"), ("Expires", expires), ("Date", date)]
@@ -152,7 +156,10 @@ import Testing
         #expect(state.keys.isEmpty && state.confirmed == nil && state.generation == generation + 1)
         // What is gone cannot be confirmed.
         #expect(state.next(at: end.adding(seconds: 9)) == .fetch(entityTag: nil))
-        #expect(state.finish(.success(SetSample.response(304)), at: end.adding(seconds: 9), spread: 0) == .failed(.statusRefused))
+        #expect(
+            state.finish(.success(SetSample.response(304)), at: end.adding(seconds: 9), spread: 0)
+                == .failed(.statusRefused)
+        )
     }
 
     @Test func `is fetched for an unknown key once in 30 seconds`() {

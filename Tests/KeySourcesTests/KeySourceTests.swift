@@ -117,7 +117,8 @@ final class ScriptedFetcher: KeySetFetcher {
 
     @Test(arguments: [
         ("https://keys.example/jwks.json", "https://keys.example/jwks.json"),
-        ("https://KEYS.example:8443?a=b", "https://keys.example:8443/?a=b"), ("http://127.0.0.1:80/", "http://127.0.0.1:80/"),
+        ("https://KEYS.example:8443?a=b", "https://keys.example:8443/?a=b"),
+        ("http://127.0.0.1:80/", "http://127.0.0.1:80/"),
         ("http://[::1]/a", "http://[::1]/a"), ("https://[2001:db8::1]/a", "https://[2001:db8::1]/a"),
     ])
     func `has an address`(text: String, url: String) throws {
@@ -127,7 +128,8 @@ final class ScriptedFetcher: KeySetFetcher {
     @Test(arguments: [
         ("http://keys.example/", KeySetAddressError.notHTTPS), ("ftp://keys.example/", .notHTTPS), ("", .notHTTPS),
         ("http://127.0.0.1.example/", .notHTTPS), ("https://", .malformed), ("https://a@b.example/", .malformed),
-        ("https://a.example/#x", .malformed), ("https://a.example:0/", .malformed), ("https://a.example:99999/", .malformed),
+        ("https://a.example/#x", .malformed), ("https://a.example:0/", .malformed),
+        ("https://a.example:99999/", .malformed),
         ("https://a.example/ b", .malformed), ("https://ä.example/", .malformed), ("https://a.example\\b", .malformed),
         ("https://a.example/" + String(repeating: "a", count: 2048), .malformed),
     ])

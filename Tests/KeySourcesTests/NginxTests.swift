@@ -78,7 +78,7 @@
             try HTTPSKeySetFetcher(
                 try PermittedAddresses(["127.0.0.1"]),
                 authorities: authorities,
-                limits: .init()
+                limits: .init(connect: .seconds(30), whole: .seconds(60))
             ) { _ in ["127.0.0.1"] }
         }
 

@@ -5,8 +5,8 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// The commands of `docs/grants.md`, `docs/uri-signing.md` and `docs/vendors.md`, run as they are printed.
-@Suite struct `The pages on grants` {
+/// The commands of pages, run as they are printed.
+@Suite struct `The pages on grants and keys` {
     /// A command, and the output that is printed below it; `…` stands for any text in a line, and alone for any lines.
     private struct Step {
         var command: String
@@ -49,7 +49,7 @@ import Testing
         return rest.count >= parts[parts.count - 1].count
     }
 
-    @Test(arguments: [("grants", 10), ("uri-signing", 8), ("vendors", 10)])
+    @Test(arguments: [("grants", 10), ("uri-signing", 8), ("vendors", 10), ("keys", 10)])
     func `have commands that print what stands below them`(page: String, count: Int) throws {
         let folder = try TemporaryFolder()
         let programs = URL(fileURLWithPath: Program.built("playgate")).deletingLastPathComponent().path

@@ -14,7 +14,9 @@ package struct IPNetwork: Hashable, Sendable {
         guard let whole = parts.first else { return nil }
         let address = whole.prefix { $0 != UInt8(ascii: "%") }
         let isV6 = address.contains(UInt8(ascii: ":"))
-        guard isV6 || address.count == whole.count, let number = IPAddress(Substring(address))?.number else { return nil }
+        guard isV6 || address.count == whole.count, let number = IPAddress(Substring(address))?.number else {
+            return nil
+        }
         let size = isV6 ? 128 : 32
         // Only digits are accepted: `Int` would also accept a sign.
         let digits = parts.count == 1 ? String(size) : String(Substring(parts[1]))

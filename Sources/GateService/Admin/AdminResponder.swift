@@ -43,7 +43,8 @@ struct AdminResponder: HTTPService {
         case "/reload" where method == .POST: return .later { await reload() }
         case "/.well-known/jwks.json" where isRead: return .now(publishedKeys(.jwkSet, request))
         case "/.well-known/cose-keys" where isRead: return .now(publishedKeys(.coseKeySet, request))
-        case "/livez", "/readyz", "/metrics", "/config", "/.well-known/jwks.json", "/.well-known/cose-keys": return .now(wrongMethod("GET, HEAD"))
+        case "/livez", "/readyz", "/metrics", "/config", "/.well-known/jwks.json", "/.well-known/cose-keys":
+            return .now(wrongMethod("GET, HEAD"))
         case "/reload": return .now(wrongMethod("POST"))
         default:
             return .now(.json(.object([("error", .string("not found: \(path)"))]), status: .notFound, trace: nil))
@@ -85,7 +86,9 @@ struct AdminResponder: HTTPService {
         }
         let missing = keySets.missing(at: now)
         if !missing.isEmpty {
-            faults.append(("keySets", .string("no keys of \(missing.joined(separator: ", ")): their grants are refused")))
+            faults.append(
+                ("keySets", .string("no keys of \(missing.joined(separator: ", ")): their grants are refused"))
+            )
         }
         if gate.catalogue.count == 0 { faults.append(("catalogue", .string("the catalogue is empty"))) }
         for places in places where places.isFull && !faults.contains(where: { $0.0 == places.listener }) {

@@ -106,7 +106,8 @@ extension GateConfiguration.Grants {
             }
         }
         for (number, issuer) in issuers.enumerated() {
-            if issuer.remote != nil, issuers[..<number].contains(where: { $0.remote != nil && $0.name == issuer.name }) {
+            if issuer.remote != nil, issuers[..<number].contains(where: { $0.remote != nil && $0.name == issuer.name })
+            {
                 section.note("issuers", "\(issuer.name): has a key set to fetch twice")
             }
             for id in issuer.keys where !keys.contains(where: { $0.id == id }) {

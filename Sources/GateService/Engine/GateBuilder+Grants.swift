@@ -101,11 +101,7 @@ extension GateBuilder {
         var keys: [GrantKeyFiles.Member] = []
         var (remotes, own): ([KeySetKeeper.Remote], [TokenKey]) = ([], [])
         for issuer in grants.allIssuers {
-            var accepted = issuer.accepted
-            // Gates of one installation have the same issuer, and accept what they issue.
-            if grants.profiles.contains(where: { issuer.isIssuer(of: $0.value) && $0.value.isIssued }) {
-                accepted.isOwn = true
-            }
+            let accepted = grants.accepted(issuer)
             switch issuer.format {
             case .cat: issuers.append(accepted)
             case .uriSigning: signedIssuers.append(AcceptedSigner(accepted))
@@ -120,36 +116,14 @@ extension GateBuilder {
             problems.add(grants.subjectKey.place, "\(error)")
             return nil
         }
-        var (signers, formats): ([GrantAuthority.Signer<CATIssuer>], [String: FormatIssuer]) = ([], [:])
-        for profile in grants.profiles {
-            var isSigning = !profile.value.isIssued
-            switch profile.value.format {
-            case .cat:
-                let made = Self.signers(profile, keys, problems) { (key) throws(CATIssueError) in
-                    try CATIssuer(key: key)
-                }
-                isSigning = isSigning || made.isEmpty || made.contains { $0.isUsable(at: now) }
-                signers += made
-            case .uriSigning:
-                let made = Self.signers(profile, keys, problems) { (key) throws(URISigningIssueError) in
-                    try URISigningIssuer(key: key)
-                }
-                isSigning = isSigning || made.isEmpty || made.contains { $0.isUsable(at: now) }
-                formats[profile.value.name] = .uriSigning(made)
-            case .vendor:
-                formats[profile.value.name] = VendorIssuers.make(profile, grants, problems, &warnings).map { .vendor($0) }
-            }
-            if !isSigning, !profile.value.format.isVendors {
-                warnings.append("profile \(profile.value.name): none of its keys signs now, so it issues no grants")
-            }
-        }
+        let issuing = signers(grants, keys, at: now, problems, &warnings)
         return GrantParts(
             keys: set,
             issuers: issuers,
             signedIssuers: signedIssuers,
             audience: Array(Set(grants.issuers.flatMap(\.audience))).sorted(),
-            signers: signers,
-            formats: formats,
+            signers: issuing.signers,
+            formats: issuing.formats,
             subjectKey: subjectKey,
             cacheCapacity: grants.cacheCapacity,
             profiles: grants.profiles.map(\.value),
@@ -158,7 +132,40 @@ extension GateBuilder {
         )
     }
 
-    private static func signers<Issuer, Fault>(
+    /// Returns the signers of Common Access Tokens, and the issuers of other formats by the names of their profiles.
+    private static func signers(
+        _ grants: GateConfiguration.Grants,
+        _ keys: [GrantKeyFiles.Member],
+        at now: Timestamp,
+        _ problems: ProblemList,
+        _ warnings: inout [String]
+    ) -> (signers: [GrantAuthority.Signer<CATIssuer>], formats: [String: FormatIssuer]) {
+        var (signers, formats): ([GrantAuthority.Signer<CATIssuer>], [String: FormatIssuer]) = ([], [:])
+        for profile in grants.profiles {
+            let name = profile.value.name
+            var isIdle = false
+            switch profile.value.format {
+            case .cat:
+                let made = Self.signers(profile, keys, problems) { (key) throws(CATIssueError) in
+                    try CATIssuer(key: key)
+                }
+                isIdle = !made.isEmpty && !made.contains { $0.isUsable(at: now) }
+                signers += made
+            case .uriSigning:
+                let made = Self.signers(profile, keys, problems) { (key) throws(URISigningIssueError) in
+                    try URISigningIssuer(key: key)
+                }
+                isIdle = !made.isEmpty && !made.contains { $0.isUsable(at: now) }
+                formats[name] = .uriSigning(made)
+            case .vendor:
+                formats[name] = VendorIssuers.make(profile, grants, problems, &warnings).map { .vendor($0) }
+            }
+            if isIdle { warnings.append("profile \(name): none of its keys signs now, so it issues no grants") }
+        }
+        return (signers, formats)
+    }
+
+    private static func signers<Issuer: KeyedIssuer, Fault>(
         _ profile: Located<GrantProfile>,
         _ keys: [GrantKeyFiles.Member],
         _ problems: ProblemList,
@@ -170,7 +177,7 @@ extension GateBuilder {
         return own.compactMap { member in
             do {
                 let signer = try make(member.key)
-                return GrantAuthority.Signer(signer, from: member.signFrom, until: member.signUntil)
+                return GrantAuthority.Signer(signer, name: member.name, from: member.signFrom, until: member.signUntil)
             } catch {
                 let id = member.key.id?.description ?? member.name ?? ""
                 problems.add(profile.place, "key \(id) cannot sign: give its secret, or its private key")
@@ -185,8 +192,8 @@ extension GateBuilder {
         folder: String?,
         _ problems: ProblemList
     ) -> KeySetKeeper.Remote? {
-        guard let remote = issuer.remote else { return nil }
         #if KeySets
+            guard let remote = issuer.remote else { return nil }
             do {
                 let authorities = try remote.authorities.map { try $0.value.bytesOfFile(limit: 1 << 20) }
                 return KeySetKeeper.Remote(
@@ -218,6 +225,16 @@ extension TokenKey {
 }
 
 extension GateConfiguration.Grants {
+    /// Returns how tokens of an issuer are accepted. Gates of one installation have the same issuer, and accept what they
+    /// issue.
+    fileprivate func accepted(_ issuer: Issuer) -> AcceptedIssuer {
+        var accepted = issuer.accepted
+        if profiles.contains(where: { issuer.isIssuer(of: $0.value) && $0.value.isIssued }) {
+            accepted.isOwn = true
+        }
+        return accepted
+    }
+
     /// The listed issuers, and those of profiles that are not listed, with the keys of their profiles.
     fileprivate var allIssuers: [Issuer] {
         var all = issuers

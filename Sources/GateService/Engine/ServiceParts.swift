@@ -90,19 +90,11 @@ struct ServiceParts {
         let admin = places("admin", configuration.admin)
         let edges = (configuration.edge?.listeners ?? []).map { (listener: $0, places: places("edge", $0)) }
         let all = [api, admin] + edges.map(\.places)
-        let gauges = ServiceGauges(
-            inFlight: inFlight,
-            reloads: reloads,
-            sink: sink,
-            places: all,
-            mirror: mirror,
-            keySets: keySets
-        )
         let adminResponder = AdminResponder(
             live: live,
             reloader: reloader,
             registry: registry,
-            gauges: gauges,
+            gauges: gauges(all, sink),
             keySets: keySets,
             places: all,
             clock: environment.clock
@@ -129,6 +121,17 @@ struct ServiceParts {
             clock: environment.clock
         )
         for edge in edges { listeners.append(try listener(edge.listener, edgeResponder, edge.places)) }
+    }
+
+    private func gauges(_ places: [ConnectionPlaces], _ sink: LogSink) -> ServiceGauges {
+        ServiceGauges(
+            inFlight: inFlight,
+            reloads: reloads,
+            sink: sink,
+            places: places,
+            mirror: mirror,
+            keySets: keySets
+        )
     }
 
     private func places(_ name: String, _ listener: GateConfiguration.Listener) -> ConnectionPlaces {

@@ -16,7 +16,11 @@ func withTimeLimit<Value: Sendable>(
         do { try await Task.sleep(for: limit) } catch {}
         first.give(nil)
     }
-    let value = await withTaskCancellationHandler { await first.value } onCancel: { first.give(nil) }
+    let value = await withTaskCancellationHandler {
+        await first.value
+    } onCancel: {
+        first.give(nil)
+    }
     timer.cancel()
     work.cancel()
     return value

@@ -26,7 +26,7 @@ extension KeySet {
 
 extension TokenKey {
     /// The public key as a JWK; `nil` if the key is symmetric, or its identifier not UTF-8.
-    var publicJWK: JSON? {
+    package var publicJWK: JSON? {
         guard let parameters = publicKey?.parameters else { return nil }
         var members: [JSON.Member] = []
         func add(_ name: String, _ text: String) { members.append((name: name, value: .string(text))) }

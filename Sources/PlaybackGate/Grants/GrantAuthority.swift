@@ -40,17 +40,26 @@ public final class GrantAuthority: Sendable {
     private static let generations = Atomic<UInt64>(0)
 
     /// A key that signs grants.
-    public struct Signer<Issuer: Sendable>: Sendable {
+    public struct Signer<Issuer: KeyedIssuer>: Sendable {
         /// The issuer with its key.
         public let issuer: Issuer
+        /// The name by which profiles name the key: its identifier, unless it is one of several with a common name.
+        let name: KeyID?
         /// The first time at which the key signs; `nil` for always.
         public let from: Timestamp?
         /// The last time at which the key signs; `nil` for always.
         public let until: Timestamp?
 
         /// Creates a signer.
-        public init(_ issuer: Issuer, from: Timestamp? = nil, until: Timestamp? = nil) {
+        ///
+        /// - Parameters:
+        ///   - issuer: The issuer with its key.
+        ///   - name: The name by which profiles name the key; `nil` for its identifier.
+        ///   - from: The first time at which the key signs; `nil` for always.
+        ///   - until: The last time at which the key signs; `nil` for always.
+        public init(_ issuer: Issuer, name: String? = nil, from: Timestamp? = nil, until: Timestamp? = nil) {
             self.issuer = issuer
+            self.name = name.flatMap { KeyID($0) } ?? issuer.key.id
             self.from = from
             self.until = until
         }
@@ -77,7 +86,7 @@ public final class GrantAuthority: Sendable {
     ///   - cacheCapacity: The number of authentic grants that are cached; 0 for none.
     ///   - metrics: The counters of grants; `nil` for none.
     ///   - askForKey: Called with the identifier of a key that the verifier does not have, and the time. Returns true if a key
-    ///     set is being fetched that may bring it: see ``EdgeTokens/GrantRefusal/Detail/keySetAwaited``. It must not wait.
+    ///     set is being fetched that may bring it: see `GrantRefusal.Detail.keySetAwaited`. It must not wait.
     public init(
         verifier: CATVerifier,
         signedURIs: URISigningVerifier? = nil,
@@ -151,7 +160,7 @@ public final class GrantAuthority: Sendable {
     func signer(_ profile: GrantProfile, at now: Timestamp) -> CATIssuer? {
         var found: Signer<CATIssuer>?
         for id in profile.keys {
-            for signer in signers where signer.issuer.key.id == id && signer.issuer.key.issuer == profile.issuer {
+            for signer in signers where signer.name == id && signer.issuer.key.issuer == profile.issuer {
                 guard signer.isUsable(at: now), found.map({ $0.start < signer.start }) ?? true else { continue }
                 found = signer
             }

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 public import EdgeTokens
+public import Keys
 
 /// A format of grants. A playback has one grant for each content delivery network, in the format that the network checks.
 public enum GrantFormat: Hashable, Sendable {
@@ -24,6 +25,15 @@ public enum GrantFormat: Hashable, Sendable {
         }
     }
 }
+
+/// An issuer of tokens by a key.
+public protocol KeyedIssuer: Sendable {
+    /// The key that signs.
+    var key: TokenKey { get }
+}
+
+extension CATIssuer: KeyedIssuer {}
+extension URISigningIssuer: KeyedIssuer {}
 
 /// An issuer of grants in another format than Common Access Tokens, for one profile.
 public enum FormatIssuer: Sendable {

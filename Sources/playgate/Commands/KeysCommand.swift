@@ -5,55 +5,17 @@ import ArgumentParser
 import CommandLineSupport
 import Encodings
 import GateService
-import MediaTokens
 
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
-        abstract: "Create keys of development issuers and of callers of the gate.",
-        subcommands: [New.self, API.self]
+        abstract: "Create, rotate, list and export keys of grants; create keys of callers and of development issuers.",
+        discussion: """
+            KEYS.json is a JWK Set with keys that follow each other (playgate keys new makes it, and a gate reads it as \
+            keys.NAME.set), or the folder with it. No command prints a secret or a private key.
+            """,
+        subcommands: [New.self, Rotate.self, List.self, Export.self, API.self, Development.self]
     )
-
-    struct New: ParsableCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "new",
-            abstract: "Create a development CA, a signing certificate and its key.",
-            discussion: """
-                Writes ca.pem (the certificate of the CA, whose key is discarded), signer.pem (to trust) and \
-                signer.key (to sign with, mode 0600). Overwrites no file. Not for production, in which the issuer has \
-                the key and you have its certificate.
-                """
-        )
-
-        @Option(help: ArgumentHelp("The folder to write to; created if it is missing.", valueName: "folder"))
-        var out: String
-
-        @Option(help: "The size of the RSA keys, from 1024 to 8192.")
-        var bits = 2048
-
-        func validate() throws {
-            guard 1024...8192 ~= bits else { throw ValidationError("--bits takes a number from 1024 to 8192") }
-        }
-
-        func run() throws {
-            let folder = try NewFolder(out)
-            let files = [("ca.pem", false), ("signer.pem", false), ("signer.key", true)]
-            for (name, _) in files where folder.contains(name) {
-                throw CommandFailure(
-                    "\(folder.path(name)): already exists, and keys are never overwritten; remove it or name another folder"
-                )
-            }
-            let keys: DevelopmentKeys
-            do throws(TrustError) { keys = try DevelopmentKeys(bits: bits, at: .now()) } catch {
-                throw CommandFailure("\(error)")
-            }
-            let contents = [keys.authorityCertificate, keys.signerCertificate, keys.signerKey]
-            for ((name, isSecret), content) in zip(files, contents) {
-                try folder.write(name, [UInt8](content.utf8), isSecret: isSecret)
-                Terminal.output.write("\(folder.path(name))\n")
-            }
-        }
-    }
 }
 
 extension KeysCommand {

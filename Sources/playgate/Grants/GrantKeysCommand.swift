@@ -96,7 +96,8 @@ extension GrantCommand {
             report(folder, zip(chosen, made).map { ($0, $1.key) }, files, isSubjectNew: isNew)
         }
 
-        private static let subjectFile = "subject.key"
+        /// The name of the file with the key that names sessions.
+        static let subjectFile = "subject.key"
 
         private func generate(
             _ algorithm: GrantAlgorithmArgument,
@@ -116,7 +117,7 @@ extension GrantCommand {
         }
 
         /// 32 random bytes in the text form of the configuration.
-        private static func subjectKey() throws(CommandFailure) -> [UInt8] {
+        static func subjectKey() throws(CommandFailure) -> [UInt8] {
             let binding = KeyBinding(issuer: "", format: .cat)
             guard let made = try? TokenKey.generate(.hs256, id: nil, binding: binding) else {
                 throw CommandFailure("the system gives no random bytes")
@@ -189,7 +190,7 @@ extension GrantCommand {
         }
 
         /// A text as a scalar of YAML, in quotes unless it is plain.
-        private static func scalar(_ text: String) -> String {
+        static func scalar(_ text: String) -> String {
             let isPlain = text.utf8.allSatisfy { $0.isUnreserved || $0 == UInt8(ascii: "/") }
             let begins = text.utf8.first.map { $0.isASCIILetter || $0 == UInt8(ascii: "/") } ?? false
             return isPlain && begins ? text : JSON.string(text).line
