@@ -8,7 +8,7 @@ let package = Package(
     platforms: [.macOS(.v26)],
     products: [
         .library("MediaTokens"), .library("MediaResources"), .library("Keys"), .library("EdgeTokens"),
-        .library("PlaybackGate"), .library("Entitlements"),
+        .library("PlaybackGate"), .library("Entitlements"), .library("Manifests"),
         .library("AccessEnabler"), .library("GateStores"), .library("GateService", "ConfigurationReading"),
         .executable(name: "playgate", targets: ["playgate"]),
         .executable(name: "playgate-sandbox", targets: ["playgate-sandbox"]),
@@ -72,7 +72,7 @@ let package = Package(
             ]
         ),
 
-        // Floor 2: the vocabulary of entitlement services, and the decision.
+        // Floor 2: the vocabulary of entitlement services, the decision, and manifests that carry it.
         .room("Entitlements", ["Platform", "Encodings", "XML", "MediaResources", "MediaTokens"]),
         .room(
             "PlaybackGate",
@@ -81,6 +81,7 @@ let package = Package(
                 .metrics("Metrics"),
             ]
         ),
+        .room("Manifests", ["Encodings", "EdgeTokens"]),
 
         // Floor 3: HTTP, stores that outlive a process, and the client of entitlement services.
         .room(
@@ -188,6 +189,7 @@ let package = Package(
                 "EdgeTokens", "PlaybackGate",
             ]
         ),
+        .tests("Manifests", ["Encodings", "GateTestSupport", "Manifests"]),
         .tests(
             "GateStores",
             ["Platform", "Encodings", "GateTestSupport", "MediaTokens", "PlaybackGate", "GateStores"]
