@@ -189,7 +189,7 @@ let package = Package(
                 "EdgeTokens", "PlaybackGate",
             ]
         ),
-        .tests("Manifests", ["Encodings", "GateTestSupport", "XML", "Manifests"]),
+        .tests("Manifests", ["Encodings", "GateTestSupport", "XML", "Manifests"], exclude: ["Oracles"]),
         .tests(
             "GateStores",
             ["Platform", "Encodings", "GateTestSupport", "MediaTokens", "PlaybackGate", "GateStores"]

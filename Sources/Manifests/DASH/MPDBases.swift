@@ -36,6 +36,7 @@ struct MPDBases {
         _ chooser: inout MPDReferenceChooser
     ) throws(ManifestFault) {
         let own = rules.base
+        let (files, isDocumentFile) = Self.files(outline, rules.mode)
         do throws(ReferenceFault) {
             let folder = try chooser.grant([UInt8]("./".utf8), own)
             isAmbiguous = try Self.isAmbiguous(outline, document, own, &chooser)
@@ -43,7 +44,8 @@ struct MPDBases {
             // A grant in a query is lost by references, and is of no use in a base.
             var path = folder.path
             if case .query = rules.mode { path = [UInt8](own.folder) }
-            documentURL = folder.origin + path
+            let url = folder.origin + path
+            documentURL = isDocumentFile ? try chooser.written(url, own) : url
             let pinned = try chooser.base(documentURL, in: own)
             self.document = MPDBase(old: own, new: own, isDocument: false)
             let isSame = pinned.hasSameFolder(as: own) && !isAmbiguous
@@ -51,7 +53,6 @@ struct MPDBases {
         } catch {
             throw ManifestFault(error, line: nil)
         }
-        let files = Self.files(outline, rules.mode)
         for index in outline.levels.indices {
             list.append(try read(outline.levels[index], isFile: files[index], document, rules, &chooser))
         }
@@ -73,10 +74,12 @@ struct MPDBases {
         return false
     }
 
-    /// Returns, for each level, true if its `BaseURL`s are URLs of segments, and need a grant in their query.
-    private static func files(_ outline: MPDOutline, _ mode: ManifestRules.Mode) -> [Bool] {
+    /// Returns, for each level, true if its `BaseURL`s are URLs of segments, and need a grant in their query; and the same
+    /// for a `BaseURL` that is written for the MPD.
+    private static func files(_ outline: MPDOutline, _ mode: ManifestRules.Mode) -> ([Bool], isDocumentFile: Bool) {
         var files = outline.levels.map { _ in false }
-        guard case .query = mode else { return files }
+        var isDocumentFile = false
+        guard case .query = mode else { return (files, false) }
         for lowest in outline.levels.indices where !outline.levels[lowest].hasLower {
             var (hasSegments, usesBase, holder) = (false, false, nil as Int?)
             var level = lowest as Int?
@@ -86,9 +89,10 @@ struct MPDBases {
                 if holder == nil, !outline.levels[index].bases.isEmpty { holder = index }
                 level = outline.levels[index].parent
             }
-            if let holder, usesBase || !hasSegments { files[holder] = true }
+            guard usesBase || !hasSegments else { continue }
+            if let holder { files[holder] = true } else { isDocumentFile = true }
         }
-        return files
+        return (files, isDocumentFile)
     }
 
     /// Returns the index of the list of a level's bases, and adds the edits of its `BaseURL`s.

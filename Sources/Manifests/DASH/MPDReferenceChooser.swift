@@ -98,13 +98,15 @@ struct MPDReferenceChooser {
         try writer.base(url.span, against: base)
     }
 
-    /// Returns the URL of a reference with the grant.
-    mutating func grant(_ value: [UInt8], _ base: ReferenceBase) throws(ReferenceFault) -> ReferenceBase {
+    /// Returns a reference with the grant, if it is a protected one.
+    mutating func written(_ value: [UInt8], _ base: ReferenceBase) throws(ReferenceFault) -> [UInt8] {
         var written: [UInt8] = []
-        guard try writer.write(value.span, against: base, to: &written) == .written else {
-            return try writer.base(value.span, against: base)
-        }
-        return try writer.base(written.span, against: base)
+        return try writer.write(value.span, against: base, to: &written) == .written ? written : value
+    }
+
+    /// Returns the URL of a reference with the grant, if it is a protected one.
+    mutating func grant(_ value: [UInt8], _ base: ReferenceBase) throws(ReferenceFault) -> ReferenceBase {
+        try writer.base(written(value, base).span, against: base)
     }
 
     private func fill(_ value: [UInt8], _ context: MPDContext, _ conditions: Conditions) -> [UInt8] {
