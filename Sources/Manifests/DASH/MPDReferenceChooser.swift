@@ -106,7 +106,8 @@ struct MPDReferenceChooser {
 
     /// Returns the URL of a reference with the grant, if it is a protected one.
     mutating func grant(_ value: [UInt8], _ base: ReferenceBase) throws(ReferenceFault) -> ReferenceBase {
-        try writer.base(written(value, base).span, against: base)
+        let written = try written(value, base)
+        return try writer.base(written.span, against: base)
     }
 
     private func fill(_ value: [UInt8], _ context: MPDContext, _ conditions: Conditions) -> [UInt8] {
