@@ -145,7 +145,7 @@ import Testing
 
     @Test("with variables whose values are unknown") func unresolved() throws {
         #expect(try rewrite("a-{$v}.ts?b={$w}", .query(), .unresolved) == "/live/tnt/a-{$v}.ts?cat=NEW&b={$w}")
-        #expect(try rewrite("a.ts?b={$w}&cat=OLD", .query(), .unresolved) == "/live/tnt/a.ts?cat=NEW&b={$w}")
+        #expect(try rewrite("a.ts?b={$w}&cat=OLD", .query(), .unresolved) == "a.ts?cat=NEW&b={$w}")
         #expect(throws: ReferenceFault.emptySegment) {
             try rewrite("../../..//evil.example/{$v}", .query(), .unresolved)
         }

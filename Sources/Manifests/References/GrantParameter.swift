@@ -40,6 +40,18 @@ enum GrantParameter {
         }
     }
 
+    /// Returns true if a parameter with another name than `name` has a variable, `{$name}`.
+    static func hasVariable(in query: Span<UInt8>, notNamed name: String) -> Bool {
+        var start = 0
+        while true {
+            let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
+            let part = query.extracting(start..<end)
+            if part.hasVariable, !part.isParameter(name) { return true }
+            guard end < query.count else { return false }
+            start = end + 1
+        }
+    }
+
     /// Appends a query without the parameters `name`. Returns false if nothing is left.
     static func appendOthers(than name: String, of query: Span<UInt8>, _ output: inout [UInt8]) -> Bool {
         var (start, isEmpty) = (0, true)
@@ -58,6 +70,19 @@ enum GrantParameter {
 }
 
 extension Span<UInt8> {
+    /// True if there is the beginning of a variable, `{$`.
+    var hasVariable: Bool { firstVariable(from: 0) != nil }
+
+    /// Returns the position of the first `{$` from `start` on.
+    func firstVariable(from start: Int) -> Int? {
+        var place = start
+        while let brace = firstIndex(of: UInt8(ascii: "{"), from: place) {
+            if brace + 1 < count, self[brace + 1] == UInt8(ascii: "$") { return brace }
+            place = brace + 1
+        }
+        return nil
+    }
+
     /// True if this part of a query has that name.
     fileprivate func isParameter(_ name: String) -> Bool {
         let end = firstIndex(of: UInt8(ascii: "="), from: 0) ?? count
