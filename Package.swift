@@ -189,7 +189,7 @@ let package = Package(
                 "EdgeTokens", "PlaybackGate",
             ]
         ),
-        .tests("Manifests", ["Encodings", "GateTestSupport", "Manifests"]),
+        .tests("Manifests", ["Encodings", "GateTestSupport", "Manifests"], exclude: ["Oracles", "Playlists"]),
         .tests(
             "GateStores",
             ["Platform", "Encodings", "GateTestSupport", "MediaTokens", "PlaybackGate", "GateStores"]
