@@ -118,7 +118,7 @@ def is_tag(line):
 
 def compare(before, after, mode, query):
     faults, found = [], 0
-    lines = list(zip(before.split("\n"), after.split("\n"), strict=True))
+    lines = list(zip(re.split("\r?\n", before), re.split("\r?\n", after), strict=True))
     for left, right in lines:
         if not is_tag(left):
             found += check(expanded(left), expanded(right), mode, query, faults) if left.strip() else left != right
