@@ -20,14 +20,15 @@ enum GrantParameter {
         guard let query, query.count > 0 else { return output.append(copying: parameter) }
         var isWritten = isFirst
         var start = 0
-        let first = output.count
+        var isEmpty = !isFirst
         if isFirst { output.append(copying: parameter) }
         while true {
             let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
             let part = query.extracting(start..<end)
             let isGrant = part.isParameter(name)
             if !isGrant || !isWritten {
-                if output.count > first { output.append(UInt8(ascii: "&")) }
+                if !isEmpty { output.append(UInt8(ascii: "&")) }
+                isEmpty = false
                 output.append(copying: isGrant ? parameter : part)
                 isWritten = isWritten || isGrant
             }
@@ -37,6 +38,18 @@ enum GrantParameter {
         if !isWritten {
             output.append(UInt8(ascii: "&"))
             output.append(copying: parameter)
+        }
+    }
+
+    /// Returns true if a parameter with another name than `name` has a variable, `{$name}`.
+    static func hasVariable(in query: Span<UInt8>, notNamed name: String) -> Bool {
+        var start = 0
+        while true {
+            let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
+            let part = query.extracting(start..<end)
+            if part.hasVariable, !part.isParameter(name) { return true }
+            guard end < query.count else { return false }
+            start = end + 1
         }
     }
 
@@ -58,6 +71,19 @@ enum GrantParameter {
 }
 
 extension Span<UInt8> {
+    /// True if there is the beginning of a variable, `{$`.
+    var hasVariable: Bool { firstVariable(from: 0) != nil }
+
+    /// Returns the position of the first `{$` from `start` on.
+    func firstVariable(from start: Int) -> Int? {
+        var place = start
+        while let brace = firstIndex(of: UInt8(ascii: "{"), from: place) {
+            if brace + 1 < count, self[brace + 1] == UInt8(ascii: "$") { return brace }
+            place = brace + 1
+        }
+        return nil
+    }
+
     /// True if this part of a query has that name.
     fileprivate func isParameter(_ name: String) -> Bool {
         let end = firstIndex(of: UInt8(ascii: "="), from: 0) ?? count

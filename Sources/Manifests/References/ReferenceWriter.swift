@@ -20,8 +20,8 @@ package struct ReferenceWriter: Sendable {
         package init(rawValue: UInt8) { self.rawValue = rawValue }
         /// The text is a template with identifiers such as `$Number%05d$` (ISO/IEC 23009-1 §5.3.9.4.4).
         package static let template = Traits(rawValue: 1)
-        /// The text has variables whose values are unknown. The grant is written before them, and a relative reference as an
-        /// absolute path, so that no value can change the host.
+        /// The text has variables, `{$name}`, whose values are unknown. The grant is written before those of the query, and a
+        /// relative reference with one in its path as an absolute path, so that no value can change the host.
         package static let unresolved = Traits(rawValue: 2)
     }
 
@@ -147,7 +147,8 @@ package struct ReferenceWriter: Sendable {
         _ traits: Traits,
         to output: inout [UInt8]
     ) throws(ReferenceFault) {
-        if traits.contains(.unresolved), parts.form == .path, !parts.path.isEmpty {
+        let isOpen = traits.contains(.unresolved)
+        if isOpen, parts.form == .path, reference.extracting(parts.path).hasVariable {
             let start = output.count
             try ResolvedPath.append(reference.extracting(parts.path), in: base.folder, without: nil, to: &output)
             // A reference that begins with two slashes has a host.
@@ -157,11 +158,12 @@ package struct ReferenceWriter: Sendable {
             if parts.path.isEmpty, parts.form != .path { output.append(UInt8(ascii: "/")) }
         }
         output.append(UInt8(ascii: "?"))
-        let isFirst = traits.contains(.unresolved)
         if let query = parts.query {
-            GrantParameter.append(grant.span, named: name, to: reference.extracting(query), isFirst: isFirst, &output)
+            let query = reference.extracting(query)
+            let isFirst = isOpen && GrantParameter.hasVariable(in: query, notNamed: name)
+            GrantParameter.append(grant.span, named: name, to: query, isFirst: isFirst, &output)
         } else if parts.path.isEmpty, parts.form == .path, let query = base.query {
-            GrantParameter.append(grant.span, named: name, to: query.span, isFirst: isFirst, &output)
+            GrantParameter.append(grant.span, named: name, to: query.span, isFirst: false, &output)
         } else {
             output += grant
         }
