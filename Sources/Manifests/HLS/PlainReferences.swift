@@ -101,7 +101,7 @@ struct PlainReferences {
     /// Remembers the scheme and authority of an absolute reference that was written.
     mutating func learn(_ bytes: Span<UInt8>, _ range: Range<Int>, isWritten: Bool) {
         let reference = bytes.extracting(range)
-        guard isWritten, let parts = try? ReferenceParts(reference), case .absolute = parts.form,
+        guard isWritten, !reference.hasVariable, let parts = try? ReferenceParts(reference), case .absolute = parts.form,
             !parts.authority.isEmpty
         else { return }
         origin = [UInt8](reference.extracting(..<parts.authority.upperBound))
