@@ -43,6 +43,7 @@ struct MPDEditor {
         chooser = MPDReferenceChooser(rules)
         bases = try MPDBases(outline, document.span, rules, &chooser)
         plain = outline.levels.map { _ in nil }
+        edits.reserveCapacity(outline.references.count + bases.edits.count + 1)
     }
 
     private mutating func add(_ place: MPDPlace, _ value: [UInt8]) {
