@@ -77,12 +77,16 @@ private final class XMLPlaceSink {
     static var handlers: xmlSAXHandler {
         var handlers = unsafe xmlSAXHandler()
         unsafe handlers.initialized = clibxml2_sax2_magic()
-        unsafe handlers.internalSubset = { sink, _, _, _ in unsafe XMLPlaceSink.from(sink)?.state.stop(.parsing(.doctype)) }
+        unsafe handlers.internalSubset = { sink, _, _, _ in
+            unsafe XMLPlaceSink.from(sink)?.state.stop(.parsing(.doctype))
+        }
         unsafe handlers.startElementNs = { sink, name, prefix, uri, _, _, count, _, attributes in
             unsafe XMLPlaceSink.from(sink)?.state.start(name, prefix, uri, XMLAttributeList(attributes, count))
         }
         unsafe handlers.endElementNs = { sink, _, _, _ in unsafe XMLPlaceSink.from(sink)?.state.end() }
-        unsafe handlers.characters = { sink, text, count in unsafe XMLPlaceSink.from(sink)?.state.characters(text, count) }
+        unsafe handlers.characters = { sink, text, count in
+            unsafe XMLPlaceSink.from(sink)?.state.characters(text, count)
+        }
         unsafe handlers.serror = { sink, error in
             guard let failure = unsafe XMLFailure(error) else { return }
             unsafe XMLPlaceSink.from(sink)?.state.stop(.parsing(failure))
@@ -177,7 +181,9 @@ private struct XMLPlaceState {
     /// Adds the places of the selected attributes of a tag; false if the tag has others than libxml2 reports.
     private mutating func note(_ attributes: XMLAttributeList, _ cursor: inout XMLAttributeCursor) -> Bool {
         for position in 0..<attributes.count {
-            guard let attribute = unsafe attributes[position], let found = unsafe cursor.next(attribute) else { return false }
+            guard let attribute = unsafe attributes[position], let found = unsafe cursor.next(attribute) else {
+                return false
+            }
             let isPlain = unsafe attribute.uri == nil
             let isLink = unsafe attribute.isIn(selection.linkNamespace)
             let namespace: XMLPlaces.Namespace = isPlain ? .own : isLink ? .link : .other

@@ -12,6 +12,7 @@ package struct XMLPlaceLimits: Sendable {
     /// The largest size of a start tag, in bytes.
     package var tagSize: Int
 
+    /// Creates limits.
     package init(depth: Int, elements: Int, attributes: Int, tagSize: Int) {
         self.depth = depth
         self.elements = elements
@@ -63,12 +64,14 @@ package struct XMLPlaces {
         case own
         /// That of links, for an attribute.
         case link
+        /// Any other.
         case other
     }
 
     /// An element. Small, because a document may have very many.
     package struct Element {
         let index: UInt8
+        /// The namespace of its name.
         package let namespace: Namespace
         let number: Int32
         let above: Int32
@@ -87,6 +90,7 @@ package struct XMLPlaces {
         /// Its attributes, as a range of ``XMLPlaces/attributes``.
         package var attributes: Range<Int> { Int(firstAttribute)..<Int(firstAttribute) + Int(attributeCount) }
 
+        /// Its text.
         package var text: Text {
             switch textEnd {
             case -1: .unread
@@ -109,6 +113,7 @@ package struct XMLPlaces {
     /// An attribute.
     package struct Attribute {
         let index: UInt8
+        /// The namespace of its name.
         package let namespace: Namespace
         /// True if the bytes are the value: nothing in them is escaped.
         package let isLiteral: Bool
@@ -121,7 +126,9 @@ package struct XMLPlaces {
         package var value: Range<Int> { Int(start)..<Int(end) }
     }
 
+    /// The selected elements, in order.
     package internal(set) var elements: [Element] = []
+    /// The selected attributes of these elements, in order.
     package internal(set) var attributes: [Attribute] = []
     /// All start tags, in order.
     package internal(set) var tags: [XMLTag] = []

@@ -189,7 +189,8 @@ extension Span<UInt8> {
     /// Returns the prefix of a name with its colon; an empty range if there is none.
     fileprivate func prefixOfName(at start: Int) -> Range<Int> {
         var place = start
-        while place < count, !self[place].isXMLSpace, self[place] != UInt8(ascii: ">"), self[place] != UInt8(ascii: "/") {
+        while place < count, !self[place].isXMLSpace, self[place] != UInt8(ascii: ">"), self[place] != UInt8(ascii: "/")
+        {
             if self[place] == UInt8(ascii: ":") { return start..<place + 1 }
             place += 1
         }
