@@ -75,8 +75,9 @@ private final class MPDNode {
         }
         guard children.count == 1 else { return nil }
         // The root stands for the document.
-        self.children = children[0].children
-        attributes = children[0].attributes
+        let root = children[0]
+        children = root.children
+        attributes = root.attributes
     }
 
     private static let references: Set<String> = [
