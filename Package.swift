@@ -8,7 +8,7 @@ let package = Package(
     platforms: [.macOS(.v26)],
     products: [
         .library("MediaTokens"), .library("MediaResources"), .library("Keys"), .library("EdgeTokens"),
-        .library("PlaybackGate"), .library("Entitlements"),
+        .library("PlaybackGate"), .library("Entitlements"), .library("Manifests"),
         .library("AccessEnabler"), .library("GateStores"), .library("KeySources"),
         .library("GateService", "ConfigurationReading"),
         .executable(name: "playgate", targets: ["playgate"]),
@@ -74,7 +74,7 @@ let package = Package(
             ]
         ),
 
-        // Floor 2: the vocabulary of entitlement services, and the decision.
+        // Floor 2: the vocabulary of entitlement services, the decision, and manifests that carry it.
         .room("Entitlements", ["Platform", "Encodings", "XML", "MediaResources", "MediaTokens"]),
         .room(
             "PlaybackGate",
@@ -83,6 +83,7 @@ let package = Package(
                 .metrics("Metrics"),
             ]
         ),
+        .room("Manifests", ["Encodings", "XML", "EdgeTokens"]),
 
         // Floor 3: HTTP, stores that outlive a process, and the client of entitlement services.
         .room(
@@ -155,7 +156,7 @@ let package = Package(
             "playgate",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "Keys", "EdgeTokens", "MediaResources",
-                "MediaTokens", "GateService", "CommandLineSupport", .arguments, .system,
+                "MediaTokens", "Manifests", "GateService", "CommandLineSupport", .arguments, .system,
             ]
         ),
         .program(
@@ -203,6 +204,11 @@ let package = Package(
                 "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources", "MediaTokens", "Keys",
                 "EdgeTokens", "PlaybackGate",
             ]
+        ),
+        .tests(
+            "Manifests",
+            ["Encodings", "GateTestSupport", "XML", "Manifests"],
+            exclude: ["Oracles", "Playlists"]
         ),
         .tests(
             "GateStores",

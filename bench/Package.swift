@@ -71,6 +71,10 @@ let package = Package(
             ]
         ),
         .executableTarget(
+            name: "manifests",
+            dependencies: ["CLimits", .product(name: "Manifests", package: "playgate")]
+        ),
+        .executableTarget(
             name: "playback-bodies",
             dependencies: [.product(name: "MediaTokens", package: "playgate")]
         ),

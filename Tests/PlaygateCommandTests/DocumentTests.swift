@@ -5,8 +5,8 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// The commands of pages, run as they are printed.
-@Suite struct `The pages on grants and keys` {
+/// The commands of pages of `docs`, run as they are printed.
+@Suite struct `The pages on commands` {
     /// A command, and the output that is printed below it; `…` stands for any text in a line, and alone for any lines.
     private struct Step {
         var command: String
@@ -14,7 +14,7 @@ import Testing
     }
 
     private static func steps(_ page: String) throws -> [Step] {
-        let text = try String(contentsOfFile: repository + "/docs/\(page).md", encoding: .utf8)
+        let text = try String(contentsOfFile: repository + "/docs/\(page)", encoding: .utf8)
         var steps: [Step] = []
         var isInConsole = false
         var isContinued = false
@@ -49,7 +49,11 @@ import Testing
         return rest.count >= parts[parts.count - 1].count
     }
 
-    @Test(arguments: [("grants", 10), ("uri-signing", 8), ("vendors", 10), ("keys", 10)])
+    @Test(
+        arguments: [
+            ("grants.md", 10), ("uri-signing.md", 8), ("vendors.md", 10), ("keys.md", 10), ("manifests.md", 5),
+        ]
+    )
     func `have commands that print what stands below them`(page: String, count: Int) throws {
         let folder = try TemporaryFolder()
         let programs = URL(fileURLWithPath: Program.built("playgate")).deletingLastPathComponent().path

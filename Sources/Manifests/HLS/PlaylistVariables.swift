@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+
+/// The variables of a playlist, `{$name}`.
+///
+/// Source: draft-pantos-hls-rfc8216bis §4.3 and §4.4.2.3. The values of imported variables are known to the player only.
+struct PlaylistVariables {
+    /// The value of a variable.
+    enum Value {
+        case known([UInt8])
+        /// Imported, or a parameter that the URL of the playlist does not have.
+        case unknown
+        /// The grant by which the player asked for the playlist.
+        case grant
+    }
+
+    /// A text with its variables replaced as far as their values are known.
+    struct Expansion {
+        var text: [UInt8] = []
+        /// The number of variables that stayed because their values are unknown.
+        var open = 0
+        /// True if a variable is the grant by which the player asked for the playlist.
+        var hasGrant = false
+
+        /// True if a variable stayed.
+        var isOpen: Bool { open > 0 }
+
+        fileprivate mutating func keep(_ variable: Span<UInt8>) {
+            open += 1
+            text.append(copying: variable)
+        }
+    }
+
+    /// The most variables, and the longest name in bytes.
+    static let maximumCount = 256, maximumName = 64
+    private var values: [[UInt8]: Value] = [:]
+    private let parameter: String?
+    private let query: [UInt8]
+
+    init(_ rules: ManifestRules) {
+        query = rules.base.query ?? []
+        if case .query(let name) = rules.mode { parameter = name } else { parameter = nil }
+    }
+
+    /// Replaces the variables of a text; `nil` if it has none.
+    func expand(_ text: Span<UInt8>, line: Int) throws(ManifestFault) -> Expansion? {
+        guard var mark = text.firstVariable(from: 0) else { return nil }
+        var expansion = Expansion()
+        var start = 0
+        while true {
+            guard let end = text.firstIndex(of: UInt8(ascii: "}"), from: mark) else {
+                throw ManifestFault(.malformed, line: line, "a variable has no end")
+            }
+            expansion.text.append(copying: text.extracting(start..<mark))
+            switch values[[UInt8](text.extracting(mark + 2..<end))] {
+            case .known(let value): expansion.text += value
+            case .unknown: expansion.keep(text.extracting(mark...end))
+            case .grant:
+                expansion.hasGrant = true
+                expansion.keep(text.extracting(mark...end))
+            case nil: throw ManifestFault(.malformed, line: line, "a variable is not defined before its use")
+            }
+            start = end + 1
+            guard let next = text.firstVariable(from: start) else { break }
+            mark = next
+        }
+        expansion.text.append(copying: text.extracting(start...))
+        return expansion
+    }
+
+    /// Reads an `EXT-X-DEFINE`.
+    ///
+    /// - Parameter place: The position of its attribute list.
+    mutating func define(_ bytes: Span<UInt8>, at place: Int, line: Int) throws(ManifestFault) {
+        var reader = AttributeReader(at: place)
+        var (name, value, imported, parameter): (Range<Int>?, Range<Int>?, Range<Int>?, Range<Int>?)
+        do throws(AttributeReader.Malformed) {
+            while let attribute = try reader.next(in: bytes) {
+                let key = bytes.extracting(attribute.name)
+                func keep(_ range: inout Range<Int>?) throws(AttributeReader.Malformed) {
+                    guard attribute.isQuoted, range == nil else { throw AttributeReader.Malformed() }
+                    range = attribute.value
+                }
+                if key.isText("NAME") { try keep(&name) }
+                if key.isText("VALUE") { try keep(&value) }
+                if key.isText("IMPORT") { try keep(&imported) }
+                if key.isText("QUERYPARAM") { try keep(&parameter) }
+            }
+        } catch {
+            throw ManifestFault(.malformed, line: line, "the attribute list of EXT-X-DEFINE is malformed")
+        }
+        switch (name, value, imported, parameter) {
+        case (let name?, let value?, nil, nil):
+            try add(bytes.extracting(name), try given(bytes.extracting(value), line), line)
+        case (nil, nil, let name?, nil): try add(bytes.extracting(name), foreign(bytes.extracting(name)), line)
+        case (nil, nil, nil, let name?): try add(bytes.extracting(name), queried(bytes.extracting(name)), line)
+        default: throw ManifestFault(.malformed, line: line, "EXT-X-DEFINE does not define one variable")
+        }
+    }
+
+    private mutating func add(_ name: Span<UInt8>, _ value: Value, _ line: Int) throws(ManifestFault) {
+        var isName = 1...Self.maximumName ~= name.count
+        for place in name.indices {
+            let byte = name[place]
+            isName = isName && (byte.isASCIIAlphanumeric || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_"))
+        }
+        guard isName else { throw ManifestFault(.malformed, line: line, "the name of a variable is malformed") }
+        guard values.count < Self.maximumCount else {
+            throw ManifestFault(.tooLarge, line: line, "more than \(Self.maximumCount) variables")
+        }
+        guard values.updateValue(value, forKey: [UInt8](name)) == nil else {
+            throw ManifestFault(.malformed, line: line, "a variable is defined twice")
+        }
+    }
+
+    /// The value of a variable that the playlist gives itself.
+    private func given(_ text: Span<UInt8>, _ line: Int) throws(ManifestFault) -> Value {
+        guard let expansion = try expand(text, line: line) else { return .known([UInt8](text)) }
+        // Under another name, nothing would keep it from other hosts.
+        guard !expansion.hasGrant else { throw ManifestFault(.grantToOtherHost, line: line) }
+        return expansion.isOpen ? .unknown : .known(expansion.text)
+    }
+
+    /// The value of a variable of the multivariant playlist, of which only the name is known.
+    private func foreign(_ name: Span<UInt8>) -> Value { isGrant(name) ? .grant : .unknown }
+
+    /// Returns true if a parameter of the playlist's URL is the grant.
+    private func isGrant(_ name: Span<UInt8>) -> Bool {
+        guard let parameter else { return false }
+        return name.count == parameter.utf8.count && name.hasPrefix(parameter)
+    }
+
+    /// The value of a parameter of the playlist's URL.
+    private func queried(_ name: Span<UInt8>) -> Value {
+        if isGrant(name) { return .grant }
+        let query = query.span
+        var start = 0
+        while start < query.count {
+            let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
+            let part = query.extracting(start..<end)
+            if let mark = part.firstIndex(of: UInt8(ascii: "="), from: 0), mark + 1 < part.count,
+                part.extracting(..<mark).hasSameBytes(as: name)
+            {
+                let text = String(decoding: [UInt8](part.extracting((mark + 1)...)), as: UTF8.self)
+                return text[...].percentDecoded.map { .known([UInt8]($0.utf8)) } ?? .unknown
+            }
+            start = end + 1
+        }
+        return .unknown
+    }
+}
+
+extension PlaylistVariables.Expansion {
+    /// Refuses a text whose unknown variables could change its host, or that players would expand once more.
+    func check() throws(ReferenceFault) {
+        let text = text.span
+        guard text.variableCount == open else { throw .unknownVariable }
+        // Up to here a value could be, or complete, a scheme or an authority.
+        guard let first = text.firstVariable(from: 0) else { return }
+        let head = text.extracting(..<first)
+        if head.isEmpty || head.isText("/") || head.mayBecomeScheme { throw .unknownVariable }
+        let end = text.endOfPath
+        guard first < end else { return }
+        // A value may have several segments, and so these cannot be resolved.
+        var start = 0
+        while start <= end {
+            let slash = text.extracting(..<end).firstIndex(of: UInt8(ascii: "/"), from: start) ?? end
+            if text.extracting(start..<slash).dots > 0 { throw .unknownVariable }
+            start = slash + 1
+        }
+    }
+}
+
+extension Span<UInt8> {
+    /// The number of variables.
+    fileprivate var variableCount: Int {
+        var (count, place) = (0, 0)
+        while let mark = firstVariable(from: place) {
+            count += 1
+            place = mark + 2
+        }
+        return count
+    }
+
+    /// True if the bytes are the beginning of a scheme of the web, or all of it.
+    fileprivate var mayBecomeScheme: Bool {
+        for scheme in ["http:", "https:"] where count <= scheme.utf8.count {
+            if zip(scheme.utf8, indices).allSatisfy({ self[$1].lowercasedASCII == $0 }) { return true }
+        }
+        return false
+    }
+
+    /// The position of the first `?` or `#`, or the end.
+    fileprivate var endOfPath: Int {
+        var place = 0
+        while place < count, self[place] != UInt8(ascii: "?"), self[place] != UInt8(ascii: "#") { place += 1 }
+        return place
+    }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// An error of a caller who gives rules that cannot be followed.
+public struct ManifestRulesError: Error, Hashable, Sendable {
+    /// A stable code.
+    @nonexhaustive
+    public enum Code: String, Hashable, Sendable {
+        /// The URL of the manifest is not an absolute one of `http` or `https`, or servers could take it for another.
+        case urlInvalid = "manifest_url_invalid"
+        /// The grant is empty, too long, or has characters that players encode.
+        case grantInvalid = "manifest_grant_invalid"
+        /// The prefix of the segment or the name of the parameter is empty, too long, or has characters that players encode.
+        case modeInvalid = "manifest_mode_invalid"
+        /// A protected host is not a name or an address with or without a port, or there are too many.
+        case hostInvalid = "manifest_host_invalid"
+    }
+
+    /// The code.
+    public let code: Code
+    /// An explanation for people, without any part of the grant.
+    public let reason: String
+
+    init(_ code: Code, _ reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+}
+
+extension ManifestRulesError: CustomStringConvertible {
+    /// The reason, and the code in brackets.
+    public var description: String { "\(reason) [\(code.rawValue)]" }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import EdgeTokens
+internal import Encodings
+
+/// The parts of a reference, as ranges of its bytes.
+///
+/// Source: RFC 3986 §4 and appendix B. Browsers read some references otherwise (WHATWG URL): they drop tabs and line ends,
+/// take `\` for `/`, and find a host after any number of slashes. A reference whose host the two do not agree on is a fault.
+struct ReferenceParts {
+    /// The kind of a reference.
+    enum Form: Hashable {
+        /// A scheme other than `http` and `https`.
+        case otherScheme
+        /// A scheme and an authority.
+        case absolute(RequestURI.Scheme)
+        /// An authority without a scheme: `//host/path`.
+        case network
+        /// Neither.
+        case path
+    }
+
+    let form: Form
+    /// The host and port; empty if there is none.
+    let authority: Range<Int>
+    let path: Range<Int>
+    /// The text after `?` and before `#`; `nil` without a `?`.
+    let query: Range<Int>?
+    /// The position of `#`, or the end.
+    let fragment: Int
+
+    init(_ bytes: Span<UInt8>) throws(ReferenceFault) {
+        var start = 0
+        if let colon = try bytes.endOfScheme() {
+            guard let scheme = bytes.webScheme(endingAt: colon) else {
+                form = .otherScheme
+                (authority, path, query, fragment) = (0..<0, 0..<bytes.count, nil, bytes.count)
+                return
+            }
+            form = .absolute(scheme)
+            start = colon + 1
+            guard bytes.isSlash(start), bytes.isSlash(start + 1) else { throw .ambiguousAuthority }
+        } else {
+            form = bytes.isSlash(0) && bytes.isSlash(1) ? .network : .path
+        }
+        if form != .path {
+            authority = start + 2..<(try bytes.endOfAuthority(from: start + 2))
+            start = authority.upperBound
+        } else {
+            if bytes.isSlash(0), bytes.count > 1, bytes[1] == UInt8(ascii: "\\") { throw .backslash }
+            authority = 0..<0
+        }
+        let end = bytes.firstIndex(of: UInt8(ascii: "#"), from: start) ?? bytes.count
+        let mark = bytes.extracting(..<end).firstIndex(of: UInt8(ascii: "?"), from: start)
+        path = start..<(mark ?? end)
+        query = mark.map { $0 + 1..<end }
+        fragment = end
+    }
+}
+
+extension Span<UInt8> {
+    /// Returns the position of the colon behind a scheme; `nil` if there is no scheme.
+    fileprivate func endOfScheme() throws(ReferenceFault) -> Int? {
+        var isScheme = true
+        for place in indices {
+            switch self[place] {
+            case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): return nil
+            case UInt8(ascii: ":"): return isScheme && place > 0 && self[0].isASCIILetter ? place : nil
+            case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): continue
+            case 0...0x20, 0x7F: throw .controlCharacter
+            case UInt8(ascii: "\\"): throw .backslash
+            case let byte: isScheme = isScheme && byte.isASCIIAlphanumeric
+            }
+        }
+        return nil
+    }
+
+    /// Returns the scheme before a colon if it is one of the web's.
+    fileprivate func webScheme(endingAt colon: Int) -> RequestURI.Scheme? {
+        RequestURI.Scheme.allCases.first { scheme in
+            let name = scheme.rawValue.utf8
+            return name.count == colon && zip(name, 0..<colon).allSatisfy { self[$1].lowercasedASCII == $0 }
+        }
+    }
+
+    fileprivate func isSlash(_ place: Int) -> Bool { place < count && self[place] == UInt8(ascii: "/") }
+
+    fileprivate func endOfAuthority(from start: Int) throws(ReferenceFault) -> Int {
+        var end = start
+        scan: while end < count {
+            switch self[end] {
+            case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): break scan
+            case UInt8(ascii: "\\"): throw .backslash
+            case UInt8(ascii: "@"): throw .userInformation
+            case 0...0x20, 0x7F: throw .controlCharacter
+            default: end += 1
+            }
+        }
+        if end == start { throw .ambiguousAuthority }
+        return end
+    }
+}

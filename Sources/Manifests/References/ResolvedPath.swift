@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+
+/// A path that is resolved against a folder, at the end of a growing text.
+///
+/// Source: RFC 3986 §5.2.3 and §5.2.4. Encoded dots count as dots, as in browsers.
+struct ResolvedPath {
+    /// Appends `path`, resolved against `folder`, without the segments that carry a grant.
+    ///
+    /// - Parameters:
+    ///   - folder: A path that begins and ends in `/`; ignored if `path` begins with one.
+    ///   - prefix: The beginning of a segment with a grant; `nil` to keep them all.
+    static func append(
+        _ path: Span<UInt8>,
+        in folder: Span<UInt8>,
+        without prefix: String?,
+        to output: inout [UInt8]
+    ) throws(ReferenceFault) {
+        let floor = output.count
+        var start = 0
+        if path.count > 0, path[0] == UInt8(ascii: "/") {
+            start = 1
+        } else {
+            output.append(copying: folder.extracting(..<(folder.count - 1)))
+        }
+        while true {
+            let end = path.firstIndex(of: UInt8(ascii: "/"), from: start) ?? path.count
+            appendSegment(path.extracting(start..<end), isLast: end == path.count, floor, &output)
+            guard end < path.count else { break }
+            start = end + 1
+        }
+        if let prefix { try removeGrants(prefix, floor, &output) }
+        if output.count == floor { output.append(UInt8(ascii: "/")) }
+    }
+
+    private static func appendSegment(_ segment: Span<UInt8>, isLast: Bool, _ floor: Int, _ output: inout [UInt8]) {
+        let dots = segment.dots
+        if dots == 2 {
+            while output.count > floor, output.removeLast() != UInt8(ascii: "/") {}
+        } else if dots == 0 {
+            output.append(UInt8(ascii: "/"))
+            output.append(copying: segment)
+        }
+        if dots > 0, isLast { output.append(UInt8(ascii: "/")) }
+    }
+
+    /// Removes the segments that carry a grant from the end of `output`. What an encoded one means depends on the server.
+    private static func removeGrants(_ prefix: String, _ floor: Int, _ output: inout [UInt8]) throws(ReferenceFault) {
+        var (from, kept) = (floor, floor)
+        while from < output.count {
+            var end = from + 1
+            while end < output.count, output[end] != UInt8(ascii: "/") { end += 1 }
+            if try !output.span.extracting((from + 1)..<end).isGrant(prefix) {
+                guard end > from + 1 || end == output.count else { throw .emptySegment }
+                if kept != from { for place in from..<end { output[kept + place - from] = output[place] } }
+                kept += end - from
+            }
+            from = end
+        }
+        output.removeSubrange(kept...)
+    }
+}
+
+extension Span<UInt8> {
+    /// Returns true if this segment carries a grant.
+    fileprivate func isGrant(_ prefix: String) throws(ReferenceFault) -> Bool {
+        if hasPrefix(prefix) { return true }
+        guard !hasEncodedPrefix(prefix) else { throw .encodedGrant }
+        return false
+    }
+}
