@@ -81,7 +81,7 @@ let package = Package(
                 .metrics("Metrics"),
             ]
         ),
-        .room("Manifests", ["Encodings", "EdgeTokens"]),
+        .room("Manifests", ["Encodings", "XML", "EdgeTokens"]),
 
         // Floor 3: HTTP, stores that outlive a process, and the client of entitlement services.
         .room(
@@ -189,7 +189,7 @@ let package = Package(
                 "EdgeTokens", "PlaybackGate",
             ]
         ),
-        .tests("Manifests", ["Encodings", "GateTestSupport", "Manifests"]),
+        .tests("Manifests", ["Encodings", "GateTestSupport", "XML", "Manifests"], exclude: ["Oracles"]),
         .tests(
             "GateStores",
             ["Platform", "Encodings", "GateTestSupport", "MediaTokens", "PlaybackGate", "GateStores"]

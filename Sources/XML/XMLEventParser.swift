@@ -70,12 +70,6 @@ package struct XMLEventParser: ~Copyable, @unchecked Sendable {
     package var hasOutgrown: Bool { unsafe xmlDictGetUsage(context.pointee.dict) > 64 * 1024 }
 }
 
-/// Initialises libxml2's global state once before its first use, as required for threads.
-private let libxml2IsInitialised: Bool = {
-    xmlInitParser()
-    return true
-}()
-
 /// The receiver of libxml2's callbacks.
 @safe
 private final class XMLEventSink {
@@ -204,17 +198,11 @@ private final class XMLEventSink {
             }
             guard isWanted else { return .otherRoot }
         }
-        guard limits.utf8Only, let encoding = declaredEncoding else { return nil }
+        guard limits.utf8Only, let context = unsafe context, let encoding = unsafe declaredEncoding(of: context) else { return nil }
         switch encoding.lowercased() {
         case "utf-8", "utf8", "us-ascii", "ascii": return nil
         default: return .unsupportedEncoding(encoding)
         }
-    }
-
-    private var declaredEncoding: String? {
-        guard let context = unsafe context else { return nil }
-        guard let name = unsafe context.pointee.encoding ?? context.pointee.input?.pointee.encoding else { return nil }
-        return unsafe String(decoding: UnsafeBufferPointer(start: name, count: Int(xmlStrlen(name))), as: UTF8.self)
     }
 
     private func end() {
@@ -258,18 +246,7 @@ private final class XMLEventSink {
     }
 
     private func error(_ error: UnsafeMutablePointer<xmlError>?) {
-        guard failure == nil, let error = unsafe error?.pointee else { return }
-        guard unsafe error.level == XML_ERR_ERROR || error.level == XML_ERR_FATAL else { return }
-        guard unsafe error.code != Int32(XML_ERR_NO_MEMORY.rawValue) else { return stop(.outOfMemory) }
-        // A namespace is only a name: versions of libxml2 differ about which text is a URI, and no name is looked up.
-        guard unsafe error.code != Int32(XML_WAR_NS_URI.rawValue) else { return }
-        let message = unsafe error.message.map { unsafe String(cString: $0) } ?? "not well-formed"
-        stop(
-            .syntax(
-                message: message.printable(limit: 200),
-                line: Int(unsafe error.line),
-                column: Int(unsafe error.int2)
-            )
-        )
+        guard failure == nil, let failure = unsafe XMLFailure(error) else { return }
+        stop(failure)
     }
 }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import EdgeTokens
+internal import Encodings
+
+/// A URL to which references of an MPD are relative, before the MPD is rewritten and after.
+struct MPDBase: Hashable {
+    let old: ReferenceBase
+    let new: ReferenceBase
+    /// True if it is the URL of the MPD itself, for which a `BaseURL` can be written.
+    let isDocument: Bool
+}
+
+/// A base together with what fills a template in.
+struct MPDContext {
+    let base: MPDBase
+    /// `@id` of the Representation.
+    var id: [UInt8]?
+}
+
+extension ReferenceBase {
+    /// Returns true if both are the same URL.
+    func isSame(as other: ReferenceBase) -> Bool {
+        scheme == other.scheme && path == other.path && authority == other.authority && query == other.query
+    }
+
+    /// Returns true if relative references are the same against both.
+    func hasSameFolder(as other: ReferenceBase) -> Bool {
+        scheme == other.scheme && authority == other.authority && folder.hasSameBytes(as: other.folder)
+    }
+
+    /// The URL up to its path.
+    var origin: [UInt8] { [UInt8]("\(scheme?.rawValue ?? "")://".utf8) + authority }
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+
+/// The bases of the levels of an MPD, and the edits of its `BaseURL`s (ISO/IEC 23009-1 §5.6.4).
+///
+/// Several `BaseURL`s of a level are alternatives; so a reference below them is one to each, and each combines with each of
+/// the level above.
+struct MPDBases {
+    /// The most different bases of a level.
+    static let maximum = 64
+
+    /// The different lists of bases. The first is the MPD's URL.
+    private(set) var lists: [[MPDBase]] = []
+    /// For each level, the index of its list.
+    private(set) var list: [Int] = []
+    /// For each level, the indices of the lists of its Representations, or of the lowest levels in it.
+    private(set) var below: [[Int]] = []
+    /// For each level, the lowest levels in it.
+    private(set) var lowest: [[Int]] = []
+    /// The edits of `BaseURL`s, and the one with a new `BaseURL`'s text.
+    private(set) var edits: [(place: MPDPlace, value: [UInt8])] = []
+    /// The text of a `BaseURL` for an MPD without one.
+    let documentURL: [UInt8]
+    /// True if players differ about the URL that an MPD without a `BaseURL` is relative to.
+    let isAmbiguous: Bool
+    /// The MPD's URL.
+    let document: MPDBase
+
+    /// Finds the bases of all levels.
+    init(
+        _ outline: MPDOutline,
+        _ document: Span<UInt8>,
+        _ rules: ManifestRules,
+        _ chooser: inout MPDReferenceChooser
+    ) throws(ManifestFault) {
+        let own = rules.base
+        let (files, isDocumentFile) = Self.files(outline, rules.mode)
+        do throws(ReferenceFault) {
+            let folder = try chooser.grant([UInt8]("./".utf8), own)
+            isAmbiguous = try Self.isAmbiguous(outline, document, own, &chooser)
+            chooser.isAmbiguous = isAmbiguous
+            // A grant in a query is lost by references, and is of no use in a base.
+            var path = folder.path
+            if case .query = rules.mode { path = [UInt8](own.folder) }
+            let url = folder.origin + path
+            documentURL = isDocumentFile ? try chooser.written(url, own) : url
+            let pinned = try chooser.base(documentURL, in: own)
+            self.document = MPDBase(old: own, new: own, isDocument: false)
+            let isSame = pinned.hasSameFolder(as: own) && !isAmbiguous
+            lists = [[MPDBase(old: own, new: isSame ? own : pinned, isDocument: true)]]
+        } catch {
+            throw ManifestFault(error, line: nil)
+        }
+        for index in outline.levels.indices {
+            list.append(try read(outline.levels[index], isFile: files[index], document, rules, &chooser))
+        }
+        findLowest(outline)
+    }
+
+    /// Returns true if a `Location` has another folder than the MPD: dash.js takes it for the base, other players do not.
+    private static func isAmbiguous(
+        _ outline: MPDOutline,
+        _ document: Span<UInt8>,
+        _ own: ReferenceBase,
+        _ chooser: inout MPDReferenceChooser
+    ) throws(ReferenceFault) -> Bool {
+        for location in outline.locations {
+            guard let value = location.value(in: document), !value.isEmpty else { continue }
+            let other = try chooser.grant(value, own)
+            guard try other.hasSameFolder(as: chooser.grant([UInt8]("./".utf8), own)) else { return true }
+        }
+        return false
+    }
+
+    /// Returns, for each level, true if its `BaseURL`s are URLs of segments, and need a grant in their query; and the same
+    /// for a `BaseURL` that is written for the MPD.
+    private static func files(_ outline: MPDOutline, _ mode: ManifestRules.Mode) -> ([Bool], isDocumentFile: Bool) {
+        var files = outline.levels.map { _ in false }
+        var isDocumentFile = false
+        guard case .query = mode else { return (files, false) }
+        for lowest in outline.levels.indices where !outline.levels[lowest].hasLower {
+            var (hasSegments, usesBase, holder) = (false, false, nil as Int?)
+            var level = lowest as Int?
+            while let index = level {
+                hasSegments = hasSegments || outline.levels[index].hasSegments
+                usesBase = usesBase || outline.levels[index].usesBase
+                if holder == nil, !outline.levels[index].bases.isEmpty { holder = index }
+                level = outline.levels[index].parent
+            }
+            guard usesBase || !hasSegments else { continue }
+            if let holder { files[holder] = true } else { isDocumentFile = true }
+        }
+        return (files, isDocumentFile)
+    }
+
+    /// Returns the index of the list of a level's bases, and adds the edits of its `BaseURL`s.
+    private mutating func read(
+        _ level: MPDOutline.Level,
+        isFile: Bool,
+        _ document: Span<UInt8>,
+        _ rules: ManifestRules,
+        _ chooser: inout MPDReferenceChooser
+    ) throws(ManifestFault) -> Int {
+        let above = level.parent.map { list[$0] } ?? 0
+        guard !level.bases.isEmpty else { return above }
+        // A `BaseURL` of the MPD is not relative to one that is written for it.
+        let outer = level.parent == nil ? [self.document] : lists[above]
+        var conditions: MPDReferenceChooser.Conditions = []
+        if case .query = rules.mode, !isFile { conditions.insert(.bare) }
+        if level.parent == nil, isAmbiguous { conditions.insert(.absolute) }
+        var bases: [MPDBase] = []
+        for place in level.bases {
+            let value = place.value(in: document) ?? []
+            do throws(ReferenceFault) {
+                var new = value
+                switch try chooser.choose(value, outer.map { MPDContext(base: $0) }, conditions) {
+                case .unchanged: break
+                case .replaced(let text):
+                    new = text
+                    edits.append((place, text))
+                case .impossible:
+                    throw .grantToOtherHost
+                }
+                for base in outer {
+                    let base = try chooser.base(value, new, in: base)
+                    if !bases.contains(base) { bases.append(base) }
+                }
+            } catch {
+                throw ManifestFault.of(error, at: place, in: document, chooser)
+            }
+            guard bases.count <= Self.maximum else {
+                let line = document.line(of: place.range.lowerBound)
+                throw ManifestFault(.tooLarge, line: line, "more than \(Self.maximum) different bases")
+            }
+        }
+        lists.append(bases)
+        return lists.count - 1
+    }
+
+    private mutating func findLowest(_ outline: MPDOutline) {
+        below = outline.levels.map { _ in [] }
+        lowest = below
+        for index in outline.levels.indices where !outline.levels[index].hasLower {
+            var level = index as Int?
+            while let here = level {
+                if below[here].last != list[index], !below[here].contains(list[index]) { below[here].append(list[index]) }
+                lowest[here].append(index)
+                level = outline.levels[here].parent
+            }
+        }
+    }
+}
+
+extension ManifestFault {
+    /// Creates the refusal of a reference at its place.
+    static func of(
+        _ fault: ReferenceFault,
+        at place: MPDPlace,
+        in document: Span<UInt8>,
+        _ chooser: MPDReferenceChooser
+    ) -> ManifestFault {
+        let line = document.line(of: place.range.lowerBound)
+        if chooser.isExhausted {
+            return ManifestFault(.tooLarge, line: line, "too many references with several bases")
+        }
+        guard fault == .grantToOtherHost else { return ManifestFault(fault, line: line) }
+        return ManifestFault(.unsupported, line: line, "a reference has several bases, and no text of it fits all")
+    }
+}

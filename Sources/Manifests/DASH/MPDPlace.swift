@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+internal import XML
+
+/// The place of a value in the bytes of an MPD, without white space at its ends.
+struct MPDPlace {
+    /// The bytes of the value, as escaped in the document.
+    let range: Range<Int>
+    /// The number of the tag.
+    let tag: Int
+    /// True if the value is the text of an element, and not that of an attribute.
+    let isText: Bool
+    /// True if nothing in the bytes is escaped.
+    let isLiteral: Bool
+
+    init(_ range: Range<Int>, tag: Int, isText: Bool, isLiteral: Bool, in document: Span<UInt8>) {
+        var (start, end) = (range.lowerBound, range.upperBound)
+        while start < end, document[start].isXMLSpace { start += 1 }
+        while end > start, document[end - 1].isXMLSpace { end -= 1 }
+        self.range = start..<end
+        self.tag = tag
+        self.isText = isText
+        self.isLiteral = isLiteral
+    }
+
+    /// Returns the value, unescaped; nil if it cannot be, which the parser has ruled out.
+    func value(in document: Span<UInt8>) -> [UInt8]? {
+        isLiteral ? [UInt8](document.extracting(range)) : document.decodedXML(range, isAttribute: !isText)
+    }
+}
+
+/// An edit of a document: bytes in place of others.
+struct MPDEdit {
+    let range: Range<Int>
+    let replacement: [UInt8]
+}
+
+extension [UInt8] {
+    /// Appends `value` so that it can stand in an element and between quotation marks of both kinds.
+    mutating func appendEscaped(_ value: Span<UInt8>) {
+        for place in value.indices {
+            switch value[place] {
+            case UInt8(ascii: "'"): self += "&apos;".utf8
+            case let byte: appendXMLAttributeValue(CollectionOfOne(byte))
+            }
+        }
+    }
+}
+
+extension XMLPlaces {
+    /// Returns the edit that writes `value` in a place.
+    func edit(_ place: MPDPlace, to value: [UInt8], in document: Span<UInt8>) -> MPDEdit {
+        var replacement: [UInt8] = []
+        guard place.isText, tags[place.tag].isEmpty else {
+            replacement.appendEscaped(value.span)
+            return MPDEdit(range: place.range, replacement: replacement)
+        }
+        // `<BaseURL/>` becomes `<BaseURL>…</BaseURL>`.
+        let tag = tags[place.tag]
+        let start = Int(tag.start) + 1
+        var end = start
+        while !document[end].isXMLSpace, document[end] != UInt8(ascii: "/") { end += 1 }
+        replacement.append(UInt8(ascii: ">"))
+        replacement.appendEscaped(value.span)
+        replacement += "</".utf8
+        replacement.append(copying: document.extracting(start..<end))
+        replacement.append(UInt8(ascii: ">"))
+        return MPDEdit(range: Int(tag.end) - 2..<Int(tag.end), replacement: replacement)
+    }
+}

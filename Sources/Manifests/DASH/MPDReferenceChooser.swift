@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import EdgeTokens
+internal import Encodings
+
+/// A chooser of the text of a reference that several bases may apply to.
+///
+/// Knows what every player must request: the old URL, with the grant if its host is protected. Takes the first of a few
+/// texts with which that is so against every base: the old text, the one with the grant in it, the absolute URL. What is
+/// written is thereby proved, and never a guess; if none is right, the reference is refused.
+struct MPDReferenceChooser {
+    /// The text of a reference.
+    enum Choice: Equatable {
+        case unchanged
+        case replaced([UInt8])
+        /// No text is right for all bases.
+        case impossible
+    }
+
+    /// The conditions of a choice.
+    struct Conditions: OptionSet {
+        let rawValue: UInt8
+        /// The text is a template.
+        static let template = Conditions(rawValue: 1)
+        /// The text must be an absolute URL.
+        static let absolute = Conditions(rawValue: 2)
+        /// The grant is not to be added: the URL is requested by nobody, and the grant is in a query.
+        static let bare = Conditions(rawValue: 4)
+    }
+
+    private var writer: ReferenceWriter
+    /// The number of resolutions that are still allowed.
+    private var budget: Int
+    /// True if a reference was left to the URL of the MPD.
+    private(set) var usesDocument = false
+    /// True if players differ about the host of that URL too, so that absolute paths count.
+    var isAmbiguous = false
+
+    init(_ rules: ManifestRules) {
+        writer = ReferenceWriter(rules)
+        budget = 4 * rules.limits.references
+    }
+
+    /// True if there were too many references for their bases.
+    var isExhausted: Bool { budget < 0 }
+
+    /// Chooses the text of a reference.
+    mutating func choose(
+        _ value: [UInt8],
+        _ contexts: [MPDContext],
+        _ conditions: Conditions
+    ) throws(ReferenceFault) -> Choice {
+        budget -= contexts.count
+        guard budget >= 0, let first = contexts.first else { return .impossible }
+        var targets: [ReferenceBase] = []
+        var granted: MPDContext?
+        for context in contexts {
+            let filled = fill(value, context, conditions)
+            var target = try writer.base(filled.span, against: context.base.old)
+            if target.isProtected, !conditions.contains(.bare) {
+                granted = granted ?? context
+                target = try grant(filled, context.base.old)
+            }
+            targets.append(target)
+        }
+        if try fits(value, contexts, targets, conditions) { return finish(.unchanged, value, contexts) }
+        var traits: ReferenceWriter.Traits = []
+        if conditions.contains(.template) { traits = .template }
+        var candidate: [UInt8] = []
+        if let granted {
+            _ = try writer.write(value.span, against: granted.base.old, traits, to: &candidate)
+            if try fits(candidate, contexts, targets, conditions) { return finish(.replaced(candidate), candidate, contexts) }
+        }
+        let absolute = try absolute(value, (granted ?? first).base.old)
+        candidate = []
+        if granted == nil {
+            candidate = absolute
+        } else {
+            _ = try writer.write(absolute.span, against: (granted ?? first).base.old, traits, to: &candidate)
+        }
+        guard try fits(candidate, contexts, targets, conditions) else { return .impossible }
+        return finish(.replaced(candidate), candidate, contexts)
+    }
+
+    /// Returns the base that a `BaseURL` makes: from its old text against the old base, its new one against the new.
+    mutating func base(_ old: [UInt8], _ new: [UInt8], in base: MPDBase) throws(ReferenceFault) -> MPDBase {
+        budget -= 1
+        return MPDBase(
+            old: try writer.base(old.span, against: base.old),
+            new: try writer.base(new.span, against: base.new),
+            isDocument: false
+        )
+    }
+
+    /// Returns the base that an absolute URL is.
+    mutating func base(_ url: [UInt8], in base: ReferenceBase) throws(ReferenceFault) -> ReferenceBase {
+        try writer.base(url.span, against: base)
+    }
+
+    /// Returns a reference with the grant, if it is a protected one.
+    mutating func written(_ value: [UInt8], _ base: ReferenceBase) throws(ReferenceFault) -> [UInt8] {
+        var written: [UInt8] = []
+        return try writer.write(value.span, against: base, to: &written) == .written ? written : value
+    }
+
+    /// Returns the URL of a reference with the grant, if it is a protected one.
+    mutating func grant(_ value: [UInt8], _ base: ReferenceBase) throws(ReferenceFault) -> ReferenceBase {
+        try writer.base(written(value, base).span, against: base)
+    }
+
+    private func fill(_ value: [UInt8], _ context: MPDContext, _ conditions: Conditions) -> [UInt8] {
+        conditions.contains(.template) ? MPDTemplate.fill(value, id: context.id) : value
+    }
+
+    /// Returns true if a text is the wanted URL against every base.
+    private mutating func fits(
+        _ candidate: [UInt8],
+        _ contexts: [MPDContext],
+        _ targets: [ReferenceBase],
+        _ conditions: Conditions
+    ) throws(ReferenceFault) -> Bool {
+        if conditions.contains(.absolute) { guard try !isRelative(candidate) else { return false } }
+        for (context, target) in zip(contexts, targets) {
+            budget -= 1
+            let filled = fill(candidate, context, conditions)
+            guard try writer.base(filled.span, against: context.base.new).isSame(as: target) else { return false }
+        }
+        return true
+    }
+
+    private mutating func finish(_ choice: Choice, _ value: [UInt8], _ contexts: [MPDContext]) -> Choice {
+        guard !usesDocument, contexts.contains(where: \.base.isDocument) else { return choice }
+        let form = try? ReferenceParts(value.span).form
+        usesDocument = form == .path && (isAmbiguous || value.first != UInt8(ascii: "/"))
+        return choice
+    }
+
+    private func isRelative(_ value: [UInt8]) throws(ReferenceFault) -> Bool {
+        switch try ReferenceParts(value.span).form {
+        case .path, .network: true
+        case .absolute, .otherScheme: false
+        }
+    }
+
+    /// Returns the absolute URL of a reference or template, with a fragment.
+    private func absolute(_ value: [UInt8], _ base: ReferenceBase) throws(ReferenceFault) -> [UInt8] {
+        let bytes = value.span
+        let parts = try ReferenceParts(bytes)
+        guard base.scheme != nil else { return value }
+        switch parts.form {
+        case .absolute, .otherScheme: return value
+        case .network: return [UInt8]("\(base.scheme?.rawValue ?? ""):".utf8) + value
+        case .path: break
+        }
+        var url = base.origin
+        if parts.path.isEmpty {
+            url += base.path
+            if parts.query == nil, let query = base.query {
+                url.append(UInt8(ascii: "?"))
+                url += query
+            }
+        } else {
+            try ResolvedPath.append(bytes.extracting(parts.path), in: base.folder, without: nil, to: &url)
+        }
+        url.append(copying: bytes.extracting(parts.path.upperBound...))
+        return url
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+
+/// Identifiers in templates of segments (ISO/IEC 23009-1 §5.3.9.4.4).
+enum MPDTemplate {
+    /// Returns the template as a player fills it in for one segment of a Representation: `$$` is a dollar sign, and all
+    /// numbers are 1. Other text between dollar signs stays.
+    static func fill(_ template: [UInt8], id: [UInt8]?) -> [UInt8] {
+        let bytes = template.span
+        guard var dollar = bytes.firstIndex(of: UInt8(ascii: "$"), from: 0) else { return template }
+        var filled: [UInt8] = []
+        var start = 0
+        while let end = bytes.firstIndex(of: UInt8(ascii: "$"), from: dollar + 1) {
+            filled.append(copying: bytes.extracting(start..<dollar))
+            let name = bytes.extracting(dollar + 1..<end)
+            if name.isEmpty {
+                filled.append(UInt8(ascii: "$"))
+            } else if name.starts(with: "RepresentationID", at: 0), name.count == 16 {
+                filled += id ?? [UInt8(ascii: "1")]
+            } else if isNumber(name) {
+                filled.append(UInt8(ascii: "1"))
+            } else {
+                filled.append(copying: bytes.extracting(dollar...end))
+            }
+            start = end + 1
+            guard let next = bytes.firstIndex(of: UInt8(ascii: "$"), from: start) else { break }
+            dollar = next
+        }
+        filled.append(copying: bytes.extracting(start...))
+        return filled
+    }
+
+    /// Returns true if the template has the identifier of the Representation.
+    static func namesRepresentation(_ template: [UInt8]) -> Bool {
+        let bytes = template.span
+        var place = 0
+        while let dollar = bytes.firstIndex(of: UInt8(ascii: "$"), from: place) {
+            if bytes.starts(with: "$RepresentationID$", at: dollar) { return true }
+            place = dollar + 1
+        }
+        return false
+    }
+
+    private static func isNumber(_ name: Span<UInt8>) -> Bool {
+        for number: StaticString in ["Number", "Time", "Bandwidth", "SubNumber"] where name.starts(with: number, at: 0) {
+            let length = number.utf8CodeUnitCount
+            if name.count == length || name[length] == UInt8(ascii: "%") { return true }
+        }
+        return false
+    }
+}

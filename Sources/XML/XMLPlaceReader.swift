@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import CLibXML2
+internal import Encodings
+
+/// A reader of the places of elements and attributes in a document, for edits that leave all other bytes as they are.
+///
+/// libxml2's push parser judges the document; a scanner of tags knows the offsets, which libxml2 does not tell alike in
+/// all its versions. Both are held in step: every start tag by its name and depth, every attribute and text that is
+/// reported by its value. If they differ anywhere, the document is refused.
+///
+/// Reads UTF-8 only, and refuses document types and all entities but the predefined and numeric ones, as
+/// ``XMLEventParser`` does.
+package enum XMLPlaceReader {
+    /// The bytes that libxml2 gets at a time.
+    private static let chunk = 64 * 1024
+
+    /// Reads `document` within the limits.
+    package static func places(
+        of document: [UInt8],
+        selection: XMLSelection,
+        limits: XMLPlaceLimits
+    ) -> Result<XMLPlaces, XMLPlaceFault> {
+        if let encoding = otherEncoding(document) { return .failure(.parsing(.unsupportedEncoding(encoding))) }
+        let tags: [XMLTag]
+        switch XMLTagScanner.tags(of: document.span, limits: limits) {
+        case .success(let found): tags = found
+        case .failure(let fault): return .failure(fault)
+        }
+        _ = libxml2IsInitialised
+        let sink = XMLPlaceSink(document, tags, selection)
+        var handlers = unsafe XMLPlaceSink.handlers
+        let user = unsafe Unmanaged.passUnretained(sink).toOpaque()
+        guard let context = unsafe xmlCreatePushParserCtxt(&handlers, user, nil, 0, nil) else {
+            return .failure(.parsing(.outOfMemory))
+        }
+        defer { unsafe xmlFreeParserCtxt(context) }
+        unsafe xmlCtxtUseOptions(context, Int32(XML_PARSE_NONET.rawValue))
+        unsafe sink.context = context
+        unsafe document.withUnsafeBytes { bytes in
+            var place = 0
+            repeat {
+                let count = min(chunk, bytes.count - place)
+                let start = unsafe bytes.baseAddress?.advanced(by: place).assumingMemoryBound(to: CChar.self)
+                unsafe xmlParseChunk(context, start, Int32(count), place + count == bytes.count ? 1 : 0)
+                place += count
+            } while place < bytes.count && sink.fault == nil
+        }
+        unsafe sink.context = nil
+        if let fault = sink.fault { return .failure(fault) }
+        guard unsafe context.pointee.wellFormed != 0, sink.isComplete else { return .failure(.disagreement) }
+        return .success(sink.places)
+    }
+
+    /// Returns the name of an encoding that is not UTF-8 and shows in the first bytes (XML 1.0 appendix F).
+    private static func otherEncoding(_ document: [UInt8]) -> String? {
+        switch (document.first ?? 0, document.dropFirst().first ?? 0) {
+        case (0xFE, 0xFF), (0xFF, 0xFE), (0, _), (_, 0): "UTF-16 or UTF-32"
+        case (0x4C, 0x6F): "EBCDIC"
+        default: nil
+        }
+    }
+}
+
+/// The receiver of libxml2's callbacks.
+@safe
+private final class XMLPlaceSink {
+    var places = XMLPlaces()
+    var fault: XMLPlaceFault?
+    var context: xmlParserCtxtPtr?
+    private let document: [UInt8]
+    private let selection: XMLSelection
+    /// The number of start tags so far.
+    private var opened = 0
+    /// The numbers of the tags of the open elements.
+    private var open: [Int] = []
+    /// The namespace of the root. libxml2 keeps it as long as the parser.
+    private var rootNamespace: UnsafePointer<xmlChar>?
+    /// The index of the element of which the text is read, and its tag.
+    private var reading: (element: Int, tag: Int)?
+    /// The text of that element.
+    private var text: [UInt8] = []
+
+    init(_ document: [UInt8], _ tags: [XMLTag], _ selection: XMLSelection) {
+        self.document = document
+        self.selection = selection
+        places.tags = tags
+    }
+
+    /// True if libxml2 reported every tag.
+    var isComplete: Bool { open.isEmpty && opened == places.tags.count && opened > 0 }
+
+    private func stop(_ why: XMLPlaceFault) {
+        if fault == nil { fault = why }
+        if let context = unsafe context { unsafe xmlStopParser(context) }
+    }
+
+    static var handlers: xmlSAXHandler {
+        var handlers = unsafe xmlSAXHandler()
+        unsafe handlers.initialized = clibxml2_sax2_magic()
+        unsafe handlers.internalSubset = { sink, _, _, _ in unsafe XMLPlaceSink.from(sink)?.stop(.parsing(.doctype)) }
+        unsafe handlers.startElementNs = { sink, name, prefix, uri, _, _, count, _, attributes in
+            unsafe XMLPlaceSink.from(sink)?.start(name, prefix, uri, XMLAttributeList(attributes, count))
+        }
+        unsafe handlers.endElementNs = { sink, _, _, _ in unsafe XMLPlaceSink.from(sink)?.end() }
+        unsafe handlers.characters = { sink, text, count in unsafe XMLPlaceSink.from(sink)?.characters(text, count) }
+        unsafe handlers.serror = { sink, error in
+            guard let failure = unsafe XMLFailure(error) else { return }
+            unsafe XMLPlaceSink.from(sink)?.stop(.parsing(failure))
+        }
+        return unsafe handlers
+    }
+
+    private static func from(_ pointer: UnsafeMutableRawPointer?) -> XMLPlaceSink? {
+        guard let pointer = unsafe pointer else { return nil }
+        return unsafe Unmanaged<XMLPlaceSink>.fromOpaque(pointer).takeUnretainedValue()
+    }
+
+    private func start(
+        _ name: UnsafePointer<xmlChar>?,
+        _ prefix: UnsafePointer<xmlChar>?,
+        _ uri: UnsafePointer<xmlChar>?,
+        _ attributes: XMLAttributeList
+    ) {
+        guard fault == nil, let name = unsafe name else { return }
+        guard opened < places.tags.count else { return stop(.disagreement) }
+        let tag = places.tags[opened]
+        let document = document
+        guard Int(tag.depth) == open.count + 1,
+            let nameEnd = unsafe document.span.endOfName(prefix, name, from: Int(tag.start) + 1)
+        else { return stop(.disagreement) }
+        let parent = open.last ?? -1
+        let number = opened
+        open.append(number)
+        opened += 1
+        if number == 0 { unsafe openRoot(name, uri) }
+        let index = unsafe selection.elements.index(of: name)
+        guard index != nil || attributes.mention(selection.linkNamespace) else { return }
+        let first = places.attributes.count
+        guard note(attributes, from: nameEnd, in: tag) else { return stop(.disagreement) }
+        let isOwn = unsafe xmlStrEqual(uri, rootNamespace) != 0
+        places.elements.append(
+            XMLPlaces.Element(
+                name: index,
+                namespace: isOwn ? .own : .other,
+                tag: number,
+                parent: parent,
+                attributes: first..<places.attributes.count,
+                text: .unread
+            )
+        )
+        guard let index, index >= selection.firstText else { return }
+        reading = (places.elements.count - 1, number)
+        places.elements[places.elements.count - 1].text = .mixed
+        text.removeAll(keepingCapacity: true)
+    }
+
+    private func openRoot(_ name: UnsafePointer<xmlChar>, _ uri: UnsafePointer<xmlChar>?) {
+        unsafe rootNamespace = uri
+        places.rootName = unsafe String(cString: name)
+        places.rootNamespace = unsafe uri.map { unsafe String(cString: $0) } ?? ""
+        guard let context = unsafe context, let encoding = unsafe declaredEncoding(of: context) else { return }
+        if encoding.lowercased() != "utf-8" { stop(.parsing(.unsupportedEncoding(encoding))) }
+    }
+
+    /// Adds the places of the selected attributes of a tag; false if the tag has others than libxml2 reports.
+    private func note(_ attributes: XMLAttributeList, from start: Int, in tag: XMLTag) -> Bool {
+        let bytes = document
+        let document = bytes.span
+        var cursor = XMLAttributeCursor(place: start, end: Int(tag.end) - (tag.isEmpty ? 2 : 1))
+        for position in 0..<attributes.count {
+            guard let found = cursor.next(in: document), let attribute = unsafe attributes[position] else { return false }
+            let end = unsafe document.endOfName(attribute.prefix, attribute.name, from: found.name.lowerBound)
+            guard end == found.name.upperBound else { return false }
+            let isLiteral = unsafe document.isLiteral(found.value, attribute.value)
+            if !isLiteral { guard unsafe document.reads(found.value, as: attribute.value) else { return false } }
+            let isPlain = unsafe attribute.uri == nil
+            let isLink = unsafe attribute.isIn(selection.linkNamespace)
+            let namespace: XMLPlaces.Namespace = isPlain ? .own : isLink ? .link : .other
+            let index = unsafe selection.attributes.index(of: attribute.name)
+            guard namespace == .link || index != nil && namespace == .own else { continue }
+            places.attributes.append(
+                XMLPlaces.Attribute(name: index, namespace: namespace, value: found.value, isLiteral: isLiteral)
+            )
+        }
+        return cursor.next(in: document) == nil && cursor.isAtEnd(of: document)
+    }
+
+    private func end() {
+        guard fault == nil else { return }
+        guard let tag = open.popLast() else { return stop(.disagreement) }
+        guard let reading, reading.tag == tag else { return }
+        self.reading = nil
+        let bytes = document
+        let document = bytes.span
+        let start = Int(places.tags[tag].end)
+        guard !places.tags[tag].isEmpty else {
+            places.elements[reading.element].text = .plain(start..<start)
+            return
+        }
+        guard let end = document.firstIndex(of: UInt8(ascii: "<"), from: start) else { return stop(.disagreement) }
+        guard document.starts(with: "</", at: end) else { return }
+        guard document.decodedXML(start..<end, isAttribute: false) == text else { return stop(.disagreement) }
+        places.elements[reading.element].text = .plain(start..<end)
+    }
+
+    private func characters(_ bytes: UnsafePointer<xmlChar>?, _ count: Int32) {
+        guard reading != nil, let bytes = unsafe bytes, count > 0 else { return }
+        unsafe text.append(contentsOf: UnsafeBufferPointer(start: bytes, count: Int(count)))
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// The limits of a reader of places.
+package struct XMLPlaceLimits: Sendable {
+    /// The largest depth of an element; the root has depth 1.
+    package var depth: Int
+    /// The largest number of elements in a document.
+    package var elements: Int
+    /// The largest number of attributes of a tag, with declarations of namespaces.
+    package var attributes: Int
+    /// The largest size of a start tag, in bytes.
+    package var tagSize: Int
+
+    package init(depth: Int, elements: Int, attributes: Int, tagSize: Int) {
+        self.depth = depth
+        self.elements = elements
+        self.attributes = attributes
+        self.tagSize = tagSize
+    }
+}
+
+/// A reason why a reader of places refuses a document.
+package enum XMLPlaceFault: Error, Hashable {
+    /// libxml2's reason, or the same found before.
+    case parsing(XMLFailure)
+    /// A start tag is longer, or has more attributes, than the limit.
+    case tagTooLong
+    /// The scanner of tags and libxml2 read the document differently, or it has no end.
+    case disagreement
+}
+
+/// The names that a reader of places reports. Elements are told apart by the index in the list.
+package struct XMLSelection: Sendable {
+    /// The local names of elements.
+    let elements: XMLNameTable
+    /// The local names of attributes of these elements.
+    let attributes: XMLNameTable
+    /// The index from which on the text of elements is read.
+    let firstText: Int
+    /// A namespace of which an attribute makes an element reported, whatever its name.
+    let linkNamespace: StaticString
+
+    /// Creates a selection. `texts` are names of elements of which the text is read; their indices follow `elements`.
+    package init(
+        elements: [StaticString],
+        texts: [StaticString],
+        attributes: [StaticString],
+        linkNamespace: StaticString
+    ) {
+        self.elements = XMLNameTable(elements + texts)
+        self.attributes = XMLNameTable(attributes)
+        firstText = elements.count
+        self.linkNamespace = linkNamespace
+    }
+}
+
+/// The places of selected elements and attributes in the bytes of a document.
+package struct XMLPlaces {
+    /// The namespace of an attribute or element.
+    package enum Namespace: UInt8 {
+        /// None for an attribute; that of the root for an element.
+        case own
+        /// That of links, for an attribute.
+        case link
+        case other
+    }
+
+    /// An element.
+    package struct Element {
+        /// The index of its name in the selection; nil if only an attribute of links got it here.
+        package var name: Int?
+        package var namespace: Namespace
+        /// The number of its start tag in the document, from 0.
+        package var tag: Int
+        /// The number of its parent's start tag; -1 for the root.
+        package var parent: Int
+        /// Its attributes, as a range of ``XMLPlaces/attributes``.
+        package var attributes: Range<Int>
+        package var text: Text
+    }
+
+    /// The text of an element.
+    package enum Text {
+        /// No text: it is not read for this element.
+        case unread
+        /// Bytes without comments, CDATA sections, processing instructions and elements.
+        case plain(Range<Int>)
+        /// The other case.
+        case mixed
+    }
+
+    /// An attribute.
+    package struct Attribute {
+        /// The index of its name in the selection; nil for another one in the namespace of links.
+        package var name: Int?
+        package var namespace: Namespace
+        /// The value between the quotation marks.
+        package var value: Range<Int>
+        /// True if the bytes are the value: nothing in them is escaped.
+        package var isLiteral: Bool
+    }
+
+    package internal(set) var elements: [Element] = []
+    package internal(set) var attributes: [Attribute] = []
+    /// All start tags, in order.
+    package internal(set) var tags: [XMLTag] = []
+    /// The namespace of the root; empty if it has none.
+    package internal(set) var rootNamespace = ""
+    /// The local name of the root.
+    package internal(set) var rootName = ""
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import Manifests
+import Testing
+
+/// An independent reader of MPDs in Python, and a resolver of their URLs from the standards, in the environment that
+/// `scripts/setup test` makes.
+@Suite("MPDs and mpegdash") struct DASHOracleTests {
+    private static let python = repository + "/.build-oracles/bin/python"
+
+    /// True if the library is installed. In continuous integration a missing one is a failure.
+    private static var isInstalled: Bool {
+        if (try? CommandRun(python, ["-c", "import mpegdash"]))?.status == 0 { return true }
+        if ProcessInfo.processInfo.environment["CI"] != nil {
+            Issue.record("mpegdash is missing: run scripts/setup test")
+        } else {
+            print("mpegdash is missing, and is not compared: run scripts/setup test")
+        }
+        return false
+    }
+
+    private static func ask(_ requests: [[String: Any]]) throws -> [[String: Any]] {
+        let lines = try requests.map { String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self) }
+        let script = repository + "/Tests/ManifestsTests/Oracles/mpd.py"
+        let run = try CommandRun(python, [script], input: [UInt8](lines.joined(separator: "\n").utf8), within: 120)
+        try #require(run.status == 0, "\(run.error)")
+        return try run.output.split(separator: "\n").map { line in
+            try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        }
+    }
+
+    private static func question(_ before: String, _ after: String, _ mode: ManifestRules.Mode) -> [String: Any] {
+        [
+            "do": "judge", "before": before, "after": after, "url": DASH.url, "mode": mode == .query() ? "query" : "segment",
+            "grant": DASH.grant, "hosts": ["cdn.example", "two.example"],
+        ]
+    }
+
+    @Test("find the same requests in the corpus, with the grant where it belongs", .timeLimit(.minutes(3)))
+    func corpus() throws {
+        guard Self.isInstalled else { return }
+        var questions: [[String: Any]] = []
+        for example in DASHReferenceTests.cases {
+            let mpd = DASH.period(example.content.period, mpd: example.content.mpd)
+            for mode in DASH.both { questions.append(Self.question(mpd, try DASH.rewrite(mpd, DASH.rules(mode)), mode)) }
+        }
+        for (answer, question) in zip(try Self.ask(questions), questions) {
+            #expect(answer["fault"] as? String == nil, "\(question["before"] ?? "")")
+        }
+    }
+
+    @Test("find the same requests in random MPDs", .timeLimit(.minutes(5)), arguments: DASH.both)
+    func random(mode: ManifestRules.Mode) throws {
+        guard Self.isInstalled else { return }
+        let made = try Self.ask([["do": "make", "count": 1500, "seed": mode == .query() ? 1 : 2]])
+        #expect(made.count == 1500)
+        let rules = try DASH.rules(mode)
+        var questions: [[String: Any]] = []
+        var refused: [ManifestCode: Int] = [:]
+        for answer in made {
+            let mpd = try #require(answer["mpd"] as? String)
+            do {
+                let output = try DASH.rewrite(mpd, rules)
+                #expect(try DASH.rewrite(output, rules) == output, "\(mpd)")
+                questions.append(Self.question(mpd, output, mode))
+            } catch let fault as ManifestFault {
+                refused[fault.code, default: 0] += 1
+            }
+        }
+        // Refused is only what no text fits: protected and other bases of one reference.
+        #expect(refused.keys.allSatisfy { $0 == .unsupported }, "\(refused)")
+        #expect(questions.count > 900, "\(refused)")
+        var (protected, other) = (0, 0)
+        for (answer, question) in zip(try Self.ask(questions), questions) {
+            #expect(answer["fault"] as? String == nil, "\(question["before"] ?? "")")
+            protected += answer["protected"] as? Int ?? 0
+            other += answer["other"] as? Int ?? 0
+        }
+        #expect(protected > 3000 && other > 1500)
+    }
+}
