@@ -101,12 +101,14 @@ struct MPDReferenceChooser {
     /// Returns a reference with the grant, if it is a protected one.
     mutating func written(_ value: [UInt8], _ base: ReferenceBase) throws(ReferenceFault) -> [UInt8] {
         var written: [UInt8] = []
-        return try writer.write(value.span, against: base, to: &written) == .written ? written : value
+        let outcome = try writer.write(value.span, against: base, to: &written)
+        return outcome == .written ? written : value
     }
 
     /// Returns the URL of a reference with the grant, if it is a protected one.
     mutating func grant(_ value: [UInt8], _ base: ReferenceBase) throws(ReferenceFault) -> ReferenceBase {
-        try writer.base(written(value, base).span, against: base)
+        let reference = try written(value, base)
+        return try writer.base(reference.span, against: base)
     }
 
     private func fill(_ value: [UInt8], _ context: MPDContext, _ conditions: Conditions) -> [UInt8] {
@@ -124,7 +126,8 @@ struct MPDReferenceChooser {
         for (context, target) in zip(contexts, targets) {
             budget -= 1
             let filled = fill(candidate, context, conditions)
-            guard try writer.base(filled.span, against: context.base.new).isSame(as: target) else { return false }
+            let found = try writer.base(filled.span, against: context.base.new)
+            guard found.isSame(as: target) else { return false }
         }
         return true
     }
