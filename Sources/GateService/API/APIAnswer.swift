@@ -42,6 +42,11 @@ struct RefusalShape: Sendable {
     /// `allowed` or `valid`, which is false, if the request asked for one of them.
     let verdict: [JSON.Member]
 
+    init(format: AnswerFormat, verdict: [JSON.Member]) {
+        self.format = format
+        self.verdict = verdict
+    }
+
     init(_ request: HTTPRequest) {
         format = AnswerFormat(accept: request.first("accept"))
         switch APIOperation(request.path) {
@@ -57,6 +62,7 @@ struct APIAnswer: HTTPAnswer {
     let status: HTTPResponseStatus
     let type: StaticString
     var trace: TraceID?
+    var caching: StaticString = "no-store"
     /// Header fields that few responses have.
     var more: [(StaticString, String)] = []
     let body: [UInt8]
@@ -131,7 +137,9 @@ struct APIAnswer: HTTPAnswer {
         writer.write(type)
         writer.write("\r\nContent-Length: ")
         writer.write(decimal: Int64(sharedBody?.readableBytes ?? body.count))
-        writer.write("\r\nCache-Control: no-store\r\n")
+        writer.write("\r\nCache-Control: ")
+        writer.write(caching)
+        writer.write("\r\n")
         if let trace {
             writer.write("X-Playgate-Trace: ")
             writer.write(trace)

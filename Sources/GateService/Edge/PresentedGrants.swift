@@ -20,16 +20,18 @@ enum PresentedGrants {
     ///
     /// - Parameters:
     ///   - path: The path without token segments.
+    ///   - names: The names of the header fields that state facts.
     static func find(
         _ client: EdgeRequest,
         _ headers: HTTPHeaders,
         _ target: OriginalTarget,
         path: Substring,
-        _ rules: EdgeRules,
-        _ dialect: EdgeDialect
+        _ sources: CredentialSources,
+        _ names: EdgeDialect.FactHeaders,
+        _ form: RequestURI.Form
     ) -> Finding {
         var (first, rest): (Substring?, [Substring]) = (nil, [])
-        for source in rules.grants {
+        for source in sources.grants {
             source.forEachValue(in: headers, target) { value in
                 for token in value.utf8.contains(UInt8(ascii: ",")) ? value.listItems : [value] where !token.isEmpty {
                     if first == nil { first = token } else { rest.append(token) }
@@ -37,46 +39,44 @@ enum PresentedGrants {
             }
         }
         guard let first else { return .found(nil) }
-        guard let facts = RequestFacts(client, headers, target, path: path, rules, dialect) else { return .invalid }
+        guard let facts = EdgeFacts(headers, target: client.target, names),
+            let uri = RequestURI(facts, target, path: path, hiding: sources.secretParameters, form),
+            let facts = RequestFacts(client, facts, uri)
+        else { return .invalid }
         return .found(ShownGrants(facts, first: first, others: rest))
     }
 }
 
 extension RequestFacts {
-    /// Reads the facts of a check; `nil` if one is malformed or repeated.
-    fileprivate init?(
-        _ client: EdgeRequest,
-        _ headers: HTTPHeaders,
-        _ target: OriginalTarget,
-        path: Substring,
-        _ rules: EdgeRules,
-        _ dialect: EdgeDialect
-    ) {
-        guard let stated = EdgeFacts(headers, target: client.target, dialect),
-            let uri = RequestURI(stated, target, path: path, hiding: rules.secretParameters, dialect)
-        else { return nil }
+    /// Reads the facts of a request; `nil` if one is malformed.
+    fileprivate init?(_ client: EdgeRequest, _ stated: EdgeFacts, _ uri: RequestURI) {
         self.init(uri: uri, method: client.method == .other ? nil : client.method.rawValue[...])
         guard stated.fill(&self) else { return nil }
-        self.headers = EdgeHeaderFields(headers: headers)
+        headers = EdgeHeaderFields(headers: stated.headers)
     }
 }
 
 extension RequestURI {
-    fileprivate init?(
+    /// Creates the URI of a request without its tokens; `nil` if a fact is malformed, or the target is not in one clear form.
+    init?(
         _ stated: EdgeFacts,
         _ target: OriginalTarget,
         path: Substring,
         hiding secrets: [String],
-        _ dialect: EdgeDialect
+        _ form: Form
     ) {
         var scheme: Scheme?
         guard stated.scheme.fill(&scheme) else { return nil }
         var known: EdgeFacts.Authority?
         guard stated.authority.fill(&known) else { return nil }
         let authority = known.map { known in known.port.map { "\(known.host):\($0)"[...] } ?? known.host }
-        let form: Form = dialect == .nginx ? .resolved : .asIs
         self.init(target.text(path: path, hiding: secrets), scheme: scheme, authority: authority, form: form)
     }
+}
+
+extension MediaPath.Form {
+    /// The form of URIs in which the same spellings are accepted.
+    var ofURI: RequestURI.Form { self == .resolved ? .resolved : .asIs }
 }
 
 extension EdgeFacts {

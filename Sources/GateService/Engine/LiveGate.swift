@@ -16,6 +16,7 @@ final class LiveGate: Sendable {
         let gate: Gate
         let configuration: GateConfiguration
         let edge: EdgeRules?
+        let manifest: ManifestSettings?
         /// The state of the files before this was made from them.
         let files: FileStamps
         let loaded: Timestamp
@@ -28,6 +29,7 @@ final class LiveGate: Sendable {
             self.gate = gate
             self.configuration = configuration
             edge = configuration.edge.map(EdgeRules.init)
+            manifest = configuration.manifest.map(ManifestSettings.init)
             self.files = files
             self.loaded = loaded
         }

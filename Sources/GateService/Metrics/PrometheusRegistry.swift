@@ -95,6 +95,8 @@ final class PrometheusRegistry: MetricsFactory {
         "playgate_api_requests_total": "Requests to the API by status.",
         "playgate_connections_total": "Accepted connections.",
         "playgate_edge_requests_total": "Edge checks by dialect and status.",
+        "playgate_manifest_requests_total": "Requests for manifests by result.",
+        "playgate_manifest_origin_fetch_seconds": "Time from a request to the origin to the end of its answer.",
     ]
 
     private static func labels(_ dimensions: [(String, String)]) -> String {
