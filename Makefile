@@ -23,7 +23,7 @@ demo: debug  ## Make keys and tokens, and see verifier, gate and nginx let in an
 	@scripts/setup demo
 	@scripts/demo .build/debug/playgate
 
-demo-tv: debug  ## Log in, see locks and play in a browser: sandbox, gate and nginx at http://127.0.0.1:8071/ (PORT)
+demo-tv: debug  ## Log in, play and watch the tokens in a browser: sandbox, gate and nginx at http://127.0.0.1:8071/ (PORT)
 	@scripts/setup tv
 	swift build --product playgate-sandbox
 	@scripts/demo-tv --listen 127.0.0.1:$(or $(PORT),8071) .build/debug/playgate .build/debug/playgate-sandbox

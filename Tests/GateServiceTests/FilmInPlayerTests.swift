@@ -38,40 +38,6 @@ import Testing
     }
 }
 
-/// 72 segments of two seconds in real time, by a media token of 20 s and grants of 10 s: `scripts/film`.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["PLAYGATE_FILM"] != nil)) struct `A film in real time` {
-    @Test(arguments: EdgeProxy.allCases)
-    func `is seen as a whole in real time`(edge: EdgeProxy) async throws {
-        let stream = try FilmStream(.hls, segments: 72, seconds: 2)
-        let grants = Film.grants.replacing("\(Film.session)s", with: "200s")
-        try await edge.withGate(catalogue: Film.catalogue, more: grants, isOnPort: true) { (gate, proxy) throws in
-            proxy.origin.serve(stream.files)
-            // The gate's clock goes as fast as the others.
-            let (start, begin) = (gate.now, ContinuousClock.now)
-            let clock = Task {
-                while !Task.isCancelled {
-                    gate.now = start.advanced(byMilliseconds: (ContinuousClock.now - begin).milliseconds)
-                    try await Task.sleep(for: .milliseconds(20))
-                }
-            }
-            defer { clock.cancel() }
-            let byToken = "http://\(proxy.address)\(Film.start)?token=\(try gate.filmToken("one").percentEncoded)"
-            let bySegment = try gate.urlOfFilm(try gate.filmToken("two"))
-            let urls = edge.deliversGrants ? [bySegment, byToken] : [bySegment]
-            let showings = try concurrently(urls.count) { number in
-                (number, try stream.play(urls[number], inRealTime: true))
-            }
-            for (number, seen) in showings {
-                #expect(seen.isWhole, "\(edge) \(number): \(seen)")
-                print("\(edge) \(number == 0 ? "by path segment" : "by cookie"): \(seen.frames) frames of 3600")
-            }
-            #expect(gate.now > start.adding(seconds: 140))
-            if edge == .nginx { #expect(try proxy.codes().filter { $0 == "renewed" }.count > 10) }
-            if edge.deliversGrants { #expect(try stream.play(byToken).frames == 0) }
-        }
-    }
-}
-
 extension RunningGate {
     /// Starts a film as a player's backend does, and returns the URL with the grant in a path segment.
     func urlOfFilm(_ token: String) throws -> String {
@@ -83,7 +49,7 @@ extension RunningGate {
 
 extension RunningEdge {
     /// The gate's codes in nginx's access log, in the order of the requests.
-    fileprivate func codes() throws -> [String] {
+    func codes() throws -> [String] {
         try logs().split(separator: "\n").compactMap { line in
             let parts = line.split(separator: "\"", omittingEmptySubsequences: false)
             return parts.count == 5 && parts[1].contains("/film/") ? String(parts[3]) : nil

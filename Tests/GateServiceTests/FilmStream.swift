@@ -12,12 +12,15 @@ struct FilmStream {
         case hls
         /// HLS with fragmented MP4, H.264, as browsers play it.
         case fragmented
+        /// DASH with a template of segments, H.264.
         case dash
     }
 
     let files: [String: [UInt8]]
     /// The path of the manifest.
     let start: String
+    /// The duration in seconds.
+    let seconds: Int
     private let frames: Int
     private let framesOfSegment: Int
 
@@ -39,8 +42,8 @@ struct FilmStream {
         let coding =
             switch format {
             case .hls: ["-c:v", "mpeg2video"]
-            case .fragmented: ["-c:v", "libx264", "-profile:v", "baseline", "-level", "3.0", "-pix_fmt", "yuv420p"]
-            case .dash: ["-c:v", "mpeg4"]
+            case .fragmented, .dash:
+                ["-c:v", "libx264", "-profile:v", "baseline", "-level", "3.0", "-pix_fmt", "yuv420p"]
             }
         let segments = folder.file(format == .hls ? "seg%d.ts" : "seg%d.m4s")
         let hls = [
@@ -57,6 +60,7 @@ struct FilmStream {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         files = try Dictionary(uniqueKeysWithValues: names.map { ("/film/tnt/\($0)", try folder.bytes($0)) })
         start = "/film/tnt/\(format == .dash ? "manifest.mpd" : "master.m3u8")"
+        self.seconds = count * seconds
         frames = 25 * seconds * count
         framesOfSegment = 25 * seconds
     }

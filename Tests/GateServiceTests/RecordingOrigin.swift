@@ -95,7 +95,7 @@ package final class RecordingOrigin: Sendable {
         private func write(_ file: [UInt8]?, of path: String, _ context: ChannelHandlerContext) {
             let types = [
                 ".m3u8": "application/vnd.apple.mpegurl", ".ts": "video/mp2t", ".mpd": "application/dash+xml",
-                ".html": "text/html",
+                ".html": "text/html", ".js": "text/javascript",
             ]
             let headers: HTTPHeaders = [
                 "Content-Length": "\(file?.count ?? 0)", "Cache-Control": "max-age=60",

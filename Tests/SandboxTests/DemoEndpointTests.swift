@@ -14,7 +14,8 @@ import Testing
         "is there, with its type",
         arguments: [
             ("/", "text/html;charset=UTF-8"), ("/demo.js", "text/javascript;charset=UTF-8"),
-            ("/stream.js", "text/javascript;charset=UTF-8"), ("/demo.css", "text/css;charset=UTF-8"),
+            ("/stream.js", "text/javascript;charset=UTF-8"), ("/tokens.js", "text/javascript;charset=UTF-8"),
+            ("/demo.css", "text/css;charset=UTF-8"),
             ("/sandbox.css", "text/css;charset=UTF-8"), ("/sandbox/demo.json", "application/json;charset=UTF-8"),
             ("/sandbox/keys", "application/x-pem-file"), ("/sandbox/errors", "text/html;charset=UTF-8"),
         ]

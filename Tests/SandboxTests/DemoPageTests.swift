@@ -8,7 +8,7 @@ import Testing
 
 /// The demo page of `make demo-tv` in a browser, with the gate and nginx.
 @Suite(.serialized) struct DemoPageTests {
-    /// The user bob is allowed some of the items. Each token starts one playback at the gate.
+    /// The user bob is allowed some of the items. Each token starts one playback at the gate, and a grant carries it on.
     @Test func aViewerLogsInPlaysIsRefusedAndLogsOut() async throws {
         guard WebDriver.isInstalled else { return }
         try await onThread {
@@ -39,7 +39,11 @@ import Testing
             try browser.screenshot("desktop-grid-dark")
             try browser.setDark(false)
 
-            try playOnce(browser)
+            try browser.click(Page.open)
+            try expectTokens(in: browser)
+            try expectAttacksToFail(in: browser)
+            try expectToOutliveToken(in: browser)
+            try playAgainWithoutGrant(browser)
 
             // A locked item.
             try browser.click(Page.locked)
@@ -52,10 +56,11 @@ import Testing
             try browser.screenshot("desktop-refused")
             try browser.click("#close")
 
-            // A free item plays without a token, and has no replay button.
+            // A free item plays without a token, and has nothing to attack.
             try browser.click(Page.free)
             try browser.wait(until: "document.getElementById('video').currentTime > 0.2")
-            #expect(try browser.value("document.getElementById('replay').hidden") as? Bool == true)
+            #expect(try browser.value("document.getElementById('side').hidden") as? Bool == true)
+            #expect(try browser.value("document.getElementById('again').hidden") as? Bool == true)
             try browser.click("#close")
 
             try Page.expectNoSecret(in: browser)
@@ -96,6 +101,21 @@ import Testing
             try browser.wait(until: "document.getElementById('video').currentTime > 1")
             #expect(try browser.text("document.activeElement.id") == "video")
             try browser.screenshot("phone-playing")
+            try browser.tab(to: "#again")
+            try browser.tab(to: "#timeline")
+            try browser.tab(to: "#reuse")
+            try browser.press(.enter)
+            try browser.wait(until: "document.querySelector('#reuse-outcome code')")
+            #expect(try browser.text("document.activeElement.id") == "reuse")
+            try browser.tab(to: "#copy")
+            try browser.press(.enter)
+            try browser.wait(until: "document.querySelectorAll('#copy-outcome code').length === 2")
+            try Page.expectToFit(browser)
+            let dialog = "document.getElementById('stage')"
+            #expect(try browser.value("\(dialog).scrollWidth <= \(dialog).clientWidth") as? Bool == true)
+            try browser.screenshot("phone-attacks")
+            try browser.value("document.getElementById('tokens').scrollIntoView()")
+            try browser.screenshot("phone-tokens")
             try browser.press(.escape)
             try browser.wait(until: "!document.getElementById('stage').open")
             // The focus is back on the item.
@@ -173,20 +193,65 @@ private func logInByKeyboard(_ browser: WebDriver) throws {
     try browser.press(.enter)
 }
 
-/// Plays an open item, which loads while it plays. Then presents the same token again.
-private func playOnce(_ browser: WebDriver) throws {
-    try browser.click(Page.open)
+/// Expects the timeline of a playback that has begun, and countdowns that run.
+private func expectTokens(in browser: WebDriver) throws {
     try browser.wait(until: "document.getElementById('video').currentTime > 1")
     #expect(try browser.text("document.activeElement.id") == "video")
+    try browser.wait(until: Page.has("granted"))
+    #expect(try browser.text("\(Page.events).slice(0, 3).join()") == "issued,consumed,granted")
+    for id in ["token-left", "grant-left"] {
+        let left = "parseInt(document.getElementById('\(id)').innerText)"
+        let first = try browser.number(left)
+        #expect((1...10).contains(first), "\(id): \(first)")
+        try browser.wait(until: "\(left) < \(first) || \(Page.has("renewed"))")
+    }
     try browser.screenshot("desktop-playing")
+}
+
+/// Expects that neither the used token nor the URL is worth anything to another viewer, and that the playback goes on.
+private func expectAttacksToFail(in browser: WebDriver) throws {
+    try browser.click("#reuse")
+    #expect(try Page.outcome(of: "reuse", rows: 1, in: browser) == ["403 token_already_used"])
+    try browser.click("#copy")
+    // The manifest, which takes a media token, and a segment, which takes a grant.
+    #expect(try Page.outcome(of: "copy", rows: 2, in: browser) == ["401 media_token_missing", "401 grant_missing"])
+    let parts = try browser.value("[...document.querySelectorAll('#copy-outcome .what')].map((one) => one.innerText)")
+    let names = parts as? [String] ?? []
+    #expect(names.first?.hasSuffix("/master.m3u8") == true && names.last?.hasSuffix(".m4s") == true, "\(names)")
+    try browser.screenshot("desktop-attacks")
+}
+
+/// Expects that the playback goes on after the media token's end, by renewed grants, to the end of the stream.
+private func expectToOutliveToken(in browser: WebDriver) throws {
+    let end = "\(Page.events).indexOf('expired')"
+    try browser.wait(until: "\(end) > 0 && \(Page.events).lastIndexOf('renewed') > \(end)")
+    #expect(
+        try browser.text("[...document.querySelectorAll('#timeline li')][\(end)].lastChild.innerText") == "Media token"
+    )
+    #expect(try browser.text("document.getElementById('token-left').innerText") == "expired")
+    #expect(try browser.number("parseInt(document.getElementById('grant-left').innerText)") >= 0)
+    let seen = try browser.number("document.getElementById('video').currentTime")
+    try browser.wait(until: "document.getElementById('video').currentTime > \(seen + 1)")
+    #expect(try browser.value("document.getElementById('refusal').hidden") as? Bool == true)
+    try browser.click("#reuse")
+    try browser.wait(until: "document.querySelector('#reuse-outcome code').innerText === '403 expired'")
+    try browser.screenshot("desktop-renewed")
     let length = try browser.number("document.getElementById('video').duration")
     try browser.value("document.getElementById('video').currentTime = \(length - 1)")
     try browser.wait(until: "document.getElementById('video').ended")
+}
 
-    // The same token again: the gate refuses it as consumed.
-    try browser.click("#replay")
-    try Page.expectRefusal(in: browser, by: "Refused by the gate", code: "token_already_used", action: "authorization")
-    try browser.screenshot("desktop-replay")
+/// Plays the same item again, by a new media token, and takes the grant away.
+private func playAgainWithoutGrant(_ browser: WebDriver) throws {
+    try browser.click("#again")
+    try browser.wait(until: "document.getElementById('video').currentTime > 0.2 && \(Page.has("granted"))")
+    #expect(try browser.text("\(Page.events).slice(0, 3).join()") == "issued,consumed,granted")
+    let path = "new URL('end', new URL(playback.item.path, location.origin))"
+    try browser.value("fetch(\(path), { method: 'POST' }).then(() => true)")
+    try Page.expectRefusal(in: browser, by: "Refused by the gate", code: "grant_missing", action: "authorization")
+    #expect(try browser.text("\(Page.events).at(-1)") == "refused")
+    try browser.screenshot("desktop-without-grant")
+    try Page.expectNoSecret(in: browser)
     try browser.press(.escape)
     try browser.wait(until: "!document.getElementById('stage').open")
 }
@@ -200,6 +265,10 @@ private enum Page {
     static let open = #".card[data-state="open"]"#
     static let locked = #".card[data-state="locked"]"#
     static let free = #".card[data-state="free"]"#
+    /// The events of the timeline.
+    static let events = "[...document.querySelectorAll('#timeline li')].map((row) => row.dataset.event)"
+    /// The condition that the timeline has an event.
+    static func has(_ event: String) -> String { "\(events).includes('\(event)')" }
     /// The condition that every item has a decision.
     static let isDecided = """
         !document.getElementById('account')?.hidden && document.querySelector('.card')
@@ -228,27 +297,39 @@ private enum Page {
         #expect(try browser.text("\(panel).role || \(panel).getAttribute('role')") == "alert", sourceLocation: location)
     }
 
+    /// The status and code of each answer to an attack, of which all must be refused.
+    static func outcome(of attack: String, rows: Int, in browser: WebDriver) throws -> [String] {
+        try browser.wait(until: "document.querySelectorAll('#\(attack)-outcome [data-outcome]').length === \(rows)")
+        let codes = "[...document.querySelectorAll('#\(attack)-outcome [data-outcome=\"refused\"] code')]"
+        return try browser.value("\(codes).map((code) => code.innerText)") as? [String] ?? []
+    }
+
     /// Expects that nothing is wider than the screen.
     static func expectToFit(_ browser: WebDriver, at location: SourceLocation = #_sourceLocation) throws {
         let width = try browser.number("document.documentElement.scrollWidth")
         #expect(width <= 390, sourceLocation: location)
     }
 
-    /// Expects that no access token is in the page or its address, and that no media token is stored.
+    /// How media tokens begin: `<signatureInfo>` in Base64.
+    private static let mediaToken = "PHNpZ25hdHVyZUluZm8"
+
+    /// Expects that no token is in the page or its address, and that no media token is stored.
     static func expectNoSecret(in browser: WebDriver) throws {
         let access = try browser.text("JSON.parse(sessionStorage.getItem('playgate.access')).token")
         #expect(access.count > 10)
-        let isShown = try browser.text("document.documentElement.outerHTML + location.href").contains(access)
-        #expect(!isShown, "the access token is in the page")
-        let kept = try browser.text("JSON.stringify({ ...sessionStorage, ...localStorage })")
-        #expect(!kept.contains("PHNpZ25hdHVyZUluZm8"), "a media token is kept")
+        let page = try browser.text("document.documentElement.outerHTML + location.href")
+        #expect(!page.contains(access), "the access token is in the page")
+        #expect(!page.contains(mediaToken), "a media token is in the page")
+        let kept = try browser.text("JSON.stringify({ ...sessionStorage, ...localStorage }) + document.cookie")
+        #expect(!kept.contains(mediaToken), "a media token is kept")
     }
 
-    /// Expects that the browser's log has no errors except those of refusals.
+    /// Expects that the browser's log has no errors except those of refusals, and no token.
     static func expectNoFault(in browser: WebDriver) throws {
         let refusals = ["status of 401", "status of 403", "[DOM]"]
-        let faults = try browser.browserLog().filter { line in !refusals.contains { line.contains($0) } }
-        #expect(faults.isEmpty)
+        let lines = try browser.browserLog()
+        #expect(lines.filter { line in !refusals.contains { line.contains($0) } }.isEmpty)
+        #expect(!lines.contains { $0.contains(mediaToken) }, "a media token is in the browser's log")
     }
 }
 
@@ -262,7 +343,9 @@ private final class RunningDemo {
         folder = try TemporaryFolder()
         let path = repository + "/scripts/demo-tv"
         let programs = [Program.built("playgate"), Program.built("playgate-sandbox")]
-        let script = try Program(path, ["--listen", "127.0.0.1:0"] + programs, log: folder.file("log"))
+        // Short enough to see them end, and long enough to use a media token on a machine with other work.
+        let options = ["--listen", "127.0.0.1:0", "--token", "10", "--grant", "6"]
+        let script = try Program(path, options + programs, log: folder.file("log"))
         self.script = script
         let ready = /demo-tv: (http:\S+)/
         guard eventually(within: 400, { script.output.firstMatch(of: ready) != nil || !script.isRunning }),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-// A programmer's application in a browser. It gets the viewer's profile and decisions from the service (service.js), and
-// sends the media token to the gate in front of the streams (stream.js).
+// A programmer's application in a browser. It gets the viewer's profile and decisions from the service (service.js), sends
+// the media token to the gate in front of the streams (stream.js), and shows what becomes of the tokens (tokens.js).
 
 "use strict";
 
@@ -163,55 +163,51 @@ function itemCard(item) {
 
 // Playback
 
-/** The current playback: its item, its media token, and the controller that aborts it. */
+/** The current playback: its item, its media token, the URL of its last part, and the controller that aborts it. */
 let playback;
 
-async function open(item) {
+function open(item) {
   element("stage-title").textContent = item.title;
   element("stage").showModal();
+  return start(item);
+}
+
+async function start(item) {
   element("video").focus();
   playback = { item, end: new AbortController() };
   const current = playback;
+  const { signal } = current.end;
   await attempt(null, async () => {
-    if (item.protected) {
-      say("Requesting a media token…");
-      const json = { resources: [item.resource] };
-      const answer = await call(`decisions/authorize/${encodeURIComponent(mvpd)}`, { method: "POST", json });
-      const decision = answer.decisions[0];
-      if (!decision?.authorized || !decision.token) throw new Refusal("service", decision?.error || {});
-      current.token = decision.token;
-    }
-    current.end.signal.throwIfAborted();
+    if (item.protected) await authorize(current);
+    signal.throwIfAborted();
     await play(current);
-  }, current.end.signal);
+  }, signal);
 }
 
-/** Stores the token in a cookie for the path of this item, and starts the stream. */
+/** Gets a media token, for a new playback: a grant of an earlier one would be taken before the token. */
+async function authorize(current) {
+  const { item, end: { signal } } = current;
+  say("Requesting a media token…");
+  // Without an answer there is none of the service either, which is then told.
+  await fetch(new URL("end", new URL(item.path, location.origin)), { method: "POST", signal }).catch(() => undefined);
+  const json = { resources: [item.resource] };
+  const answer = await call(`decisions/authorize/${encodeURIComponent(mvpd)}`, { method: "POST", json });
+  const decision = answer.decisions[0];
+  if (!decision?.authorized || !decision.token) throw new Refusal("service", decision?.error || {});
+  signal.throwIfAborted();
+  current.token = decision.token.serializedToken;
+  showIssued((decision.token.notAfter - decision.token.notBefore) / 1000);
+}
+
+/** Starts the stream, which goes on past the end of the media token, with the grant that the gate gives for it. */
 async function play({ item, token, end }) {
-  if (token) {
-    const life = Math.max(1, Math.floor((token.notAfter - token.notBefore) / 1000));
-    setCookie(item, token.serializedToken, life);
-  }
-  say("Sending the media token to the gate…");
-  await openStream(element("video"), new URL(item.path, location.origin), end.signal);
+  element("again").hidden = !item.protected;
+  say(token ? "Sending the media token to the gate…" : "Opening the stream…");
+  await openStream(element("video"), new URL(item.path, location.origin), token, end.signal);
   end.signal.throwIfAborted();
   // If the browser blocks autoplay, the viewer starts the video.
   await element("video").play().catch(() => undefined);
-  element("replay").hidden = !token;
   say("Playing.");
-}
-
-function setCookie(item, value, seconds) {
-  const folder = item.path.slice(0, item.path.lastIndexOf("/") + 1);
-  document.cookie = `media_token=${value}; path=${folder}; max-age=${seconds}; samesite=strict`;
-}
-
-/** Starts a second playback with the same token, which the gate must refuse. */
-async function replay() {
-  const { item, token } = playback;
-  stop();
-  playback = { item, token, end: new AbortController() };
-  await attempt(null, () => play(playback), playback.end.signal);
 }
 
 function stop() {
@@ -220,15 +216,23 @@ function stop() {
   video.pause();
   video.removeAttribute("src");
   video.load();
-  setCookie(playback.item, "", 0);
   element("refusal").hidden = true;
   element("screen").hidden = false;
+}
+
+/** Plays the same item from its start, as a new playback with a new media token. */
+function playAgain() {
+  const { item } = playback;
+  stop();
+  hideTokens();
+  return start(item);
 }
 
 function closed() {
   stop();
   playback = undefined;
-  element("replay").hidden = true;
+  hideTokens();
+  element("again").hidden = true;
   element("stage-status").textContent = "";
 }
 
@@ -312,7 +316,9 @@ function refuse(error, signal) {
 }
 
 element("logout").addEventListener("click", () => attempt(element("logout"), logOut));
-element("replay").addEventListener("click", replay);
+element("again").addEventListener("click", playAgain);
+element("reuse").addEventListener("click", reuseToken);
+element("copy").addEventListener("click", copyURL);
 element("close").addEventListener("click", () => element("stage").close());
 element("stage").addEventListener("close", closed);
 attempt(null, async () => {

@@ -27,27 +27,43 @@ const gateCodes = {
   replay_store_full: ["The replay store has no room for another media token.", "retry"],
   replay_store_unavailable: ["The replay store did not answer, so a replay cannot be excluded.", "retry"],
   gate_overloaded: ["The gate has too many requests in flight.", "retry"],
+  grant_missing: ["Only a grant opens this, and none was shown.", "authorization"],
+  grant_expired: ["The grant has expired, and was not renewed in time.", "authorization"],
+  grant_uri_mismatch: ["The grant is for another stream.", "none"],
+  grant_revoked: ["The playback was revoked.", "authorization"],
+  session_ended: ["The playback has reached its end.", "authorization"],
+  stream_limit_reached: ["The viewer has as many playbacks as are allowed.", "retry"],
   unknown_media: ["The media is not in the catalogue.", "none"],
   invalid_path: ["The path is malformed or ambiguous.", "none"],
   peer_not_trusted: ["The request to the gate comes from an untrusted peer.", "configuration"],
   edge_request_invalid: ["The edge's headers for this request are missing, ambiguous or malformed.", "configuration"],
 };
 
-/** Fetches a part of a stream. A refusal of the gate has its reason in header fields. */
-async function part(url, signal) {
-  const response = await fetch(url, { cache: "no-store", signal });
+/**
+ * Fetches a part of a stream: the first with the media token, the others with the grant's cookie, which the browser adds. A
+ * refusal of the gate has its reason in header fields.
+ */
+async function part(url, signal, token) {
+  const response = await fetch(url, { cache: "no-store", signal, headers: token ? { "X-Media-Token": token } : {} });
+  signal.throwIfAborted();
+  witness(url, response);
   if (response.ok) return response;
   const code = response.headers.get("X-Playgate-Code");
-  const [message, action] = gateCodes[code]
-    || (code ? ["The gate refused this media token.", "authorization"] : ["The stream is not available now.", "retry"]);
   const [trace, retryAfter] = ["X-Playgate-Trace", "Retry-After"].map((name) => response.headers.get(name));
-  const facts = { message, action, code: code || `http_${response.status}`, trace, retryAfter };
-  throw new Refusal(code ? "gate" : "nobody", facts);
+  throw new Refusal(code ? "gate" : "nobody", { ...meaning(response), trace, retryAfter });
 }
 
-async function openStream(video, masterURL, signal) {
+/** Returns code, message and action of a refusal. */
+function meaning(response) {
+  const code = response.headers.get("X-Playgate-Code");
+  const [message, action] = gateCodes[code]
+    || (code ? ["The gate refused this request.", "authorization"] : ["The stream is not available now.", "retry"]);
+  return { message, action, code: code || `http_${response.status}` };
+}
+
+async function openStream(video, masterURL, token, signal) {
   // The first variant is the only one.
-  const master = (await (await part(masterURL, signal)).text()).split(/\r?\n/);
+  const master = (await (await part(masterURL, signal, token)).text()).split(/\r?\n/);
   const place = master.findIndex((line) => line.startsWith("#EXT-X-STREAM-INF:"));
   const url = new URL(master[place + 1], masterURL);
   const type = `video/mp4; codecs="${/CODECS="([^"]*)"/.exec(master[place])?.[1] || ""}"`;
