@@ -60,6 +60,7 @@ fuzz: setup  ## Fuzz parsers, paths and framing for FUZZ seconds (3600)
 bench: bench-build  ## Measure the hot path against bare libraries, the replay store, API and edges against bare servers and HAProxy
 	bench/.build/release/hot-path
 	bench/.build/release/replay-store
+	bench/.build/release/manifests
 	bench/playback
 	bench/edge
 	bench/allocations
@@ -83,10 +84,11 @@ bench-report: bench-build  ## Measure everything, in 20 minutes, and write bench
 # Only what the gate runs is built.
 bench-gate: setup  ## Fail where the hot path does more than it did: ratios within one process, exact counts
 	@scripts/setup bench
-	for product in playgate hot-path replay-store fixed-work nio-baseline; do \
+	for product in playgate hot-path replay-store manifests fixed-work nio-baseline; do \
 		swift build -c release --package-path bench --product $$product || exit; done
 	bench/.build/release/hot-path --gate
 	bench/.build/release/replay-store --gate
+	bench/.build/release/manifests --gate
 	bench/allocations --gate
 	bench/instructions --gate
 

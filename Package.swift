@@ -189,7 +189,11 @@ let package = Package(
                 "EdgeTokens", "PlaybackGate",
             ]
         ),
-        .tests("Manifests", ["Encodings", "GateTestSupport", "XML", "Manifests"], exclude: ["Oracles"]),
+        .tests(
+            "Manifests",
+            ["Encodings", "GateTestSupport", "XML", "Manifests"],
+            exclude: ["Oracles", "Playlists"]
+        ),
         .tests(
             "GateStores",
             ["Platform", "Encodings", "GateTestSupport", "MediaTokens", "PlaybackGate", "GateStores"]

@@ -11,6 +11,7 @@ import Testing
         // Lines that are references, and lines that are none.
         ("seg1.ts", "/~cat=NEW/live/tnt/seg1.ts"),
         ("/vod/seg1.ts?x=1", "/~cat=NEW/vod/seg1.ts?x=1"),
+        ("?x=1/.", "/~cat=NEW/live/tnt/index.m3u8?x=1/."),
         ("a/.b", "/~cat=NEW/live/tnt/a/.b"),
         ("~catalogue/a.ts", "/~cat=NEW/live/tnt/~catalogue/a.ts"),
         (

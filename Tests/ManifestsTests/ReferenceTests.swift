@@ -70,6 +70,7 @@ import Testing
         ("seg1.ts?", "seg1.ts?cat=NEW"),
         ("seg1.ts?x=1", "seg1.ts?x=1&cat=NEW"),
         ("seg1.ts?x=%41&&y", "seg1.ts?x=%41&&y&cat=NEW"),
+        ("seg1.ts?&x", "seg1.ts?&x&cat=NEW"),
         ("seg1.ts?cat=OLD", "seg1.ts?cat=NEW"),
         ("seg1.ts?cat=OLD&x=1", "seg1.ts?cat=NEW&x=1"),
         ("seg1.ts?x=1&cat=OLD&y=2&cat=OLDER", "seg1.ts?x=1&cat=NEW&y=2"),

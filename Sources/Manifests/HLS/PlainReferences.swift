@@ -24,32 +24,31 @@ struct PlainReferences {
     private let isRelativeKnown: Bool
     /// The scheme and authority of the last absolute reference that carried the grant.
     private var origin: [UInt8] = []
-    /// The class of each byte.
-    private let classes: [256 of Class]
+    /// The class of each byte, as a bit; 0 for bytes that are plain anywhere.
+    private let classes: [256 of UInt8]
 
-    private enum Class: UInt8 {
-        case plain
+    private enum Class {
+        static let other: UInt8 = 1
+        static let question: UInt8 = 2
+        static let slash: UInt8 = 4
         /// A character that may not be the first of a segment: a dot, or the first of an old grant.
-        case beginning
-        case slash
-        case question
-        case other
+        static let beginning: UInt8 = 8
     }
 
     init(_ rules: ManifestRules) {
-        var classes: [256 of Class] = .init(repeating: .other)
+        var classes: [256 of UInt8] = .init(repeating: Class.other)
         for byte in UInt8(0x21)...0x7E where byte.isUnreserved || "!$&'()*+,;=@".utf8.contains(byte) {
-            classes[Int(byte)] = .plain
+            classes[Int(byte)] = 0
         }
-        classes[Int(UInt8(ascii: "."))] = .beginning
-        classes[Int(UInt8(ascii: "/"))] = .slash
+        classes[Int(UInt8(ascii: "."))] = Class.beginning
+        classes[Int(UInt8(ascii: "/"))] = Class.slash
         isRelativeKnown = rules.base.isProtected
         switch rules.mode {
         case .segment(let prefix):
             grant = [UInt8]("/\(prefix)\(rules.grant)".utf8)
             isSegment = true
-            classes[Int(UInt8(ascii: "?"))] = .question
-            if let first = prefix.utf8.first { classes[Int(first)] = .beginning }
+            classes[Int(UInt8(ascii: "?"))] = Class.question
+            if let first = prefix.utf8.first { classes[Int(first)] = Class.beginning }
             var folder = grant
             // The path was resolved before. If its folder cannot be cut, relative references are left to the writer.
             let path = rules.base.folder
@@ -72,33 +71,31 @@ struct PlainReferences {
             start += origin.count
             guard start < range.upperBound, bytes[start] == UInt8(ascii: "/") else { return nil }
         } else {
-            guard isRelativeKnown else { return nil }
+            guard isRelativeKnown, bytes[start] != UInt8(ascii: "?") else { return nil }
             isFolder = bytes[start] != UInt8(ascii: "/")
         }
         guard !isFolder || !isSegment || !folder.isEmpty else { return nil }
-        guard isPlain(bytes.extracting(start..<range.upperBound)) else { return nil }
+        guard isPlain(bytes.extracting(start..<range.upperBound), isFolder: isFolder) else { return nil }
         return Insertion(place: isSegment ? start : range.upperBound, isFolder: isSegment && isFolder)
     }
 
-    private func isPlain(_ path: Span<UInt8>) -> Bool {
-        var previous = UInt8(ascii: "/")
+    /// Returns true if a path, with or without a query, needs no change.
+    private func isPlain(_ path: Span<UInt8>, isFolder: Bool) -> Bool {
+        // Without branches: most bytes are plain, and the others come at any place.
+        var previous = isFolder ? Class.slash : 0
+        var (seen, pairs): (UInt8, UInt8) = (0, 0)
         for place in path.indices {
-            let byte = path[place]
-            switch classes[Int(byte)] {
-            case .plain: break
-            case .beginning: if previous == UInt8(ascii: "/") { return false }
-            case .slash: if previous == UInt8(ascii: "/"), place > 0 { return false }
-            case .question: return isPlainQuery(path.extracting((place + 1)...))
-            case .other: return false
-            }
-            previous = byte
+            let next = classes[Int(path[place])]
+            seen |= next
+            // The bit of a slash before a slash or a beginning.
+            pairs |= previous & (next | next >> 1)
+            previous = next
         }
-        return true
-    }
-
-    private func isPlainQuery(_ query: Span<UInt8>) -> Bool {
-        for place in query.indices where classes[Int(query[place])] == .other { return false }
-        return true
+        if seen & Class.other != 0 { return false }
+        guard seen & Class.question != 0 else { return pairs & Class.slash == 0 }
+        // In a query, every slash is plain.
+        let end = path.firstIndex(of: UInt8(ascii: "?"), from: 0) ?? path.count
+        return isPlain(path.extracting(..<end), isFolder: isFolder)
     }
 
     /// Remembers the scheme and authority of an absolute reference that was written.

@@ -82,21 +82,17 @@ struct PlaylistText {
 extension Span<UInt8> {
     /// True if there is nothing but printable ASCII, tabs and line feeds.
     fileprivate var isPlainText: Bool {
-        var place = 0
-        let isPlain = unsafe withUnsafeBytes { bytes in
-            while place + 32 <= bytes.count {
-                let block = unsafe bytes.loadUnaligned(fromByteOffset: place, as: SIMD32<UInt8>.self)
-                let isText = (block &- 0x20) .< 0x5F
-                guard all(isText .| (block .== 0x0A) .| (block .== 0x09)) else { return false }
-                place += 32
+        unsafe withUnsafeBufferPointer { bytes in
+            // Without a way out of the loop, the compiler makes it one over vectors.
+            var others: UInt8 = 0
+            for place in 0..<bytes.count {
+                let byte = unsafe bytes[place]
+                let isText: UInt8 = byte &- 0x20 < 0x5F ? 1 : 0
+                let isFeed: UInt8 = byte == 0x0A ? 1 : 0
+                let isTab: UInt8 = byte == 0x09 ? 1 : 0
+                others |= (isText | isFeed | isTab) ^ 1
             }
-            return true
+            return others == 0
         }
-        guard isPlain else { return false }
-        while place < count {
-            guard 0x20...0x7E ~= self[place] || self[place] == 0x0A || self[place] == 0x09 else { return false }
-            place += 1
-        }
-        return true
     }
 }

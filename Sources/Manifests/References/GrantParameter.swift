@@ -20,14 +20,15 @@ enum GrantParameter {
         guard let query, query.count > 0 else { return output.append(copying: parameter) }
         var isWritten = isFirst
         var start = 0
-        let first = output.count
+        var isEmpty = !isFirst
         if isFirst { output.append(copying: parameter) }
         while true {
             let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
             let part = query.extracting(start..<end)
             let isGrant = part.isParameter(name)
             if !isGrant || !isWritten {
-                if output.count > first { output.append(UInt8(ascii: "&")) }
+                if !isEmpty { output.append(UInt8(ascii: "&")) }
+                isEmpty = false
                 output.append(copying: isGrant ? parameter : part)
                 isWritten = isWritten || isGrant
             }

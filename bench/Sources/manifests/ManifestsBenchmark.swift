@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import Manifests
+
+/// Measures the rewriting of manifests against what any rewriter has to do: to look for the ends of the lines, and to copy
+/// the bytes of the output. Both rows are measured in turn, so that a slow moment of the machine affects both.
+///
+/// Usage: `manifests [ROUNDS]`: 41 rounds by default. `manifests --gate` fails if a playlist takes more than three times that,
+/// and less than 300 MB/s, or if a playlist of 100 MB takes memory.
+@main
+struct ManifestsBenchmark {
+    static func main() throws {
+        let words = CommandLine.arguments.dropFirst()
+        let rounds = words.first.flatMap { Int($0) } ?? 41
+        var faults: [String] = []
+        try memory(&faults)
+        for playlist in Playlist.all { try measure(playlist, rounds, &faults) }
+        guard words.contains("--gate") else { return }
+        for fault in faults { print("gate: \(fault)") }
+        print(faults.isEmpty ? "gate: all within their limits" : "gate: \(faults.count) failed")
+        exit(faults.isEmpty ? 0 : 1)
+    }
+
+    /// The largest piece in which a manifest arrives, in bytes.
+    static let piece = 64 * 1024
+    static let limits = (ratio: 3.0, rate: 300.0, memory: 4 << 20)
+
+    static func measure(_ playlist: Playlist, _ rounds: Int, _ faults: inout [String]) throws {
+        let rules = try playlist.rules()
+        let expected = try HLSRewriter.rewrite(playlist.bytes.span, rules: rules)
+        var output: [UInt8] = []
+        output.reserveCapacity(expected.count)
+        var (rewriting, copying): ([Double], [Double]) = ([], [])
+        for _ in 0..<rounds {
+            copying.append(time { copy(playlist, expected, to: &output) })
+            guard output.count == expected.count else { fatalError("the copy is not of the same size") }
+            try rewriting.append(time { try rewrite(playlist, rules, to: &output) })
+            guard output == expected else { fatalError("the output depends on the pieces") }
+        }
+        let ratio = zip(rewriting, copying).map { $0 / $1 }.median
+        let rate = Double(playlist.bytes.count) / rewriting.median / 1e6
+        print(
+            """
+            \(playlist.name): \(playlist.bytes.count) bytes to \(expected.count); \(rounds) rounds
+              memchr and memcpy  \(Int(copying.median * 1e6)) µs
+              HLSRewriter        \(Int(rewriting.median * 1e6)) µs, \(Int(rate)) MB/s in, \
+            \(Int(Double(expected.count) / rewriting.median / 1e6)) MB/s out, ratio \(String(format: "%.2f", ratio))
+            """
+        )
+        if ratio > limits.ratio, rate < limits.rate {
+            faults.append(
+                "\(playlist.name): \(Int(rate)) MB/s, and \(String(format: "%.2f", ratio)) times memchr and memcpy"
+            )
+        }
+    }
+
+    /// Rewrites a playlist in pieces, as it arrives from an origin.
+    static func rewrite(_ playlist: Playlist, _ rules: ManifestRules, to output: inout [UInt8]) throws {
+        output.removeAll(keepingCapacity: true)
+        var rewriter = HLSRewriter(rules: rules)
+        let bytes = playlist.bytes.span
+        for start in stride(from: 0, to: bytes.count, by: piece) {
+            try rewriter.append(bytes.extracting(start..<min(start + piece, bytes.count)), to: &output)
+        }
+        try rewriter.finish(to: &output)
+    }
+
+    /// Looks for the end of each line, and copies as many bytes as the output has, in as many pieces.
+    static func copy(_ playlist: Playlist, _ expected: [UInt8], to output: inout [UInt8]) {
+        output.removeAll(keepingCapacity: true)
+        playlist.bytes.withUnsafeBytes { input in
+            expected.withUnsafeBytes { expected in
+                var (start, copied) = (0, 0)
+                // The output of a line is as long as the line, or longer by the grant.
+                while start < input.count, let end = memchr(input.baseAddress! + start, 10, input.count - start) {
+                    let next = UnsafeRawPointer(end) - input.baseAddress! + 1
+                    var count = next - start
+                    if input[start] != UInt8(ascii: "#") { count += playlist.growth }
+                    output.append(contentsOf: UnsafeRawBufferPointer(rebasing: expected[copied..<copied + count]))
+                    copied += count
+                    start = next
+                }
+            }
+        }
+    }
+
+    /// Rewrites a playlist of 100 MB, and checks that it takes no memory.
+    static func memory(_ faults: inout [String]) throws {
+        let playlist = Playlist(name: "media playlist", segments: 10_000)
+        var limits = ManifestLimits()
+        (limits.size, limits.lines, limits.references) = (.max, .max, .max)
+        var rewriter = HLSRewriter(rules: try playlist.rules(limits))
+        let bytes = playlist.bytes.span
+        var output: [UInt8] = []
+        var (read, written, before) = (0, 0, 0)
+        var start = 0
+        while read < 100_000_000 {
+            let end = min(start + piece, bytes.count)
+            try rewriter.append(bytes.extracting(start..<end), to: &output)
+            read += end - start
+            written += output.count
+            output.removeAll(keepingCapacity: true)
+            // The playlist again, without its first line.
+            start = end == bytes.count ? playlist.firstLine : end
+            if before == 0, read > 1_000_000 { before = peakMemory() }
+        }
+        try rewriter.finish(to: &output)
+        let growth = peakMemory() - before
+        print(
+            "\(read) bytes to \(written): peak memory grew by \(growth) bytes to \(peakMemory()) after the first megabyte"
+        )
+        if growth > Self.limits.memory { faults.append("a playlist of 100 MB took \(growth) bytes") }
+    }
+
+    /// The largest amount of memory that this process had, in bytes.
+    static func peakMemory() -> Int {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return usage.ru_maxrss * 1024
+    }
+
+    static func time(_ body: () throws -> Void) rethrows -> Double {
+        let clock = ContinuousClock()
+        let taken = try clock.measure(body).components
+        return Double(taken.seconds) + Double(taken.attoseconds) / 1e18
+    }
+}
+
+/// A playlist for the measurements.
+struct Playlist {
+    let name: String
+    let bytes: [UInt8]
+    /// The size of the first line with its end.
+    let firstLine = 8
+    /// The bytes by which each reference grows.
+    let growth: Int
+    private let mode: ManifestRules.Mode
+
+    /// A grant of the size that the gate issues.
+    static let grant = String(repeating: "2D3RhE_-", count: 44)
+    static let url = "https://cdn.example/live/tnt/1080p/index.m3u8"
+
+    static let all = [
+        Playlist(name: "media playlist", segments: 10_000),
+        Playlist(name: "media playlist with dates", segments: 10_000, dates: true),
+        Playlist(
+            name: "media playlist of absolute references",
+            segments: 10_000,
+            host: "https://cdn.example/live/tnt/1080p/"
+        ),
+        Playlist(name: "media playlist, grants in queries", segments: 10_000, mode: .query()),
+    ]
+
+    init(name: String, segments: Int, dates: Bool = false, host: String = "", mode: ManifestRules.Mode = .segment()) {
+        var text = "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:6\n#EXT-X-MEDIA-SEQUENCE:0\n"
+        for number in 0..<segments {
+            let digits = String(number + 1_000_000).dropFirst()
+            if dates { text += "#EXT-X-PROGRAM-DATE-TIME:2026-11-22T10:\(number % 60 + 10):\(digits.suffix(2)).006Z\n" }
+            text += "#EXTINF:6.006,\n\(host)segment-\(digits).m4s\n"
+        }
+        self.name = name
+        bytes = [UInt8](text.utf8)
+        self.mode = mode
+        switch mode {
+        case .query: growth = "?cat=".utf8.count + Self.grant.utf8.count
+        case .segment:
+            growth = "/~cat=".utf8.count + Self.grant.utf8.count + (host.isEmpty ? "/live/tnt/1080p/".utf8.count : 0)
+        }
+    }
+
+    func rules(_ limits: ManifestLimits = ManifestLimits()) throws -> ManifestRules {
+        try ManifestRules(url: Self.url, grant: Self.grant, mode: mode, limits: limits)
+    }
+}
+
+extension [Double] {
+    var median: Double { sorted()[count / 2] }
+}
