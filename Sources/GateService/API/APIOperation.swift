@@ -81,7 +81,7 @@ enum APIOperation {
 
     /// True if the operation takes bodies of this type.
     func takes(_ type: String?) -> Bool {
-        if case .rewrite = self { return ManifestFormat(type: type, path: "") != nil }
+        if case .rewrite = self { return ManifestType(type: type, path: "") != nil }
         if type == "application/json" { return true }
         return type?.prefix { $0 != ";" }.lowercased().filter { $0 != " " } == "application/json"
     }

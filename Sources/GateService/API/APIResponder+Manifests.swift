@@ -14,7 +14,7 @@ extension APIResponder {
     /// transforms manifests itself.
     func rewrite(_ call: RequestContext) throws(APIRefusal) -> Outcome {
         let request = call.request
-        let format = ManifestFormat(type: request.first("content-type"), path: "")
+        let format = ManifestType(type: request.first("content-type"), path: "")
         guard let format else { throw APIRefusal(.manifestTypeUnsupported) }
         let limit = min(bodyLimit, APIOperation.largestManifest)
         let body = request.body ?? ByteBuffer()

@@ -50,7 +50,7 @@ extension ManifestResponder {
         let configuration = settings.configuration
         let start = ContinuousClock.now
         let url = configuration.origin.url(path: fetch.uri.path, query: fetch.uri.query ?? "")
-        let fetched = await origin.fetch(url, isHead: call.isHead, accept: ManifestFormat.accepted, configuration)
+        let fetched = await origin.fetch(url, isHead: call.isHead, accept: ManifestType.accepted, configuration)
         counters.record(ContinuousClock.now - start)
         let answer: OriginClient.Answer
         switch fetched {
@@ -58,7 +58,7 @@ extension ManifestResponder {
         case .success(let found): answer = found
         }
         let types = answer.headers["content-type"]
-        guard types.count < 2, let format = ManifestFormat(type: types.first, path: fetch.uri.path) else {
+        guard types.count < 2, let format = ManifestType(type: types.first, path: fetch.uri.path) else {
             return refusal(.type, call)
         }
         let playback = gate.continued(decision, fetch.grants, profile: configuration.profile, at: call.now)
@@ -103,7 +103,7 @@ extension ManifestResponder {
 
     private func rewritten(
         _ body: ByteBuffer,
-        _ format: ManifestFormat,
+        _ format: ManifestType,
         _ token: String,
         _ fetch: ManifestFetch,
         _ configuration: GateConfiguration.Manifest
@@ -146,7 +146,7 @@ extension GateConfiguration.Manifest.Mode {
 
 extension PlaylistKind {
     /// Finds the kind of a manifest.
-    fileprivate init(_ body: ByteBuffer, _ format: ManifestFormat) {
+    fileprivate init(_ body: ByteBuffer, _ format: ManifestType) {
         switch format.kind {
         case .hls: self.init(hls: body.readableBytesUInt8Span)
         case .dash: self.init(dash: body.readableBytesUInt8Span)

@@ -7,7 +7,7 @@ internal import NIOCore
 /// The rewriting of a manifest that is in memory.
 struct ManifestWork: Sendable {
     let body: ByteBuffer
-    let format: ManifestFormat
+    let format: ManifestType
     let rules: ManifestRules
     /// The largest rewritten manifest, in bytes.
     let limit: Int

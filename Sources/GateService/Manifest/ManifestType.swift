@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 /// The format of a manifest, with the content type of its answers.
-struct ManifestFormat: Sendable {
+struct ManifestType: Sendable {
     enum Kind: Sendable { case hls, dash }
 
     let kind: Kind
