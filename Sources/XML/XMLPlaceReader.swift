@@ -55,7 +55,8 @@ package enum XMLPlaceReader {
 
     /// Returns the name of an encoding that is not UTF-8 and shows in the first bytes (XML 1.0 appendix F).
     private static func otherEncoding(_ document: [UInt8]) -> String? {
-        switch (document.first ?? 0, document.dropFirst().first ?? 0) {
+        guard document.count >= 2 else { return nil }
+        return switch (document[0], document[1]) {
         case (0xFE, 0xFF), (0xFF, 0xFE), (0, _), (_, 0): "UTF-16 or UTF-32"
         case (0x4C, 0x6F): "EBCDIC"
         default: nil
