@@ -101,8 +101,8 @@ struct PlainReferences {
     /// Remembers the scheme and authority of an absolute reference that was written.
     mutating func learn(_ bytes: Span<UInt8>, _ range: Range<Int>, isWritten: Bool) {
         let reference = bytes.extracting(range)
-        guard isWritten, !reference.hasVariable, let parts = try? ReferenceParts(reference), case .absolute = parts.form,
-            !parts.authority.isEmpty
+        guard isWritten, !reference.hasVariable, let parts = try? ReferenceParts(reference),
+            case .absolute = parts.form
         else { return }
         origin = [UInt8](reference.extracting(..<parts.authority.upperBound))
     }

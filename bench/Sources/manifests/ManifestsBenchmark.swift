@@ -79,10 +79,11 @@ struct ManifestsBenchmark {
         output.removeAll(keepingCapacity: true)
         playlist.bytes.withUnsafeBytes { input in
             expected.withUnsafeBytes { expected in
+                guard let base = input.baseAddress else { return }
                 var (start, copied) = (0, 0)
                 // The output of a line is as long as the line, or longer by the grant.
-                while start < input.count, let end = memchr(input.baseAddress! + start, 10, input.count - start) {
-                    let next = UnsafeRawPointer(end) - input.baseAddress! + 1
+                while start < input.count, let end = memchr(base + start, 10, input.count - start) {
+                    let next = UnsafeRawPointer(end) - base + 1
                     var count = next - start
                     if input[start] != UInt8(ascii: "#") { count += playlist.growth }
                     output.append(contentsOf: UnsafeRawBufferPointer(rebasing: expected[copied..<copied + count]))
