@@ -159,7 +159,7 @@ import Testing
     @Test("of work that grows with the product of levels", .timeLimit(.minutes(1))) func work() throws {
         let bases = (0..<8).map { "<BaseURL>https://cdn.example/\($0)/</BaseURL>" }.joined()
         let lower = (0..<8).map { "<BaseURL>\($0)/</BaseURL>" }.joined()
-        let templates = String(repeating: "<SegmentTemplate media=\"$RepresentationID$/$Number$\"/>", count: 1000)
+        let templates = String(repeating: "<SegmentTemplate media=\"../$RepresentationID$/$Number$\"/>", count: 1000)
         let representations = (0..<1000).map { "<Representation id=\"\($0)\"/>" }.joined()
         var limits = ManifestLimits()
         limits.references = 5_000

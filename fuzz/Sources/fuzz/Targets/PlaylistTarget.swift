@@ -109,9 +109,11 @@ extension Target {
 }
 
 /// The scheme and host of a reference, read as browsers do (WHATWG URL), in a playlist at `https://cdn.example`.
-private struct BrowserURL {
+struct BrowserURL {
     private var scheme = "https"
     private var host = "cdn.example"
+    /// True if the reference has neither a scheme nor a host.
+    private(set) var isRelative = true
 
     init(_ reference: String) {
         var rest = Array(reference.unicodeScalars.filter { $0 != "\t" && $0 != "\n" && $0 != "\r" })[...]
@@ -123,6 +125,7 @@ private struct BrowserURL {
         {
             scheme = Self.text(rest[..<colon]).lowercased()
             rest = rest[(colon + 1)...]
+            isRelative = false
             guard scheme == "http" || scheme == "https" else { return }
             // Any number of slashes, or none if the scheme is another than the base's.
             slashes = 2
@@ -134,6 +137,7 @@ private struct BrowserURL {
             }
         }
         guard slashes >= 2 else { return }
+        isRelative = false
         var authority = rest.prefix { !isSlash($0) && $0 != "?" && $0 != "#" }
         if let at = authority.lastIndex(of: "@") { authority = authority[(at + 1)...] }
         host = Self.text(authority).lowercased()
