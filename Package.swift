@@ -140,7 +140,7 @@ let package = Package(
             "playgate",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "Keys", "EdgeTokens", "MediaResources",
-                "MediaTokens", "GateService", "CommandLineSupport", .arguments, .system,
+                "MediaTokens", "Manifests", "GateService", "CommandLineSupport", .arguments, .system,
             ]
         ),
         .program(

@@ -68,7 +68,10 @@ let package = Package(
                 .product(name: "PlaybackGate", package: "playgate"),
             ]
         ),
-        .executableTarget(name: "manifests", dependencies: [.product(name: "Manifests", package: "playgate")]),
+        .executableTarget(
+            name: "manifests",
+            dependencies: ["CLimits", .product(name: "Manifests", package: "playgate")]
+        ),
         .executableTarget(
             name: "playback-bodies",
             dependencies: [.product(name: "MediaTokens", package: "playgate")]

@@ -30,6 +30,7 @@ let package = Package(
                 .product(name: "PlaybackGate", package: "playgate"),
                 .product(name: "Entitlements", package: "playgate"),
                 .product(name: "EdgeTokens", package: "playgate"),
+                .product(name: "Manifests", package: "playgate"),
             ],
             exclude: ["Service"],
             swiftSettings: [.unsafeFlags(["-parse-as-library"])]

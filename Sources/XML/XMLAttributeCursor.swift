@@ -47,88 +47,130 @@ struct XMLAttributeList {
     }
 }
 
-/// A walk over the attributes of a start tag by its bytes. Declarations of namespaces are left out.
+/// A walk over the attributes of a start tag by its bytes, in step with those that libxml2 reports. Declarations of
+/// namespaces are left out.
+@safe
 struct XMLAttributeCursor {
+    private let document: UnsafeBufferPointer<UInt8>
     /// The next byte.
-    var place: Int
+    private(set) var place: Int
     /// The end of the tag, before `>` or `/>`.
-    let end: Int
+    private let end: Int
 
-    /// Returns the next attribute; nil at the end, or if there is none where one should be.
-    mutating func next(in document: Span<UInt8>) -> (name: Range<Int>, value: Range<Int>)? {
-        while true {
-            skipSpace(document)
-            let start = place
-            while place < end, document[place] != UInt8(ascii: "="), !document[place].isXMLSpace { place += 1 }
-            let name = start..<place
-            skipSpace(document)
-            guard !name.isEmpty, place < end, document[place] == UInt8(ascii: "=") else { return nil }
-            place += 1
-            skipSpace(document)
-            guard place < end, document[place] == UInt8(ascii: "\"") || document[place] == UInt8(ascii: "'"),
-                let close = document.firstIndex(of: document[place], from: place + 1), close < end
-            else { return nil }
-            let value = place + 1..<close
-            place = close + 1
-            let isDeclaration = document.starts(with: "xmlns", at: start)
-                && (name.count == 5 || document[start + 5] == UInt8(ascii: ":"))
-            if !isDeclaration { return (name, value) }
-        }
+    /// Creates a cursor at the name of a tag.
+    init(_ document: UnsafeBufferPointer<UInt8>, _ tag: XMLTag) {
+        unsafe self.document = document
+        place = Int(tag.start) + 1
+        end = Int(tag.end) - (tag.isEmpty ? 2 : 1)
+        precondition(place <= end && end < document.count)
     }
 
-    /// Returns true if nothing but white space is left.
-    mutating func isAtEnd(of document: Span<UInt8>) -> Bool {
-        skipSpace(document)
-        return place == end
-    }
-
-    private mutating func skipSpace(_ document: Span<UInt8>) {
-        while place < end, document[place].isXMLSpace { place += 1 }
-    }
-}
-
-extension Span<UInt8> {
-    /// Returns the end of the name at `start` if it is that of libxml2, and nothing that would continue it follows.
-    func endOfName(_ prefix: UnsafePointer<xmlChar>?, _ name: UnsafePointer<xmlChar>, from start: Int) -> Int? {
-        var place = start
+    /// Moves behind a name; false if another one is there.
+    mutating func skip(_ prefix: UnsafePointer<xmlChar>?, _ name: UnsafePointer<xmlChar>) -> Bool {
+        let start = place
         if let prefix = unsafe prefix {
-            guard let colon = unsafe end(of: prefix, from: start), colon < count, self[colon] == UInt8(ascii: ":") else {
-                return nil
+            guard unsafe skip(text: prefix), place < end, unsafe document[place] == UInt8(ascii: ":") else {
+                place = start
+                return false
             }
-            place = colon + 1
-        }
-        guard let end = unsafe end(of: name, from: place), end < count else { return nil }
-        switch self[end] {
-        case UInt8(ascii: "="), UInt8(ascii: ">"), UInt8(ascii: "/"), 0x20, 0x9, 0xA, 0xD: return end
-        default: return nil
-        }
-    }
-
-    /// Returns where `name`, which ends with a zero, ends if it is at `start`.
-    private func end(of name: UnsafePointer<xmlChar>, from start: Int) -> Int? {
-        var place = start
-        var name = unsafe name
-        while unsafe name.pointee != 0 {
-            guard place < count, unsafe self[place] == name.pointee else { return nil }
             place += 1
-            unsafe name += 1
         }
-        return place
+        if unsafe skip(text: name), place == end || isAtSpace || byte == UInt8(ascii: "=") { return true }
+        place = start
+        return false
     }
 
-    /// Returns true if the bytes of `range` are `value`, and nothing in them is escaped.
-    func isLiteral(_ range: Range<Int>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard range.count == value.count else { return false }
-        for offset in 0..<value.count {
-            let byte = self[range.lowerBound + offset]
-            guard unsafe byte == value[offset], byte != UInt8(ascii: "&") else { return false }
+    /// Moves behind `text`, which ends with a zero; false if it is not there.
+    private mutating func skip(text: UnsafePointer<xmlChar>) -> Bool {
+        var offset = 0
+        while unsafe text[offset] != 0 {
+            guard place + offset < end, unsafe document[place + offset] == text[offset] else { return false }
+            offset += 1
+        }
+        place += offset
+        return true
+    }
+
+    /// Moves behind an attribute, and returns the place of its value; nil if another one is there.
+    mutating func next(_ attribute: XMLAttributeList.Item) -> (value: Range<Int>, isLiteral: Bool)? {
+        while true {
+            skipSpace()
+            if unsafe skip(attribute.prefix, attribute.name) { break }
+            guard isAtDeclaration, skipAttribute() else { return nil }
+        }
+        guard let quote = openValue() else { return nil }
+        let value = unsafe attribute.value
+        let start = place
+        if start + value.count < end, unsafe document[start + value.count] == quote, unsafe isLiteral(value) {
+            place = start + value.count + 1
+            return (start..<place - 1, true)
+        }
+        guard closeValue(quote) else { return nil }
+        let range = start..<place - 1
+        return unsafe document.span.reads(range, as: value) ? (range, false) : nil
+    }
+
+    /// Returns true if nothing but white space and declarations of namespaces is left.
+    mutating func isAtEnd() -> Bool {
+        skipSpace()
+        while place < end {
+            guard isAtDeclaration, skipAttribute() else { return false }
+            skipSpace()
         }
         return true
     }
 
+    /// The next byte of the tag; zero at its end.
+    private var byte: UInt8 { place < end ? unsafe document[place] : 0 }
+
+    private var isAtSpace: Bool { byte.isXMLSpace }
+
+    private mutating func skipSpace() { while isAtSpace { place += 1 } }
+
+    private var isAtDeclaration: Bool {
+        guard unsafe document.span.starts(with: "xmlns", at: place), place + 5 < end else { return false }
+        let next = unsafe document[place + 5]
+        return next == UInt8(ascii: "=") || next == UInt8(ascii: ":") || next.isXMLSpace
+    }
+
+    private mutating func skipAttribute() -> Bool {
+        while place < end, unsafe document[place] != UInt8(ascii: "="), !isAtSpace { place += 1 }
+        guard let quote = openValue() else { return false }
+        return closeValue(quote)
+    }
+
+    /// Moves into a value, and returns its quotation mark.
+    private mutating func openValue() -> UInt8? {
+        skipSpace()
+        guard place < end, unsafe document[place] == UInt8(ascii: "=") else { return nil }
+        place += 1
+        skipSpace()
+        guard place < end else { return nil }
+        let quote = unsafe document[place]
+        place += 1
+        return quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") ? quote : nil
+    }
+
+    private mutating func closeValue(_ quote: UInt8) -> Bool {
+        while place < end, unsafe document[place] != quote { place += 1 }
+        place += 1
+        return place <= end
+    }
+
+    /// Returns true if the next bytes are `value`, and nothing in them is escaped.
+    private func isLiteral(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
+        for offset in 0..<value.count {
+            let byte = unsafe document[place + offset]
+            guard unsafe byte == value[offset], byte != UInt8(ascii: "&") else { return false }
+        }
+        return true
+    }
+}
+
+extension Span<UInt8> {
     /// Returns true if the bytes of `range`, as the value of an attribute, mean `value`, in which libxml2 writes every `&`
     /// as `&#38;`.
-    func reads(_ range: Range<Int>, as value: UnsafeBufferPointer<UInt8>) -> Bool {
+    fileprivate func reads(_ range: Range<Int>, as value: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let decoded = decodedXML(range, isAttribute: true) else { return false }
         var place = 0
         for byte in decoded {

@@ -29,7 +29,7 @@ package enum XMLPlaceReader {
         case .failure(let fault): return .failure(fault)
         }
         _ = libxml2IsInitialised
-        let sink = XMLPlaceSink(document, tags, selection)
+        let sink = XMLPlaceSink(tags, selection)
         var handlers = unsafe XMLPlaceSink.handlers
         let user = unsafe Unmanaged.passUnretained(sink).toOpaque()
         guard let context = unsafe xmlCreatePushParserCtxt(&handlers, user, nil, 0, nil) else {
@@ -38,14 +38,17 @@ package enum XMLPlaceReader {
         defer { unsafe xmlFreeParserCtxt(context) }
         unsafe xmlCtxtUseOptions(context, Int32(XML_PARSE_NONET.rawValue))
         unsafe sink.context = context
-        unsafe document.withUnsafeBytes { bytes in
+        unsafe document.withUnsafeBufferPointer { bytes in
+            unsafe sink.document = bytes
             var place = 0
             repeat {
                 let count = min(chunk, bytes.count - place)
-                let start = unsafe bytes.baseAddress?.advanced(by: place).assumingMemoryBound(to: CChar.self)
-                unsafe xmlParseChunk(context, start, Int32(count), place + count == bytes.count ? 1 : 0)
+                let start = unsafe UnsafeRawPointer(bytes.baseAddress)?.advanced(by: place)
+                let text = unsafe start?.assumingMemoryBound(to: CChar.self)
+                unsafe xmlParseChunk(context, text, Int32(count), place + count == bytes.count ? 1 : 0)
                 place += count
             } while place < bytes.count && sink.fault == nil
+            unsafe sink.document = UnsafeBufferPointer(start: nil, count: 0)
         }
         unsafe sink.context = nil
         if let fault = sink.fault { return .failure(fault) }
@@ -55,7 +58,8 @@ package enum XMLPlaceReader {
 
     /// Returns the name of an encoding that is not UTF-8 and shows in the first bytes (XML 1.0 appendix F).
     private static func otherEncoding(_ document: [UInt8]) -> String? {
-        switch (document.first ?? 0, document.dropFirst().first ?? 0) {
+        guard document.count >= 2 else { return nil }
+        return switch (document[0], document[1]) {
         case (0xFE, 0xFF), (0xFF, 0xFE), (0, _), (_, 0): "UTF-16 or UTF-32"
         case (0x4C, 0x6F): "EBCDIC"
         default: nil
@@ -69,7 +73,8 @@ private final class XMLPlaceSink {
     var places = XMLPlaces()
     var fault: XMLPlaceFault?
     var context: xmlParserCtxtPtr?
-    private let document: [UInt8]
+    /// The document, while it is parsed.
+    var document = unsafe UnsafeBufferPointer<UInt8>(start: nil, count: 0)
     private let selection: XMLSelection
     /// The number of start tags so far.
     private var opened = 0
@@ -82,8 +87,7 @@ private final class XMLPlaceSink {
     /// The text of that element.
     private var text: [UInt8] = []
 
-    init(_ document: [UInt8], _ tags: [XMLTag], _ selection: XMLSelection) {
-        self.document = document
+    init(_ tags: [XMLTag], _ selection: XMLSelection) {
         self.selection = selection
         places.tags = tags
     }
@@ -126,10 +130,8 @@ private final class XMLPlaceSink {
         guard fault == nil, let name = unsafe name else { return }
         guard opened < places.tags.count else { return stop(.disagreement) }
         let tag = places.tags[opened]
-        let document = document
-        guard Int(tag.depth) == open.count + 1,
-            let nameEnd = unsafe document.span.endOfName(prefix, name, from: Int(tag.start) + 1)
-        else { return stop(.disagreement) }
+        var cursor = unsafe XMLAttributeCursor(document, tag)
+        guard Int(tag.depth) == open.count + 1, unsafe cursor.skip(prefix, name) else { return stop(.disagreement) }
         let parent = open.last ?? -1
         let number = opened
         open.append(number)
@@ -138,7 +140,7 @@ private final class XMLPlaceSink {
         let index = unsafe selection.elements.index(of: name)
         guard index != nil || attributes.mention(selection.linkNamespace) else { return }
         let first = places.attributes.count
-        guard note(attributes, from: nameEnd, in: tag) else { return stop(.disagreement) }
+        guard note(attributes, &cursor) else { return stop(.disagreement) }
         let isOwn = unsafe xmlStrEqual(uri, rootNamespace) != 0
         places.elements.append(
             XMLPlaces.Element(
@@ -165,26 +167,19 @@ private final class XMLPlaceSink {
     }
 
     /// Adds the places of the selected attributes of a tag; false if the tag has others than libxml2 reports.
-    private func note(_ attributes: XMLAttributeList, from start: Int, in tag: XMLTag) -> Bool {
-        let bytes = document
-        let document = bytes.span
-        var cursor = XMLAttributeCursor(place: start, end: Int(tag.end) - (tag.isEmpty ? 2 : 1))
+    private func note(_ attributes: XMLAttributeList, _ cursor: inout XMLAttributeCursor) -> Bool {
         for position in 0..<attributes.count {
-            guard let found = cursor.next(in: document), let attribute = unsafe attributes[position] else { return false }
-            let end = unsafe document.endOfName(attribute.prefix, attribute.name, from: found.name.lowerBound)
-            guard end == found.name.upperBound else { return false }
-            let isLiteral = unsafe document.isLiteral(found.value, attribute.value)
-            if !isLiteral { guard unsafe document.reads(found.value, as: attribute.value) else { return false } }
+            guard let attribute = unsafe attributes[position], let found = unsafe cursor.next(attribute) else { return false }
             let isPlain = unsafe attribute.uri == nil
             let isLink = unsafe attribute.isIn(selection.linkNamespace)
             let namespace: XMLPlaces.Namespace = isPlain ? .own : isLink ? .link : .other
             let index = unsafe selection.attributes.index(of: attribute.name)
             guard namespace == .link || index != nil && namespace == .own else { continue }
             places.attributes.append(
-                XMLPlaces.Attribute(name: index, namespace: namespace, value: found.value, isLiteral: isLiteral)
+                XMLPlaces.Attribute(name: index, namespace: namespace, value: found.value, isLiteral: found.isLiteral)
             )
         }
-        return cursor.next(in: document) == nil && cursor.isAtEnd(of: document)
+        return cursor.isAtEnd()
     }
 
     private func end() {
@@ -192,8 +187,7 @@ private final class XMLPlaceSink {
         guard let tag = open.popLast() else { return stop(.disagreement) }
         guard let reading, reading.tag == tag else { return }
         self.reading = nil
-        let bytes = document
-        let document = bytes.span
+        let document = unsafe document.span
         let start = Int(places.tags[tag].end)
         guard !places.tags[tag].isEmpty else {
             places.elements[reading.element].text = .plain(start..<start)

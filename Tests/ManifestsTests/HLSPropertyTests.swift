@@ -29,7 +29,7 @@ import Testing
         let rules = try rules(mode, query: "?q=1")
         var written = 0
         // One rewriter for all, which learns from each.
-        for _ in 0..<20_000 {
+        for _ in 0..<4_000 {
             let references = (0..<4).map { _ in Self.reference(&random) }.filter { !$0.isEmpty && !$0.contains("{$") }
             for reference in references where reference.first != "#" {
                 let playlist = "#EXTM3U\nhttps://cdn.example/x\n\(reference)"
@@ -47,7 +47,7 @@ import Testing
                 #expect(line.elementsEqual(expected), "\(reference)")
             }
         }
-        #expect(written > 5_000)
+        #expect(written > 1_000)
     }
 
     @Test("Pieces of any size give the same output, which rewriting does not change")
@@ -68,7 +68,7 @@ import Testing
         var random = SplitMix64(seed: 18)
         let rules = try rules(query: "?region=eu")
         let samples = try PlaylistSample.all()
-        for _ in 0..<3_000 {
+        for _ in 0..<1_000 {
             guard var (_, playlist) = samples.randomElement(using: &random) else { return }
             for _ in 0..<Int.random(in: 1...3, using: &random) where !playlist.isEmpty {
                 let place = Int.random(in: 0..<playlist.count, using: &random)

@@ -56,8 +56,10 @@ struct MPDEditor {
         do throws(ReferenceFault) {
             switch reference.scope {
             case .segments:
-                if try !rewritePlain(reference) { try rewrite(reference, segments(reference.level, id: false), []) }
+                if try rewritePlain(reference, isTemplate: false) { return }
+                try rewrite(reference, segments(reference.level, id: false), [])
             case .template:
+                if try rewritePlain(reference, isTemplate: true) { return }
                 let namesID = MPDTemplate.namesRepresentation(place.value(in: document.span) ?? [])
                 try rewrite(reference, segments(reference.level, id: namesID), .template)
             case .level:
@@ -95,9 +97,14 @@ struct MPDEditor {
     }
 
     /// Rewrites a relative reference without anything special in it, of which there may be very many; false if it is not one.
-    private mutating func rewritePlain(_ reference: MPDOutline.Reference) throws(ReferenceFault) -> Bool {
+    private mutating func rewritePlain(
+        _ reference: MPDOutline.Reference,
+        isTemplate: Bool
+    ) throws(ReferenceFault) -> Bool {
         let place = reference.place
-        guard place.isLiteral, place.range.isPlainReference(in: document.span, rules.mode) else { return false }
+        guard place.isLiteral, !isTemplate || bases.hasPlainIDs[reference.level],
+            place.range.isPlainReference(in: document.span, rules.mode, isTemplate: isTemplate)
+        else { return false }
         let known: MPDPlainReferences
         if let found = plain[reference.level] {
             known = found

@@ -28,23 +28,45 @@ enum MPDPlainReferences {
 
 extension Range<Int> {
     /// Returns true if the bytes are a relative path whose resolution changes nothing in it, without query and fragment.
-    func isPlainReference(in document: Span<UInt8>, _ mode: ManifestRules.Mode) -> Bool {
+    ///
+    /// - Parameter isTemplate: True if identifiers of templates may be in it. What stands for them has nothing special either.
+    func isPlainReference(in document: Span<UInt8>, _ mode: ManifestRules.Mode, isTemplate: Bool) -> Bool {
         var prefix: UInt8 = 0
         if case .segment(let name) = mode { prefix = name.utf8.first ?? 0 }
+        let bytes = document.extracting(self)
         var isFirst = true
-        for place in self {
-            let byte = document[place]
-            switch byte {
-            case UInt8(ascii: "/"):
+        var place = 0
+        while place < bytes.count {
+            let byte = bytes[place]
+            place += 1
+            if byte == UInt8(ascii: "/") {
                 if isFirst { return false }
                 isFirst = true
                 continue
-            case UInt8(ascii: "."), prefix: if isFirst { return false }
-            case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "="), UInt8(ascii: "~"), UInt8(ascii: ","): break
-            default: guard byte.isASCIIAlphanumeric else { return false }
             }
+            if isTemplate, byte == UInt8(ascii: "$") {
+                guard let end = bytes.firstIndex(of: byte, from: place), MPDTemplate.isKnown(bytes.extracting(place..<end))
+                else { return false }
+                place = end + 1
+                isFirst = false
+                continue
+            }
+            guard byte.isPlain, !isFirst || byte != UInt8(ascii: ".") && byte != prefix else { return false }
             isFirst = false
         }
         return !isEmpty
+    }
+}
+
+extension [UInt8] {
+    /// True if an `@id` can stand anywhere in a path without a meaning of its own.
+    var isPlainIdentifier: Bool { !isEmpty && allSatisfy { $0.isPlain && $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "~") } }
+}
+
+extension UInt8 {
+    /// True for letters, digits and `- . _ = ~ ,`.
+    fileprivate var isPlain: Bool {
+        let (low, high): (UInt64, UInt64) = (0x23FF_7000_0000_0000, 0x47FF_FFFE_87FF_FFFE)
+        return self < 128 && (self < 64 ? low >> UInt64(self) : high >> UInt64(self - 64)) & 1 == 1
     }
 }

@@ -43,6 +43,11 @@ enum MPDTemplate {
         return false
     }
 
+    /// Returns true if a name between dollar signs stands for something without a meaning of its own in paths, or for `@id`.
+    static func isKnown(_ name: Span<UInt8>) -> Bool {
+        name.count == 16 && name.starts(with: "RepresentationID", at: 0) || isNumber(name)
+    }
+
     private static func isNumber(_ name: Span<UInt8>) -> Bool {
         for number: StaticString in ["Number", "Time", "Bandwidth", "SubNumber"] where name.starts(with: number, at: 0) {
             let length = number.utf8CodeUnitCount

@@ -181,6 +181,12 @@ class Maker:
         gap = self.dice.choice([" ", " ", "\n    "])
         return gap + name + self.dice.choice(["=", "=", " = "]) + quote + self.escaped(value, quote) + quote
 
+    def url(self, name, attributes, text):
+        """An element whose text is a URL."""
+        gaps = ["", "", "\n  ", " ", "\r\n\t"]
+        return (self.space() + "<" + name + attributes + ">" + self.dice.choice(gaps) + self.escaped(text)
+                + self.dice.choice(gaps) + "</" + name + ">")
+
     def element(self, name, attributes="", content=None):
         if content is None:
             return self.space() + "<" + name + attributes + self.dice.choice(["/>", " />", "></" + name + ">"])
@@ -198,8 +204,8 @@ class Maker:
     def base_urls(self, chance, folder):
         out = ""
         while self.dice.random() < chance:
-            out += self.element("BaseURL", self.dice.choice(["", self.attribute("serviceLocation", "a'b\"c")]),
-                                self.escaped(self.reference("v.mp4", folder)))
+            out += self.url("BaseURL", self.dice.choice(["", self.attribute("serviceLocation", "a'b\"c")]),
+                            self.reference("v.mp4", folder))
             chance /= 3
         return out
 
@@ -236,7 +242,7 @@ class Maker:
         out += self.base_urls(chance, True)
         for name in ("Location", "PatchLocation", "ContentSteering"):
             if self.dice.random() < 0.15:
-                out += self.element(name, "", self.escaped(self.reference("m.mpd")))
+                out += self.url(name, "", self.reference("m.mpd"))
         for _ in range(self.dice.randrange(1, 3)):
             period = self.base_urls(chance, True) + self.segments(0.2)
             if self.dice.random() < 0.2:

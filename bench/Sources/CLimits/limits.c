@@ -3,6 +3,7 @@
 
 #include "CLimits.h"
 
+#include <libxml/parser.h>
 #include <libxml/xmlreader.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -98,4 +99,17 @@ int limits_xml_reader(const char *document, size_t size, int count) {
     }
     xmlFreeTextReader(reader);
     return nodes;
+}
+
+int limits_xml_push(const char *document, size_t size, size_t piece) {
+    xmlSAXHandler handlers = {0};
+    handlers.initialized = XML_SAX2_MAGIC;
+    xmlParserCtxtPtr context = xmlCreatePushParserCtxt(&handlers, NULL, NULL, 0, NULL);
+    for (size_t start = 0; start < size; start += piece) {
+        size_t count = size - start < piece ? size - start : piece;
+        xmlParseChunk(context, document + start, (int)count, start + count == size);
+    }
+    int is_well_formed = context->wellFormed;
+    xmlFreeParserCtxt(context);
+    return is_well_formed;
 }

@@ -5,16 +5,16 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// The commands of `docs/grants.md`, run as they are printed.
-@Suite struct `The page on grants` {
+/// The commands of pages of `docs`, run as they are printed.
+@Suite struct `The pages on commands` {
     /// A command, and the output that is printed below it; `…` stands for any text in a line, and alone for any lines.
     private struct Step {
         var command: String
         var output: [Substring] = []
     }
 
-    private static func steps() throws -> [Step] {
-        let text = try String(contentsOfFile: repository + "/docs/grants.md", encoding: .utf8)
+    private static func steps(_ page: String) throws -> [Step] {
+        let text = try String(contentsOfFile: repository + "/docs/\(page)", encoding: .utf8)
         var steps: [Step] = []
         var isInConsole = false
         var isContinued = false
@@ -49,11 +49,12 @@ import Testing
         return rest.count >= parts[parts.count - 1].count
     }
 
-    @Test func `has commands that print what stands below them`() throws {
+    @Test(arguments: [("grants.md", 10), ("manifests.md", 5)])
+    func `have commands that print what stands below them`(page: String, count: Int) throws {
         let folder = try TemporaryFolder()
         let programs = URL(fileURLWithPath: Program.built("playgate")).deletingLastPathComponent().path
-        let steps = try Self.steps()
-        #expect(steps.count >= 10)
+        let steps = try Self.steps(page)
+        #expect(steps.count >= count)
         for step in steps {
             let script = "cd \"$1\" && PATH=\"$2:$PATH\" && { \(step.command)\n} 2>&1"
             let run = try CommandRun("/bin/bash", ["-c", script, "bash", folder.path, programs])
