@@ -37,7 +37,8 @@ final class FilmBrowser: Sendable {
             const seen = player.played(), end = player.duration()
             const isWhole = seen.length === 1 && seen.start(0) < 0.1 && seen.end(0) > end - 0.1
             const isVHS = Boolean(player.tech({ IWillNotUseThisInPlugins: true }).hls)
-            const cookies = navigator.cookieEnabled ? '' : '-without-cookies'
+            document.cookie = 'kept=1'
+            const cookies = document.cookie ? '' : '-without-cookies'
             report(`${isWhole && isVHS ? 'whole' : `part-${seen.length}-${isVHS}`}-${Math.round(end)}${cookies}`)
         })
         setInterval(() => {

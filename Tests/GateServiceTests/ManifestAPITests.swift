@@ -51,10 +51,12 @@ import Testing
             let grant = try Self.grant(gate)
             let url = "X-Playgate-Manifest-URL"
             for (changes, body, status, code) in [
-                ([:], "EXTM3U", 422, "manifest_malformed"), (["X-Playgate-Grant": nil], Self.playlist, 400, "invalid_request"),
+                ([:], "EXTM3U", 422, "manifest_malformed"),
+                (["X-Playgate-Grant": nil], Self.playlist, 400, "invalid_request"),
                 (["X-Playgate-Grant": "x"], Self.playlist, 403, "grant_malformed"),
                 (["X-Playgate-Grant": "a b"], Self.playlist, 400, "invalid_request"),
-                ([url: nil], Self.playlist, 400, "invalid_request"), ([url: "/film"], Self.playlist, 400, "invalid_request"),
+                ([url: nil], Self.playlist, 400, "invalid_request"),
+                ([url: "/film"], Self.playlist, 400, "invalid_request"),
                 (["X-Playgate-Manifest-Mode": "cookie"], Self.playlist, 400, "invalid_request"),
                 (["Content-Type": "text/plain"], Self.playlist, 415, "manifest_type_unsupported"),
                 (["Content-Type": "application/json"], "{}", 415, "manifest_type_unsupported"),
@@ -71,7 +73,10 @@ import Testing
 
     @Test func `needs a caller with the scope grant`() async throws {
         let configuration = ManifestGate.configuration(origin: "http://127.0.0.1:1")
-            .replacing("  open: true\n", with: "  keys: [{ name: a, sha256: \"\(String(repeating: "0", count: 64))\", scopes: [grant] }]\n")
+            .replacing(
+                "  open: true\n",
+                with: "  keys: [{ name: a, sha256: \"\(String(repeating: "0", count: 64))\", scopes: [grant] }]\n"
+            )
         try await RunningGate.with(configuration) { (gate) throws in
             #expect(try Self.rewrite(gate, ["X-Playgate-Grant": "x"]).status == 401)
         }

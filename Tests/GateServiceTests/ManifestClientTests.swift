@@ -31,7 +31,9 @@ import Testing
     @Test func `that is a proxy says by which host and scheme it was asked`() async throws {
         let origin = try Self.origin()
         try await ManifestGate.with(origin) { (gate) throws in
-            let facts = ["X-Forwarded-Host": "cdn.example", "X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1"]
+            let facts = [
+                "X-Forwarded-Host": "cdn.example", "X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1",
+            ]
             let token = try gate.token().percentEncoded
             let answer = try gate.manifest("\(Self.path)?token=\(token)", facts, host: "127.0.0.1:8082")
             #expect(answer.status == 200 && Self.marked(answer) == ["cdn.example"], "\(answer)")
@@ -46,7 +48,9 @@ import Testing
             let answer = try gate.manifest("\(Self.path)?token=\(token)", facts, host: "cdn.example:8080")
             // The listener has no TLS: the manifest came by http.
             #expect(answer.status == 200, "\(answer)")
-            #expect(answer.references.filter { $0.contains("cat=") }.allSatisfy { $0.hasPrefix("http://cdn.example:8080/") })
+            #expect(
+                answer.references.filter { $0.contains("cat=") }.allSatisfy { $0.hasPrefix("http://cdn.example:8080/") }
+            )
         }
     }
 
@@ -100,7 +104,10 @@ import Testing
             #expect(asked.values("Access-Control-Allow-Methods") == ["GET, HEAD"])
             #expect(asked.values("Access-Control-Max-Age") == ["60"] && asked.values("Content-Length").isEmpty)
             let names = asked.values("Access-Control-Allow-Headers").joined()
-            #expect(["Range", "X-Media-Token", "CTA-Common-Access-Token"].allSatisfy { names.contains($0) }, "\(names)")
+            #expect(
+                ["Range", "X-Media-Token", "CTA-Common-Access-Token"].allSatisfy { names.contains($0) },
+                "\(names)"
+            )
             let token = try gate.token().percentEncoded
             let answer = try gate.manifest("\(Self.path)?token=\(token)", ["Origin": "https://player.example"])
             #expect(answer.status == 200 && answer.values("Access-Control-Allow-Origin") == ["https://player.example"])
@@ -130,7 +137,9 @@ import Testing
                 let answer = try gate.manifest(Self.path, method: method, Self.preflight)
                 #expect(answer.status == status && answer.values("Access-Control-Allow-Origin") == origins, "\(answer)")
                 #expect(answer.values("Access-Control-Allow-Credentials") == credentials)
-                #expect(answer.values("Access-Control-Allow-Methods").count == (method == "OPTIONS" ? origins.count : 0))
+                #expect(
+                    answer.values("Access-Control-Allow-Methods").count == (method == "OPTIONS" ? origins.count : 0)
+                )
             }
         }
     }

@@ -59,7 +59,9 @@ import Testing
     ) async throws {
         guard FilmStream.isPlayable else { return }
         let stream = try ManifestStream(kind)
-        let sign = ["renditions": "#EXT-X-MEDIA", "encrypted": "METHOD=AES-128", "template": "$Number", "list": "SegmentURL"]
+        let sign = [
+            "renditions": "#EXT-X-MEDIA", "encrypted": "METHOD=AES-128", "template": "$Number", "list": "SegmentURL",
+        ]
         #expect(stream.manifests.contains(try #require(sign[kind.rawValue])))
         try await Self.with(edge) { (gate, proxy) throws in
             let start = gate.now
@@ -103,7 +105,8 @@ import Testing
             let token = try gate.filmToken("one").percentEncoded
             let url = "http://\(proxy.address)\(stream.start)?token=\(token)"
             let tab = try chromium.open(url, at: proxy, speed: 16, hasCookies: false)
-            #expect(try tab.report(within: 60) == "whole-\(ManifestStream.count)-without-cookies")
+            let report = try tab.report(within: 60)
+            #expect(report == "whole-\(ManifestStream.count)-without-cookies", "\(report)")
             #expect(gate.now >= start.adding(seconds: 28))
         }
     }
@@ -127,7 +130,8 @@ import Testing
                 gate.now = gate.now.adding(seconds: 8)
                 let last = min(number + 2, ManifestStream.count)
                 let segments = (max(0, last - 4)..<last).map { "#EXTINF:1,\nseg\($0).ts\n" }.joined()
-                let head = "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:\(max(0, last - 4))\n"
+                let head =
+                    "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:\(max(0, last - 4))\n"
                 let end = last == ManifestStream.count ? "#EXT-X-ENDLIST\n" : ""
                 return [UInt8]((head + key + "\n" + segments + end).utf8)
             }

@@ -8,12 +8,15 @@ import Platform
 import Testing
 
 @Suite struct `The manifest listener` {
-    private static let master = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nlow/index.m3u8\nhttps://ads.example/spot.m3u8\n"
+    private static let master =
+        "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nlow/index.m3u8\nhttps://ads.example/spot.m3u8\n"
     private static let live = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\nseg1.ts\n#EXTINF:2,\nseg2.ts\n"
     private static let film = live + "#EXT-X-ENDLIST\n"
 
     private static func origin() throws -> ScriptedOrigin {
-        var texts: [String: String] = ["/free/master.m3u8": film, "/plain/index.m3u8": film, "/shadow/index.m3u8": film]
+        var texts: [String: String] = [
+            "/free/master.m3u8": film, "/plain/index.m3u8": film, "/shadow/index.m3u8": film,
+        ]
         for folder in ["/film/tnt/", "/few/tnt/"] {
             texts[folder + "master.m3u8"] = master
             texts[folder + "low/index.m3u8"] = live
@@ -205,7 +208,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "/film/tnt//master.m3u8", "/film/tnt/../tnt/master.m3u8", "/film/tnt/%2e/master.m3u8", "/film/tnt%2Fmaster.m3u8",
+        "/film/tnt//master.m3u8", "/film/tnt/../tnt/master.m3u8", "/film/tnt/%2e/master.m3u8",
+        "/film/tnt%2Fmaster.m3u8",
         "/film/tnt/;x/master.m3u8", "/~cat=a/../film/tnt/master.m3u8", "/film/tnt/master.m3u8%00.m3u8",
     ])
     func `refuses paths that an origin could read in another way`(path: String) async throws {
@@ -229,7 +233,11 @@ import Testing
             ] {
                 let answer = try gate.manifest(target, headers)
                 #expect(answer.status == 200, "\(target): \(answer)")
-                #expect(answer.references.allSatisfy { $0.hasPrefix("/~cat=") && Self.path($0).hasPrefix("/film/tnt/low/seg") })
+                #expect(
+                    answer.references.allSatisfy {
+                        $0.hasPrefix("/~cat=") && Self.path($0).hasPrefix("/film/tnt/low/seg")
+                    }
+                )
             }
         }
     }

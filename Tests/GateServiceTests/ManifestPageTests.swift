@@ -37,13 +37,18 @@ import Testing
         for code in ManifestRefusal.allCases where code != .abandoned {
             let line = lines.first { $0.contains("`\(code.rawValue)`") }
             #expect(line?.contains("| \(code.status.code) |") ?? false, "\(code.rawValue)")
-            #expect(!code.message.isEmpty && !code.operatorHint.isEmpty && ManifestRefusal(rawValue: code.rawValue) == code)
+            #expect(
+                !code.message.isEmpty && !code.operatorHint.isEmpty && ManifestRefusal(rawValue: code.rawValue) == code
+            )
         }
     }
 
     @Test func `has every key of the section`() throws {
         let folder = try TemporaryFolder()
-        let text = ManifestGate.configuration(origin: "https://origin.example", ["cors: { origins: [https://a.example] }"])
+        let text = ManifestGate.configuration(
+            origin: "https://origin.example",
+            ["cors: { origins: [https://a.example] }"]
+        )
         let shown = try GateConfiguration(file: try folder.write("gate.yaml", text)).effective.line
         let value = try JSONSerialization.jsonObject(with: Data(shown.utf8)) as? [String: Any]
         let section = try #require(value?["manifest"] as? [String: Any])

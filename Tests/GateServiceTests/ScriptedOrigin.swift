@@ -20,7 +20,8 @@ final class ScriptedOrigin: Sendable {
 
         enum Step { case request, head, firstByte }
 
-        init(_ body: [UInt8] = [], type: String? = "application/vnd.apple.mpegurl", _ headers: [(String, String)] = []) {
+        init(_ body: [UInt8] = [], type: String? = "application/vnd.apple.mpegurl", _ headers: [(String, String)] = [])
+        {
             self.body = body
             self.headers = headers
             if let type { self.headers.append(("Content-Type", type)) }

@@ -325,7 +325,9 @@ struct APIResponder: HTTPService {
     }
 
     func read<Body: StrictBody>(_: Body.Type, _ call: RequestContext) throws(APIRefusal) -> Body {
-        guard APIOperation.verify.takes(call.request.first("content-type")) else { throw APIRefusal(.unsupportedMediaType) }
+        guard APIOperation.verify.takes(call.request.first("content-type")) else {
+            throw APIRefusal(.unsupportedMediaType)
+        }
         let limit = min(bodyLimit, Body.largestBody)
         let body = call.request.body ?? ByteBuffer()
         guard !call.request.isTooLarge, body.readableBytes <= limit else {

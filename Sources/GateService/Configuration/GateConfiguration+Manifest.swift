@@ -124,7 +124,10 @@ extension CrossOriginRules {
     fileprivate init(_ section: ConfigurationSection) {
         let names = section.strings("origins") ?? []
         if names.isEmpty, !section.isFaulty {
-            section.note("origins", "origins is missing: name the sites of players, such as https://player.example, or *")
+            section.note(
+                "origins",
+                "origins is missing: name the sites of players, such as https://player.example, or *"
+            )
         }
         for name in names where name != "*" && !name.isWebOrigin {
             section.note("origins", "\(name) must be * or an origin without a path, such as https://player.example")

@@ -42,22 +42,23 @@ extension GateConfiguration {
         manifest = root.optionalSection("manifest") {
             Manifest($0, tokensOfEntries: catalogue.tokens, profiles: profiles, edge: edgeSources)
         }
-        (admin, adminHosts) = root.section("admin") { section in
-            let listener = Listener(section, default: .tcp(host: "127.0.0.1", port: 9090))
-            return (listener, section.hostNames("hosts").map { String($0.text) })
+        (admin, adminHosts) = root.section("admin") {
+            (Listener($0, default: .tcp(host: "127.0.0.1", port: 9090)), $0.hostNames("hosts").map { String($0.text) })
         }
         log = root.section("log", Log.init)
         shutdownGrace = root.section("shutdown") {
             $0.duration("grace", in: .milliseconds(100) ... .seconds(600), default: .seconds(10))
         }
-        watchInterval = root.section("reload") { section in
-            let interval = section.duration("interval", in: .milliseconds(100) ... .seconds(3600), default: .seconds(2))
-            return section.bool("watch", default: true) ? interval : nil
-        }
+        watchInterval = root.section("reload", Self.watchInterval)
         root.finish()
         effective = root.effective
         noteConflicts(root)
         try problems.throwIfAny()
+    }
+
+    private static func watchInterval(_ section: ConfigurationSection) -> Duration? {
+        let interval = section.duration("interval", in: .milliseconds(100) ... .seconds(3600), default: .seconds(2))
+        return section.bool("watch", default: true) ? interval : nil
     }
 
     /// Notes sections that contradict each other.

@@ -54,16 +54,7 @@ struct EdgeResponder: HTTPService {
         guard finding.hasGrants else {
             return decide(Gate.Question(asked, finding, fault: fault), check, snapshot, into: &output)
         }
-        let shownGrants = PresentedGrants.find(
-            client,
-            request.head.headers,
-            target,
-            path: path.path,
-            rules.sources,
-            dialect.factHeaders,
-            dialect.pathForm.ofURI
-        )
-        switch shownGrants {
+        switch PresentedGrants.find(client, request.head.headers, target, path: path.path, rules.sources, dialect) {
         case .invalid: return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output)
         case .found(let grants):
             return decide(Gate.Question(asked, finding, fault: fault, grants: grants), check, snapshot, into: &output)

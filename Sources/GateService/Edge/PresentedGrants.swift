@@ -16,6 +16,19 @@ enum PresentedGrants {
         case invalid
     }
 
+    /// Finds the grants of a check, in the form of paths and by the names of facts that its dialect has.
+    static func find(
+        _ client: EdgeRequest,
+        _ headers: HTTPHeaders,
+        _ target: OriginalTarget,
+        path: Substring,
+        _ sources: CredentialSources,
+        _ dialect: EdgeDialect
+    ) -> Finding {
+        let form: RequestURI.Form = dialect.pathForm == .resolved ? .resolved : .asIs
+        return find(client, headers, target, path: path, sources, dialect.factHeaders, form)
+    }
+
     /// Finds the grants of a request in the configured places, in their order, and the facts that they may be bound to.
     ///
     /// - Parameters:
@@ -72,11 +85,6 @@ extension RequestURI {
         let authority = known.map { known in known.port.map { "\(known.host):\($0)"[...] } ?? known.host }
         self.init(target.text(path: path, hiding: secrets), scheme: scheme, authority: authority, form: form)
     }
-}
-
-extension MediaPath.Form {
-    /// The form of URIs in which the same spellings are accepted.
-    var ofURI: RequestURI.Form { self == .resolved ? .resolved : .asIs }
 }
 
 extension EdgeFacts {

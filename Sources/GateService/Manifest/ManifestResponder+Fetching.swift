@@ -48,12 +48,8 @@ extension ManifestResponder {
             return refusal(APIRefusal(.notServed), call, .notServed)
         }
         let configuration = settings.configuration
-        let start = ContinuousClock.now
-        let url = configuration.origin.url(path: fetch.uri.path, query: fetch.uri.query ?? "")
-        let fetched = await origin.fetch(url, isHead: call.isHead, accept: ManifestType.accepted, configuration)
-        counters.record(ContinuousClock.now - start)
         let answer: OriginClient.Answer
-        switch fetched {
+        switch await fetched(fetch, call, configuration) {
         case .failure(let fault): return refusal(fault, call)
         case .success(let found): answer = found
         }
@@ -62,7 +58,7 @@ extension ManifestResponder {
             return refusal(.type, call)
         }
         let playback = gate.continued(decision, fetch.grants, profile: configuration.profile, at: call.now)
-        var fields: [(StaticString, String)] = [("Content-Type", "\(format.type)")] + fields(decision, playback, call)
+        let fields: [(StaticString, String)] = [("Content-Type", "\(format.type)")] + fields(decision, playback, call)
         if call.isHead {
             counters.count(.rewritten)
             var answer = ManifestAnswer(.ok, fields, trace: call.trace)
@@ -74,24 +70,72 @@ extension ManifestResponder {
             counters.count(.unchanged)
             return ManifestAnswer(.ok, fields, trace: call.trace, body: answer.body)
         }
-        let kind = PlaylistKind(answer.body, format)
+        let grants = Granting(decision, playback, gate, configuration)
+        return await self.answer(answer.body, format, grants, fetch, fields, call)
+    }
+
+    /// The facts of the grants that a manifest gets.
+    private struct Granting {
+        let decision: Decision
+        let playback: ContinuedPlayback
+        let gate: Gate
+        let configuration: GateConfiguration.Manifest
+
+        init(
+            _ decision: Decision,
+            _ playback: ContinuedPlayback,
+            _ gate: Gate,
+            _ configuration: GateConfiguration.Manifest
+        ) {
+            self.decision = decision
+            self.playback = playback
+            self.gate = gate
+            self.configuration = configuration
+        }
+    }
+
+    private func fetched(
+        _ fetch: ManifestFetch,
+        _ call: Call,
+        _ configuration: GateConfiguration.Manifest
+    ) async -> Result<OriginClient.Answer, ManifestRefusal> {
+        let start = ContinuousClock.now
+        let url = configuration.origin.url(path: fetch.uri.path, query: fetch.uri.query ?? "")
+        let answer = await origin.fetch(url, isHead: call.isHead, accept: ManifestType.accepted, configuration)
+        counters.record(ContinuousClock.now - start)
+        return answer
+    }
+
+    /// Rewrites a manifest with a grant for its player.
+    private func answer(
+        _ body: ByteBuffer,
+        _ format: ManifestType,
+        _ grants: Granting,
+        _ fetch: ManifestFetch,
+        _ fields: [(StaticString, String)],
+        _ call: Call
+    ) async -> any HTTPAnswer {
+        let (playback, configuration) = (grants.playback, grants.configuration)
+        let kind = PlaylistKind(body, format)
         let plan = GrantPlan(kind, playback, margin: configuration.margin, at: call.now)
-        if let code = await gate.prolong(playback, of: decision, until: plan.end, at: call.now) {
+        if let code = await grants.gate.prolong(playback, of: grants.decision, until: plan.end, at: call.now) {
             return refusal(APIRefusal(code), call, .refused)
         }
-        switch await rewritten(answer.body, format, plan.token, fetch, configuration) {
+        switch await rewritten(body, format, plan.token, fetch, configuration) {
         case .failure(let fault): return refusal(.manifest(fault.code), call, details: fault.description)
         case .success where plan.isMoved:
             counters.count(.moved)
-            fields[0] = ("Location", fetch.reference(with: playback.tokenForSession(), configuration.mode))
-            return ManifestAnswer(.found, fields, trace: call.trace)
+            let place = fetch.reference(with: playback.tokenForSession(), configuration.mode)
+            let moved: [(StaticString, String)] = [("Location", place)]
+            return ManifestAnswer(.found, moved + fields.dropFirst(), trace: call.trace)
         case .success(let manifest):
             counters.count(.rewritten)
             return ManifestAnswer(.ok, fields, trace: call.trace, body: ByteBuffer(bytes: manifest))
         }
     }
 
-    private func fields(_ decision: Decision, _ playback: ContinuedPlayback?, _ call: Call) -> [(StaticString, String)] {
+    private func fields(_ decision: Decision, _ playback: ContinuedPlayback?, _ call: Call) -> [(StaticString, String)]
+    {
         var fields: [(StaticString, String)] = [("X-Playgate-Code", decision.codeName)]
         if let session = playback?.session { fields.append(("X-Playgate-Session", session.hexadecimal)) }
         return fields + call.crossOrigin
@@ -112,7 +156,8 @@ extension ManifestResponder {
         do throws(ManifestRulesError) { rules = try fetch.rules(token, configuration) } catch {
             return .failure(ManifestFault(.referenceInvalid, error.reason))
         }
-        return await ManifestWork(body: body, format: format, rules: rules, limit: configuration.manifestBytes).outcome()
+        return await ManifestWork(body: body, format: format, rules: rules, limit: configuration.manifestBytes)
+            .outcome()
     }
 }
 

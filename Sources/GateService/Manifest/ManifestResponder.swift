@@ -39,7 +39,7 @@ struct ManifestResponder: HTTPService {
             return nil
         }
         let call = Call(request, settings, snapshot, trace, at: clock())
-        guard call.isOptions else { return serve(request, settings, call, into: &output) }
+        guard call.isOptions else { return serve(request, settings, call, snapshot, into: &output) }
         output.write(preflight(request, settings, call))
         return nil
     }
@@ -98,9 +98,10 @@ struct ManifestResponder: HTTPService {
         _ request: HTTPRequest,
         _ settings: ManifestSettings,
         _ call: Call,
+        _ snapshot: LiveGate.Snapshot,
         into output: inout HTTPOutput
     ) -> PendingAnswer? {
-        let (snapshot, client) = (live.current, PlaybackRequest.Client(trace: call.trace, edge: "manifest"))
+        let client = PlaybackRequest.Client(trace: call.trace, edge: "manifest")
         // A target that cannot be parsed is not logged: it may contain a token.
         var asked = PlaybackRequest(.path("/"), token: nil, client: client)
         let isTrusted = settings.peers.trusts(request.connection, snapshot: snapshot.number)

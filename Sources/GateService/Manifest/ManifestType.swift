@@ -9,7 +9,8 @@ struct ManifestType: Sendable {
     let type: StaticString
 
     /// The value of `Accept` for requests to the origin.
-    static let accepted = "application/vnd.apple.mpegurl, application/x-mpegurl, audio/mpegurl, application/dash+xml, */*;q=0.1"
+    static let accepted =
+        "application/vnd.apple.mpegurl, application/x-mpegurl, audio/mpegurl, application/dash+xml, */*;q=0.1"
 
     /// Finds the format of an origin's answer; `nil` if it is no manifest.
     ///

@@ -48,7 +48,9 @@ final class OriginClient: Sendable {
     ) async -> Result<Answer, ManifestRefusal> {
         var request = HTTPClientRequest(url: url)
         request.method = isHead ? .HEAD : .GET
-        request.headers = ["Accept": accept, "Accept-Encoding": "gzip", "User-Agent": "Playgate/\(GateVersion.current)"]
+        request.headers = [
+            "Accept": accept, "Accept-Encoding": "gzip", "User-Agent": "Playgate/\(GateVersion.current)",
+        ]
         do {
             let response = try await client.execute(request, timeout: TimeAmount(limits.timeouts.response))
             if let fault = Self.fault(response) { return .failure(fault) }
@@ -70,7 +72,8 @@ final class OriginClient: Sendable {
         }
         // The client has decoded these; others would reach the player as if they were text.
         let codings = response.headers[canonicalForm: "content-encoding"].map { $0.lowercased() }
-        return codings.allSatisfy { ["identity", "gzip", "deflate"].contains($0) } && codings.count < 2 ? nil : .encoding
+        return codings.allSatisfy { ["identity", "gzip", "deflate"].contains($0) } && codings.count < 2
+            ? nil : .encoding
     }
 
     /// Reads a body within its limits of time and size.
@@ -98,7 +101,8 @@ extension ManifestRefusal {
         case let fault as ManifestRefusal: self = fault
         case is CancellationError: self = .abandoned
         case is NIOTooManyBytesError: self = .manifest(.tooLarge)
-        case let error as NIOHTTPDecompression.DecompressionError: self = error == .limit ? .manifest(.tooLarge) : .encoding
+        case let error as NIOHTTPDecompression.DecompressionError:
+            self = error == .limit ? .manifest(.tooLarge) : .encoding
         case is NIOHTTPDecompression.ExtraDecompressionError: self = .encoding
         case let error as HTTPClientError where error == .cancelled: self = .abandoned
         case let error as HTTPClientError
