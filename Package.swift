@@ -129,11 +129,10 @@ let package = Package(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "Keys", "EdgeTokens", "PlaybackGate", "HTTPServer", "GateStores", "KeySources", .log,
-                .metrics("Metrics"),
-                .metrics("CoreMetrics"),
-                .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"), .system, .lifecycle("ServiceLifecycle"),
-                .lifecycle("UnixSignals"),
+                "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "HTTPServer", "GateStores", "KeySources", .log,
+                .metrics("Metrics"), .metrics("CoreMetrics"), .service("AsyncHTTPClient", "async-http-client"),
+                .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"), .service("NIOHTTPCompression", "swift-nio-extras"),
+                .system, .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
             ],
             embedding: ["openapi.yaml"]
         ),

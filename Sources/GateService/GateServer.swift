@@ -35,9 +35,12 @@ public struct GateServer: Sendable {
     package init(configurationFile path: String, at now: Timestamp) throws(ConfigurationError) {
         configuration = try GateConfiguration(file: path)
         builder = try GateBuilder(configuration, at: now)
-        // The listeners of edges have their files in common.
+        // The listeners of one section have their files in common.
         let edge = configuration.edge?.listeners.prefix(1) ?? []
-        for listener in [configuration.api.listener, configuration.admin] + edge { _ = try listener.settings() }
+        let manifest = configuration.manifest?.listeners.prefix(1) ?? []
+        for listener in [configuration.api.listener, configuration.admin] + edge + manifest {
+            _ = try listener.settings()
+        }
     }
 
     /// The summary of the configuration, for people.
@@ -48,6 +51,7 @@ public struct GateServer: Sendable {
             api: configuration.api.listener.address.description,
             admin: configuration.admin.address.description,
             edges: configuration.edge?.listeners.map(\.address.description) ?? [],
+            manifests: configuration.manifest?.listeners.map(\.address.description) ?? [],
             warnings: builder.warnings
         )
     }
@@ -64,6 +68,8 @@ public struct GateServer: Sendable {
         public let admin: String
         /// The addresses of the edge listener; empty if there is none.
         public let edges: [String]
+        /// The addresses of the manifest listener; empty if there is none.
+        public let manifests: [String]
         /// Warnings for the operator that do not prevent operation.
         public let warnings: [String]
     }
@@ -133,6 +139,8 @@ public struct GateServer: Sendable {
         )
         // Services shut down in reverse order: the last one first.
         var services: [any Service] = [StoreConnection(store: parts.store, logger: logger), parts.reloader]
+        // After the listeners, which shut down first.
+        if let origin = parts.origin { services.append(OriginConnections(origin: origin)) }
         if let mirror = parts.mirror {
             services.append(MirrorRefresh(mirror: mirror, store: parts.store, clock: environment.clock, logger: logger))
         }
@@ -219,6 +227,16 @@ private struct ListenerAfterRefresh: Service {
             }
         }
         try await listener.run()
+    }
+}
+
+/// The connections to the origin of manifests, which are closed at the end.
+private struct OriginConnections: Service {
+    let origin: OriginClient
+
+    func run() async throws {
+        try? await gracefulShutdown()
+        await origin.shutdown()
     }
 }
 

@@ -45,6 +45,8 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     private var isAnswered = false
     /// True while an answer is pending.
     private var isPending = false
+    /// The task of the pending answer, if it ends with its client.
+    private var abandonable: Task<Void, Never>?
     /// True if the client sends no request after this one.
     private var isClientsLast = false
     /// True after the last answer: further input is ignored.
@@ -55,27 +57,21 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     private var isDraining = false
     /// True while the last answer is written.
     private var isFinishing = false
-
     /// The input that arrived while an answer is pending, or while the client does not read.
     private var waiting = CircularBuffer<HTTPServerRequestPart>()
     private var isReadHeld = false
     /// True while parts are processed: writing an answer may make the channel writable in between.
     private var isWorking = false
-
     private var output = HTTPOutput()
 
     /// The time that a client has to close its end after its last answer, or to send another request on an idle connection
     /// after the listener starts to shut down.
     private static let farewell = TimeAmount.milliseconds(500)
-
     /// The most bytes of an unwanted body that are read and discarded.
     private static let discardLimit = 1 << 20
-
     /// The most bytes of answers that are gathered before they are written.
     private static let outputLimit = 16 * 1024
-
-    /// The most queued parts of requests, while the client does not read its answers, and while an answer is pending. A
-    /// client that pipelines more is cut off.
+    /// The most queued parts of requests, while the client does not read its answers, and while an answer is pending.
     private static let waitingLimit = 64
     private static let pendingLimit = 256
 
@@ -103,8 +99,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     }
 
     package func handlerRemoved(context: ChannelHandlerContext) {
-        deadline?.cancel()
-        unfinished = unfinished.settled(with: budget)
+        end()
         self.context = nil
     }
 
@@ -114,11 +109,16 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
-        deadline?.cancel()
+        end()
         isOver = true
         waiting.removeAll()
-        unfinished = unfinished.settled(with: budget)
         context.fireChannelInactive()
+    }
+
+    private func end() {
+        deadline?.cancel()
+        abandonable?.cancel()
+        unfinished = unfinished.settled(with: budget)
     }
 
     /// Counts bytes that are about to be parsed, and returns false if the budget has no room for them.
@@ -197,6 +197,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     /// Ends the input: the client sends nothing more, and its requests so far are answered.
     private func endInput(_ context: ChannelHandlerContext) {
         isInputClosed = true
+        abandonable?.cancel()
         if isPending || !waiting.isEmpty { return }
         isOver = true
         flush(context)
@@ -313,18 +314,17 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         let executor = executor ?? EventLoopExecutor(loop)
         self.executor = executor
         let this = NIOLoopBound(self, eventLoop: loop)
-        Task(executorPreference: executor) {
+        let task = Task(executorPreference: executor) {
             let answer = await find()
-            if loop.inEventLoop {
-                this.value.complete(answer, isHead: isHead)
-            } else {
-                loop.execute { this.value.complete(answer, isHead: isHead) }
-            }
+            guard !loop.inEventLoop else { return this.value.complete(answer, isHead: isHead) }
+            loop.execute { this.value.complete(answer, isHead: isHead) }
         }
+        if service.cancelsAbandoned { abandonable = task }
     }
 
     private func complete(_ answer: any HTTPAnswer, isHead: Bool) {
         isPending = false
+        abandonable = nil
         guard let context, context.channel.isActive else { return }
         let isBroken = isOver
         isOver = false

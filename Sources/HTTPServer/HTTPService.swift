@@ -18,6 +18,14 @@ package protocol HTTPService: Sendable {
     /// Answers a request, on the event loop of its connection: either writes into `output` and returns `nil`, or returns a
     /// function that produces the answer.
     func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer?
+
+    /// True if a pending answer is cancelled when its client closes the connection, or its end of it; false by default. Then
+    /// what the answer does is done to its end.
+    var cancelsAbandoned: Bool { get }
+}
+
+extension HTTPService {
+    package var cancelsAbandoned: Bool { false }
 }
 
 /// The treatment of a request's body.

@@ -16,7 +16,7 @@ import Testing
         _ fields: [(String, String)],
         target: String = "/a?b"
     ) -> EdgeFacts? {
-        EdgeFacts(HTTPHeaders(fields), target: target[...], dialect)
+        EdgeFacts(HTTPHeaders(fields), target: target[...], dialect.factHeaders)
     }
 
     /// The names of the fields of each dialect: scheme, host, client address.

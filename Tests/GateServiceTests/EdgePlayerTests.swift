@@ -234,7 +234,7 @@ import Testing
         #expect(try proxy.get("/live/seg/1?a=b", spoofed).status == 200)
         let head = try #require(gate.checks.first)
         let dialect = try #require(EdgeDialect(rawValue: edge.dialect))
-        let facts = try #require(EdgeFacts(head.headers, target: "/live/seg/1?a=b", dialect), "\(head)")
+        let facts = try #require(EdgeFacts(head.headers, target: "/live/seg/1?a=b", dialect.factHeaders), "\(head)")
         // Caddy does not say who asks over a unix socket, as in this test.
         let isSilent = edge == .caddy
         switch facts.scheme {

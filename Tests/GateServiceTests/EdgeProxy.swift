@@ -27,8 +27,14 @@ enum EdgeProxy: String, CaseIterable {
     }
 
     /// The block of the edge's page that is marked as `kind`, with the common placeholders replaced.
-    fileprivate func block(_ kind: String, _ folder: TemporaryFolder, gate: String, origin: Int) throws -> String {
-        let page = try Self.file("docs/edges/\(rawValue).md")
+    fileprivate func block(
+        _ kind: String,
+        of name: String? = nil,
+        _ folder: TemporaryFolder,
+        gate: String,
+        origin: Int
+    ) throws -> String {
+        let page = try Self.file(name ?? "docs/edges/\(rawValue).md")
         let start = try #require(page.range(of: "```\(kind)\n")).upperBound
         let end = try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound
         return String(page[start..<end])
@@ -89,7 +95,7 @@ extension EdgeProxy {
     ///
     /// - Parameters:
     ///   - edge: Additional lines of the gate's `edge` section.
-    ///   - more: More sections of the gate's configuration. `EDGE` in it is the edge's address.
+    ///   - more: More sections of the gate's configuration. `EDGE` in it is the edge's address, `ORIGIN` the origin's.
     ///   - isOnPort: True if players reach the edge over TCP, as on its page.
     ///   - replacing: Replacements in the edge's page.
     func withGate(
@@ -108,11 +114,12 @@ extension EdgeProxy {
         var tokens = try Self.tokens.get()
         if let segment { tokens = tokens.replacing("]", with: ", { segment: \"\(segment)\" }]") }
         let port = isOnPort ? try RunningEdge.freePort() : nil
+        let origin = try RecordingOrigin()
         let configuration = RunningGate.configuration(
             """
             use: { memory: { capacity: 1000 } }
             edge: { listen: "\(listen)", \(tokens)\(edge) }
-            \(more.replacing("EDGE", with: "127.0.0.1:\(port ?? 0)"))
+            \(more.replacing("EDGE", with: "127.0.0.1:\(port ?? 0)").replacing("ORIGIN", with: "127.0.0.1:\(origin.port)"))
             """,
             catalogue: catalogue
         )
@@ -121,7 +128,9 @@ extension EdgeProxy {
             let options = RunningEdge.Options(
                 hasSegments: segment != nil || !more.isEmpty,
                 port: port,
-                replacing: replacing
+                replacing: replacing,
+                origin: origin,
+                manifests: gate.manifests
             )
             try body(gate, try RunningEdge(self, folder, gate: address, options))
         }
@@ -148,6 +157,10 @@ final class RunningEdge {
         var port: Int?
         /// Replacements in the text of the page.
         var replacing: [String: String] = [:]
+        /// The origin; a new one if there is none.
+        var origin: RecordingOrigin?
+        /// The address of the manifest listener, to which the edge sends manifests; empty for none.
+        var manifests = ""
     }
 
     let origin: RecordingOrigin
@@ -162,7 +175,7 @@ final class RunningEdge {
     ///   - gate: The gate's socket path or address.
     ///   - options: The differences from the page.
     init(_ edge: EdgeProxy, _ folder: TemporaryFolder, gate: String, _ options: Options = Options()) throws {
-        origin = try RecordingOrigin()
+        origin = try options.origin ?? RecordingOrigin()
         self.folder = folder
         let executable = try #require(edge.executable, "\(edge) is not installed: run scripts/setup test")
         let page = EdgePage(edge: edge, folder: folder, gate: gate, origin: origin.port, options: options)
@@ -257,6 +270,8 @@ private struct EdgePage {
         }
         let line = "            auth_request /_gate;\n"
         if options.hasSegments { text = try inserting("nginx-segment", into: text, before: line) }
+        let check = "        location = /_gate {\n"
+        text = try inserting(text: manifests("nginx"), into: text, before: check)
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "    \($0)_temp_path \(folder.file($0));\n" }.joined()
         text = text.replacing("listen 127.0.0.1:8088", with: "listen \(address)")
@@ -281,6 +296,21 @@ private struct EdgePage {
     {
         try #require(text.contains(line + after), "the page of \(edge) prints something else")
         return text.replacing(line + after, with: after + (try block(kind)) + line)
+    }
+
+    /// Returns a text with another before a line of it.
+    private func inserting(text other: String, into text: String, before line: String) throws -> String {
+        try #require(text.contains(line), "the page of \(edge) prints something else")
+        return text.replacing(line, with: other + line)
+    }
+
+    /// Returns the lines that send manifests to their listener, as their page prints them; empty without a listener.
+    private func manifests(_ kind: String) throws -> String {
+        guard !options.manifests.isEmpty else { return "" }
+        let page = "docs/players-without-cookies.md"
+        let port = options.manifests.split(separator: ":").last ?? ""
+        return try edge.block(kind, of: page, folder, gate: gate, origin: origin)
+            .replacing("127.0.0.1:8082", with: options.manifests).replacing("\"8082\"", with: "\"\(port)\"")
     }
 
     private func caddy() throws -> Start {
@@ -311,6 +341,8 @@ private struct EdgePage {
         var text = try block("vcl", waiting: "_timeout = 300ms", "_timeout = 10s")
         let line = "    set req.url = regsub(req.http.X-Forwarded-Uri, \"\\?.*$\", \"\");\n"
         if options.hasSegments { text = try inserting("vcl-segment", into: text, after: line) }
+        let first = "# Every answer may be read by the pages of this origin.\n"
+        text = try inserting(text: manifests("vcl"), into: text, before: first)
         let strip = try folder.write("playgate-strip.vcl", try EdgeProxy.file("examples/playgate-strip.vcl"))
         let file = try folder.write(
             "playgate.vcl",

@@ -39,7 +39,9 @@ final class FilmBrowser: Sendable {
             if (!(end > 0 && player.currentTime() > end - 0.1)) return
             const isWhole = seen.length === 1 && seen.start(0) < 0.1 && seen.end(0) > end - 0.2
             const isVHS = Boolean(player.tech({ IWillNotUseThisInPlugins: true }).hls)
-            report(`${isWhole && isVHS ? 'whole' : `part-${seen.length}-${isVHS}`}-${Math.round(end)}`)
+            document.cookie = 'kept=1'
+            const cookies = document.cookie ? '' : '-without-cookies'
+            report(`${isWhole && isVHS ? 'whole' : `part-${seen.length}-${isVHS}`}-${Math.round(end)}${cookies}`)
         })
         setInterval(() => {
             const { currentTime, buffered, readyState, networkState, paused } = player.tech({ IWillNotUseThisInPlugins: true }).el()
@@ -75,8 +77,11 @@ final class FilmBrowser: Sendable {
     }
 
     /// The files of a stream and of the page.
-    func files(with stream: FilmStream) -> [String: [UInt8]] {
-        var files = stream.files
+    func files(with stream: FilmStream) -> [String: [UInt8]] { files(with: stream.files) }
+
+    /// The given files, and those of the page.
+    func files(with files: [String: [UInt8]]) -> [String: [UInt8]] {
+        var files = files
         files["/page/player.html"] = [UInt8](Self.page.utf8)
         files["/page/video.js"] = script
         return files
@@ -93,13 +98,21 @@ final class FilmBrowser: Sendable {
     }
 
     /// Opens the page of an edge in a browser of its own, without cookies, which plays a URL.
-    func open(_ url: String, at edge: RunningEdge, speed: Int = 1) throws -> Tab {
+    ///
+    /// - Parameter hasCookies: False to switch cookies off in the browser; the report then ends in `-without-cookies`.
+    func open(_ url: String, at edge: RunningEdge, speed: Int = 1, hasCookies: Bool = true) throws -> Tab {
         let number = told.withLock { told in
             let number = "\(told.reports.count)"
             told.reports[number] = ""
             return number
         }
         let folder = try TemporaryFolder()
+        if !hasCookies {
+            let profile = folder.file("Default")
+            try FileManager.default.createDirectory(atPath: profile, withIntermediateDirectories: false)
+            let block = "{\"profile\":{\"default_content_setting_values\":{\"cookies\":2}}}"
+            try folder.write("Default/Preferences", block)
+        }
         let options = [
             "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio",
             "--no-first-run",

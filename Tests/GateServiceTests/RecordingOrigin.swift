@@ -38,13 +38,21 @@ package final class RecordingOrigin: Sendable {
     ///
     /// - Parameter onRequest: Called with the path of each request, before the answer.
     package func serve(_ files: [String: [UInt8]], onRequest: @escaping @Sendable (String) -> Void = { _ in }) {
-        stream.value.withLock { $0 = (files, onRequest) }
+        serve(onRequest: onRequest) { files[$0] }
+    }
+
+    /// Serves what `find` returns for a path from now on; other paths are not found.
+    package func serve(
+        onRequest: @escaping @Sendable (String) -> Void = { _ in },
+        _ find: @escaping @Sendable (String) -> [UInt8]?
+    ) {
+        stream.value.withLock { $0 = (find, onRequest) }
     }
 
     private final class Counter: Sendable { let value = Mutex(0) }
 
     private final class Stream: Sendable {
-        let value = Mutex<(files: [String: [UInt8]], onRequest: @Sendable (String) -> Void)?>(nil)
+        let value = Mutex<(find: @Sendable (String) -> [UInt8]?, onRequest: @Sendable (String) -> Void)?>(nil)
     }
 
     private final class Answerer: ChannelInboundHandler {
@@ -70,9 +78,9 @@ package final class RecordingOrigin: Sendable {
 
         private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
             counter.value.withLock { $0 += 1 }
-            if let (files, onRequest) = stream.value.withLock({ $0 }) {
+            if let (find, onRequest) = stream.value.withLock({ $0 }) {
                 onRequest(head.uri)
-                return write(files[head.uri], of: head.uri, context)
+                return write(find(head.uri), of: head.uri, context)
             }
             var text = "\(head.method) \(head.uri)\n"
             for (name, value) in head.headers { text += "\(name.lowercased()): \(value)\n" }

@@ -17,6 +17,8 @@ final class RunningGate: Sendable {
     let admin: String
     /// The addresses for edges, in the order in which they began to listen.
     let edges: [String]
+    /// The address of the manifest listener; empty if there is none.
+    let manifests: String
     private let clock: TestClock
 
     /// Returns a configuration with the keys of ``GateSample/trusted`` and a small catalogue, followed by `more`.
@@ -48,6 +50,7 @@ final class RunningGate: Sendable {
     private init(folder: TemporaryFolder, _ addresses: [String: [String]], clock: TestClock) {
         self.folder = folder
         edges = addresses["edge"] ?? []
+        manifests = addresses["manifest"]?.first ?? ""
         api = addresses["api"]?.first ?? ""
         admin = addresses["admin"]?.first ?? ""
         self.clock = clock
@@ -92,7 +95,7 @@ final class RunningGate: Sendable {
             do { try await server.run(environment) } catch  where Task.isCancelled {}
         }
         var known: [String: [String]] = [:]
-        var missing = 2 + server.summary.edges.count
+        var missing = 2 + server.summary.edges.count + server.summary.manifests.count
         for await (name, address) in addresses {
             known[name, default: []].append(address)
             missing -= 1

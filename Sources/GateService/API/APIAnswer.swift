@@ -42,6 +42,11 @@ struct RefusalShape: Sendable {
     /// `allowed` or `valid`, which is false, if the request asked for one of them.
     let verdict: [JSON.Member]
 
+    init(format: AnswerFormat, verdict: [JSON.Member]) {
+        self.format = format
+        self.verdict = verdict
+    }
+
     init(_ request: HTTPRequest) {
         format = AnswerFormat(accept: request.first("accept"))
         switch APIOperation(request.path) {
@@ -57,9 +62,9 @@ struct APIAnswer: HTTPAnswer {
     let status: HTTPResponseStatus
     let type: StaticString
     var trace: TraceID?
+    var caching: StaticString = "no-store"
     /// Header fields that few responses have.
     var more: [(StaticString, String)] = []
-    var cacheControl: StaticString = "no-store"
     let body: [UInt8]
     let sharedBody: ByteBuffer?
 
@@ -119,7 +124,7 @@ struct APIAnswer: HTTPAnswer {
 
     var limit: Int {
         // 192 bytes hold the fixed text, the numbers and the trace ID; the variable parts are added in full.
-        192 + cacheControl.utf8CodeUnitCount + status.reasonPhrase.utf8.count + type.utf8CodeUnitCount + body.count
+        192 + caching.utf8CodeUnitCount + status.reasonPhrase.utf8.count + type.utf8CodeUnitCount + body.count
             + more.reduce(0) { $0 + $1.0.utf8CodeUnitCount + $1.1.utf8.count + 4 }
     }
 
@@ -136,7 +141,7 @@ struct APIAnswer: HTTPAnswer {
             writer.write(decimal: Int64(sharedBody?.readableBytes ?? body.count))
         }
         writer.write("\r\nCache-Control: ")
-        writer.write(cacheControl)
+        writer.write(caching)
         writer.write("\r\n")
         if let trace {
             writer.write("X-Playgate-Trace: ")

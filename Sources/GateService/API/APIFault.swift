@@ -26,6 +26,8 @@ enum APIFault: String, CaseIterable, Sendable {
     case bodyTooLarge = "body_too_large"
     /// The `Content-Type` of the body is not JSON.
     case unsupportedMediaType = "unsupported_media_type"
+    /// The `Content-Type` of the body is that of no manifest.
+    case manifestTypeUnsupported = "manifest_type_unsupported"
     /// The code is not in the table.
     case codeUnknown = "code_unknown"
     /// The token to be revoked is not authentic.
@@ -45,7 +47,7 @@ enum APIFault: String, CaseIterable, Sendable {
         case .operationUnknown, .codeUnknown, .grantsNotConfigured, .revocationsNotExported: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .bodyTooLarge: .payloadTooLarge
-        case .unsupportedMediaType: .unsupportedMediaType
+        case .unsupportedMediaType, .manifestTypeUnsupported: .unsupportedMediaType
         case .revocationsFull: .serviceUnavailable
         }
     }
@@ -69,6 +71,7 @@ enum APIFault: String, CaseIterable, Sendable {
         case .methodNotAllowed: "The operation does not support this method."
         case .bodyTooLarge: "The request body is too large."
         case .unsupportedMediaType: "The body must be JSON, with Content-Type: application/json."
+        case .manifestTypeUnsupported: "The body must be a manifest, with the Content-Type of HLS or DASH."
         case .codeUnknown: "The code does not exist; see /v1/codes."
         case .tokenNotAuthentic: "The token to revoke is not authentic, so it cannot start a playback."
         case .grantsNotConfigured: "This gate issues and accepts no grants."
@@ -80,7 +83,7 @@ enum APIFault: String, CaseIterable, Sendable {
 
 /// A refusal in an API response, with the members of its body.
 struct APIRefusal: Error {
-    let status: HTTPResponseStatus
+    var status: HTTPResponseStatus
     private(set) var action: String
     let code: String
     let message: String
@@ -96,6 +99,14 @@ struct APIRefusal: Error {
         message = fault.message
         self.details = details
         self.allow = allow
+    }
+
+    init(status: HTTPResponseStatus, action: ClientAction, code: String, message: String, details: String?) {
+        self.status = status
+        self.action = action.rawValue
+        self.code = code
+        self.message = message
+        self.details = details
     }
 
     init(_ code: DenyCode) {

@@ -13,6 +13,8 @@ enum APIOperation {
     case exchange
     case renew
     case explain
+    /// The rewriting of a manifest.
+    case rewrite
     /// The end of a playback session.
     case end(Substring)
     case revocations
@@ -33,6 +35,7 @@ enum APIOperation {
         case "/v1/grants": self = .exchange
         case "/v1/grants/renew": self = .renew
         case "/v1/grants/verify": self = .explain
+        case "/v1/manifests/rewrite": self = .rewrite
         case "/v1/revocations/export": self = .revocations
         case "/v1/codes": self = .codes
         case "/openapi.yaml": self = .document
@@ -56,7 +59,7 @@ enum APIOperation {
         switch self {
         case .playback, .batch, .end: .playback
         case .verify: .verify
-        case .exchange, .renew, .explain: .grant
+        case .exchange, .renew, .explain, .rewrite: .grant
         case .revoke, .revocations: .revoke
         case .catalogue: .catalogue
         case .codes, .code, .document, .keys: nil
@@ -73,8 +76,19 @@ enum APIOperation {
         case .exchange: GrantExchangeBody.largestBody
         case .renew: GrantBody.largestBody
         case .explain: GrantVerifyBody.largestBody
+        case .rewrite: Self.largestManifest
         case .end, .revocations, .codes, .code, .catalogue, .document, .keys: nil
         }
+    }
+
+    /// The most bytes of a manifest that is sent to be rewritten.
+    static let largestManifest = 8 << 20
+
+    /// True if the operation takes bodies of this type.
+    func takes(_ type: String?) -> Bool {
+        if case .rewrite = self { return ManifestType(type: type, path: "") != nil }
+        if type == "application/json" { return true }
+        return type?.prefix { $0 != ";" }.lowercased().filter { $0 != " " } == "application/json"
     }
 
     /// Checks that the method is that of the operation.

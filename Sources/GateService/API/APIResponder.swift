@@ -24,7 +24,7 @@ struct APIResponder: HTTPService {
     let clock: @Sendable () -> Timestamp
     /// The revocations as grants know them; `nil` if there is no key for their tags.
     let mirror: RevocationMirror?
-    private let bodyLimit: Int
+    let bodyLimit: Int
     private let helpURL: String
     /// The table of all codes, in JSON.
     private let codes: ByteBuffer
@@ -65,7 +65,7 @@ struct APIResponder: HTTPService {
     func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception {
         let request = HTTPRequest(head: head, connection: connection)
         guard let operation = APIOperation(request.path), let limit = operation.largestBody, head.method == .POST,
-            Self.isJSON(request)
+            operation.takes(request.first("content-type"))
         else { return .answer }
         let snapshot = live.current
         do throws(APIRefusal) {
@@ -127,6 +127,7 @@ struct APIResponder: HTTPService {
         case .exchange: return try exchange(call)
         case .renew: return try renew(call)
         case .explain: return .now(try explain(call))
+        case .rewrite: return try rewrite(call)
         case .end(let session): return try free(session, call)
         case .revocations: return .now(try export(call))
         case .codes: return .now(APIAnswer(shared: codes, type: "application/json", trace: call.trace))
@@ -334,7 +335,9 @@ struct APIResponder: HTTPService {
     }
 
     func read<Body: StrictBody>(_: Body.Type, _ call: RequestContext) throws(APIRefusal) -> Body {
-        guard Self.isJSON(call.request) else { throw APIRefusal(.unsupportedMediaType) }
+        guard APIOperation.verify.takes(call.request.first("content-type")) else {
+            throw APIRefusal(.unsupportedMediaType)
+        }
         let limit = min(bodyLimit, Body.largestBody)
         let body = call.request.body ?? ByteBuffer()
         guard !call.request.isTooLarge, body.readableBytes <= limit else {
@@ -343,12 +346,6 @@ struct APIResponder: HTTPService {
         do throws(BodyFault) { return try Body.read(body) } catch {
             throw APIRefusal(.invalidRequest, details: error.reason)
         }
-    }
-
-    private static func isJSON(_ request: HTTPRequest) -> Bool {
-        let type = request.first("content-type") ?? ""
-        if type == "application/json" { return true }
-        return type.prefix { $0 != ";" }.lowercased().filter { $0 != " " } == "application/json"
     }
 
     /// Takes room for `count` more decisions, and refuses at once if there is not enough.

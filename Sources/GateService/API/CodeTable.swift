@@ -13,13 +13,15 @@ enum CodeTable {
         .object([
             ("denyCodes", .array(DenyCode.allCases.map { entry($0, helpURL) })),
             ("requestCodes", .array(APIFault.allCases.map { entry($0, helpURL) })),
+            ("manifestCodes", .array(ManifestRefusal.allCases.map { entry($0, helpURL) })),
         ])
     }
 
     /// Returns one code; `nil` if it is unknown.
     static func entry(_ code: Substring, helpURL: String) -> JSON? {
         if let code = DenyCode(rawValue: String(code)) { return entry(code, helpURL) }
-        return APIFault(rawValue: String(code)).map { entry($0, helpURL) }
+        if let fault = APIFault(rawValue: String(code)) { return entry(fault, helpURL) }
+        return ManifestRefusal(rawValue: String(code)).map { entry($0, helpURL) }
     }
 
     private static func entry(_ code: DenyCode, _ helpURL: String) -> JSON {
@@ -36,6 +38,15 @@ enum CodeTable {
             ("code", .string(fault.rawValue)), ("status", .number(Int64(fault.status.code))),
             ("action", .string(fault.action.rawValue)), ("verifierStatus", .null),
             ("message", .string(fault.message)), ("lookAt", .null), ("helpUrl", .string(helpURL + fault.rawValue)),
+        ])
+    }
+
+    private static func entry(_ refusal: ManifestRefusal, _ helpURL: String) -> JSON {
+        .object([
+            ("code", .string(refusal.rawValue)), ("status", .number(Int64(refusal.status.code))),
+            ("action", .string(refusal.action.rawValue)), ("verifierStatus", .null),
+            ("message", .string(refusal.message)), ("lookAt", .string(refusal.operatorHint)),
+            ("helpUrl", .string(helpURL + refusal.rawValue)),
         ])
     }
 }

@@ -19,40 +19,15 @@ extension GateConfiguration.Edge {
             section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
         }
         dialects = EdgeDialect.readSet(section)
-        tokens = section.list("tokens", TokenSource.read).compactMap { $0 }
-        if tokens.isEmpty, !section.isFaulty {
-            section.note("tokens", "tokens is missing: name the sources of the token, such as: - query: token")
-        }
-        if tokens.count > PresentedToken.maximumSources {
-            section.note("tokens", "must have at most \(PresentedToken.maximumSources) entries")
-        }
-        self.tokensOfEntries = tokensOfEntries
-        let named = section.has("grants") ? section.list("grants", TokenSource.read).compactMap { $0 } : nil
-        if profiles.isEmpty, named != nil { section.note("grants", "requires the section grants of the file") }
-        grants = named ?? TokenSource.standard(for: profiles)
-        if grants.count > PresentedToken.maximumSources {
-            section.note("grants", "must have at most \(PresentedToken.maximumSources) entries")
-        }
-        let sources = Set(tokens).union(tokensOfEntries.values.joined()).union(grants)
-        for source in grants where tokens.contains(source) || tokensOfEntries.values.joined().contains(source) {
-            section.note("grants", "\(source) is a source of media tokens: grants need another name")
-        }
-        secretParameters = sources.compactMap { if case .query(let name) = $0 { name } else { nil } }.sorted()
-        segments = sources.compactMap { if case .segment(let prefix) = $0 { prefix } else { nil } }.sorted()
-        let packages = grants.compactMap(\.package)
-        if packages.count > 1 { section.note("grants", "must have at most one package") }
-        package = packages.first
-        if tokens.contains(where: { $0.package != nil }) || tokensOfEntries.values.joined().contains(where: { $0.package != nil }) {
-            section.note("tokens", "package is for grants: a media token is no signed URI")
-        }
-        tokenHeaders = Set(sources.compactMap(\.headerName)).sorted().joined(separator: ", ")
+        sources = CredentialSources(section, tokensOfEntries: tokensOfEntries, profiles: profiles)
         let ceiling = section.duration("cacheCeiling", in: .zero ... .seconds(3600), default: .seconds(5))
         cacheCeiling = ceiling.components.seconds
     }
 }
 
 extension TrustedPeers {
-    fileprivate init(_ section: ConfigurationSection) {
+    /// Reads the peers that a listener trusts.
+    init(_ section: ConfigurationSection) {
         self.init(
             trustsLoopback: section.bool("trustLoopback", default: true),
             networks: (section.strings("trustedPeers") ?? []).compactMap { text in

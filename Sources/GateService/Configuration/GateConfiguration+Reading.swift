@@ -38,22 +38,27 @@ extension GateConfiguration {
         self.isShadow = isShadow
         api = root.section("api", API.init)
         edge = root.optionalSection("edge") { Edge($0, tokensOfEntries: catalogue.tokens, profiles: profiles) }
-        (admin, adminHosts) = root.section("admin") { section in
-            let listener = Listener(section, default: .tcp(host: "127.0.0.1", port: 9090))
-            return (listener, section.hostNames("hosts").map { String($0.text) })
+        let edgeSources = edge?.sources
+        manifest = root.optionalSection("manifest") {
+            Manifest($0, tokensOfEntries: catalogue.tokens, profiles: profiles, edge: edgeSources)
+        }
+        (admin, adminHosts) = root.section("admin") {
+            (Listener($0, default: .tcp(host: "127.0.0.1", port: 9090)), $0.hostNames("hosts").map { String($0.text) })
         }
         log = root.section("log", Log.init)
         shutdownGrace = root.section("shutdown") {
             $0.duration("grace", in: .milliseconds(100) ... .seconds(600), default: .seconds(10))
         }
-        watchInterval = root.section("reload") { section in
-            let interval = section.duration("interval", in: .milliseconds(100) ... .seconds(3600), default: .seconds(2))
-            return section.bool("watch", default: true) ? interval : nil
-        }
+        watchInterval = root.section("reload", Self.watchInterval)
         root.finish()
         effective = root.effective
         noteConflicts(root)
         try problems.throwIfAny()
+    }
+
+    private static func watchInterval(_ section: ConfigurationSection) -> Duration? {
+        let interval = section.duration("interval", in: .milliseconds(100) ... .seconds(3600), default: .seconds(2))
+        return section.bool("watch", default: true) ? interval : nil
     }
 
     /// Notes sections that contradict each other.
@@ -65,17 +70,29 @@ extension GateConfiguration {
         for (name, address) in others.filter({ $0.0 != "admin" }) where address.collides(with: admin.address) {
             root.note("admin", "has the same address as \(name): \(address)")
         }
-        let edges = edge?.listeners.map(\.address) ?? []
-        for (number, address) in edges.enumerated() {
-            if let (name, _) = others.first(where: { $0.1.collides(with: address) }) {
-                root.note("edge", "has the same address as \(name): \(address)")
-            }
-            if edges[..<number].contains(where: { $0.collides(with: address) }) {
-                root.note("edge", "names an address twice: \(address)")
-            }
-        }
-        if edge == nil, !catalogue.tokens.isEmpty {
+        noteAddresses("edge", edge?.listeners ?? [], others, root)
+        let edges = (edge?.listeners ?? []).map { ("edge", $0.address) }
+        noteAddresses("manifest", manifest?.listeners ?? [], others + edges, root)
+        if edge == nil, manifest == nil, !catalogue.tokens.isEmpty {
             root.note("catalogue", "tokens of an entry require an edge listener")
+        }
+    }
+
+    /// Notes listeners of a section that have an address of another, or of one another.
+    private func noteAddresses(
+        _ section: String,
+        _ listeners: [Listener],
+        _ others: [(String, ListenerAddress)],
+        _ root: ConfigurationSection
+    ) {
+        let addresses = listeners.map(\.address)
+        for (number, address) in addresses.enumerated() {
+            if let (name, _) = others.first(where: { $0.1.collides(with: address) }) {
+                root.note(section, "has the same address as \(name): \(address)")
+            }
+            if addresses[..<number].contains(where: { $0.collides(with: address) }) {
+                root.note(section, "names an address twice: \(address)")
+            }
         }
     }
 }

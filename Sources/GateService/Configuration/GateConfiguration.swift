@@ -28,6 +28,8 @@ struct GateConfiguration: Sendable {
     var api: API
     /// The settings for edges; `nil` if there is no edge listener.
     var edge: Edge?
+    /// The settings for manifests; `nil` if there is no manifest listener.
+    var manifest: Manifest?
     var admin: Listener
     /// The host names of the admin listener, besides addresses and localhost.
     var adminHosts: [String]
@@ -126,21 +128,8 @@ struct GateConfiguration: Sendable {
         var peers: TrustedPeers
         /// The dialects whose endpoints exist.
         var dialects: Set<EdgeDialect>
-        /// The places in which clients may show their tokens.
-        var tokens: [TokenSource]
-        /// The token sources of entries that have a list of their own.
-        var tokensOfEntries: [PlaybackGate.Catalogue.Entry: [TokenSource]]
-        /// The prefixes of path segments that may be tokens, for all entries. Such segments are removed from paths, also in
-        /// logs.
-        var segments: [String]
-        /// The places in which clients may show their grants.
-        var grants: [TokenSource]
-        /// The attribute of signed URIs, which is cut out of targets; `nil` if none are accepted.
-        var package: PackageAttribute?
-        /// The query parameters that carry tokens or grants. They are no part of the URI that a grant is checked for.
-        var secretParameters: [String]
-        /// The client's header fields that may carry tokens, for `Vary`.
-        var tokenHeaders: String
+        /// The places in which clients may show tokens and grants.
+        var sources: CredentialSources
         /// The longest time for which an edge may cache an answer, in seconds.
         var cacheCeiling: Int64
     }

@@ -48,11 +48,12 @@ struct EdgeFacts {
 
     /// Finds the fields of the facts; `nil` if one of them is repeated.
     ///
-    /// - Parameter target: The original target, as ``EdgeRequest`` has it.
-    init?(_ headers: HTTPHeaders, target: Substring, _ dialect: EdgeDialect) {
+    /// - Parameters:
+    ///   - target: The original target, as ``EdgeRequest`` has it.
+    ///   - names: The names of the fields.
+    init?(_ headers: HTTPHeaders, target: Substring, _ names: EdgeDialect.FactHeaders) {
         self.headers = headers
         self.target = target
-        let names = dialect.factHeaders
         for (name, value) in headers where !take(value, name, names) { return nil }
     }
 

@@ -17,6 +17,13 @@ struct EdgeRequest {
     /// True if the edge's cache key contains all facts that an answer depends on, besides header fields of the client.
     private(set) var isKeyWhole = true
 
+    /// Creates the facts of a request that a client makes itself. A range in it is ignored.
+    init(_ target: Substring, _ method: HTTPMethod, host: Substring) {
+        self.target = target
+        self.method = PlaybackRequest.Method(method)
+        self.host = host
+    }
+
     /// Reads the facts of a check. `nil` if a required field is missing, if target, method or host is repeated, or if
     /// method or host is malformed.
     ///

@@ -37,16 +37,17 @@ struct EdgeResponder: HTTPService {
             return refuse(.peerNotTrusted, asked, snapshot.gate, at: now, into: &output)
         }
         guard let (dialect, rest) = found, rules.answers(dialect),
-            let client = EdgeRequest(request.head, rest: rest, dialect), let target = OriginalTarget(client.target, cutting: rules.package)
+            let client = EdgeRequest(request.head, rest: rest, dialect),
+            let target = OriginalTarget(client.target, cutting: rules.sources.package)
         else {
             return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output)
         }
-        let path = target.removingSegments(rules.segments)
+        let path = target.removingSegments(rules.sources.segments)
         asked.target = .path(path.path)
         asked.method = client.method
         asked.isPartial = client.isPartial
         let finding = snapshot.gate.catalogue.find(path, client, dialect)
-        let (sources, trace) = (rules.sources(finding), asked.client.trace)
+        let (sources, trace) = (rules.sources.tokens(finding), asked.client.trace)
         let shown = PresentedToken(in: sources, request.head.headers, target)
         asked.token = shown.token
         let check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
@@ -57,7 +58,7 @@ struct EdgeResponder: HTTPService {
         guard finding.hasGrants else {
             return decide(Gate.Question(asked, finding, fault: fault), check, snapshot, into: &output)
         }
-        switch PresentedGrants.find(client, request.head.headers, target, path: path.path, rules, dialect) {
+        switch PresentedGrants.find(client, request.head.headers, target, path: path.path, rules.sources, dialect) {
         case .invalid: return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output)
         case .found(let grants):
             return decide(Gate.Question(asked, finding, fault: fault, grants: grants), check, snapshot, into: &output)
@@ -130,7 +131,7 @@ struct EdgeResponder: HTTPService {
             keeping: EdgeAnswer.Keeping(
                 seconds: check.isKept ? check.rules.secondsToKeep(decision, at: check.now) : 0,
                 varying: check.dialect.varying,
-                tokenHeaders: check.rules.tokenHeaders
+                tokenHeaders: check.rules.sources.tokenHeaders
             ),
             session: decision.access?.session,
             grant: decision.access?.delivered.flatMap { DeliveredGrant($0, at: check.now) }

@@ -12,23 +12,9 @@ final class EdgeRules: Sendable {
     init(_ edge: GateConfiguration.Edge) { self.edge = edge }
 
     var peers: TrustedPeers { edge.peers }
-    var segments: [String] { edge.segments }
-    /// The attribute of signed URIs, which is cut out of targets; `nil` if none are accepted.
-    var package: PackageAttribute? { edge.package }
-    var tokenHeaders: String { edge.tokenHeaders }
+    var sources: CredentialSources { edge.sources }
 
     func answers(_ dialect: EdgeDialect) -> Bool { edge.dialects.contains(dialect) }
-
-    /// Returns the places in which the token may be, for the catalogue's finding.
-    func sources(_ finding: Catalogue.Finding) -> [TokenSource] {
-        guard !edge.tokensOfEntries.isEmpty, case .entry(let entry) = finding else { return edge.tokens }
-        return edge.tokensOfEntries[entry] ?? edge.tokens
-    }
-
-    /// The places in which grants may be.
-    var grants: [TokenSource] { edge.grants }
-    /// The query parameters that carry tokens or grants.
-    var secretParameters: [String] { edge.secretParameters }
 
     /// Returns the time for which an answer may be cached, in seconds: 0 if a token was consumed, the request was refused,
     /// or the answer may change at once; else at most the token's remaining life and the configured ceiling.

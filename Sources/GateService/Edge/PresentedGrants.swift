@@ -16,24 +16,39 @@ enum PresentedGrants {
         case invalid
     }
 
-    /// Finds the grants of a request in the configured places, in their order, and the facts that they may be bound to.
-    ///
-    /// - Parameters:
-    ///   - path: The path without token segments.
+    /// Finds the grants of a check, in the form of paths and by the names of facts that its dialect has.
     static func find(
         _ client: EdgeRequest,
         _ headers: HTTPHeaders,
         _ target: OriginalTarget,
         path: Substring,
-        _ rules: EdgeRules,
+        _ sources: CredentialSources,
         _ dialect: EdgeDialect
+    ) -> Finding {
+        let form: RequestURI.Form = dialect.pathForm == .resolved ? .resolved : .asIs
+        return find(client, headers, target, path: path, sources, dialect.factHeaders, form)
+    }
+
+    /// Finds the grants of a request in the configured places, in their order, and the facts that they may be bound to.
+    ///
+    /// - Parameters:
+    ///   - path: The path without token segments.
+    ///   - names: The names of the header fields that state facts.
+    static func find(
+        _ client: EdgeRequest,
+        _ headers: HTTPHeaders,
+        _ target: OriginalTarget,
+        path: Substring,
+        _ sources: CredentialSources,
+        _ names: EdgeDialect.FactHeaders,
+        _ form: RequestURI.Form
     ) -> Finding {
         var (first, rest): (Substring?, [Substring]) = (nil, [])
         func show(_ token: Substring) {
             guard !token.isEmpty else { return }
             if first == nil { first = token } else { rest.append(token) }
         }
-        for source in rules.grants {
+        for source in sources.grants {
             source.forEachValue(in: headers, target) { value in
                 // Most values are one token, of which the search for a comma takes the most time.
                 guard value.utf8.span.firstIndex(of: UInt8(ascii: ","), from: 0) != nil else {
@@ -43,27 +58,20 @@ enum PresentedGrants {
             }
         }
         guard let first else { return .found(nil) }
-        guard let facts = RequestFacts(client, headers, target, path: path, rules, dialect) else { return .invalid }
+        guard let facts = EdgeFacts(headers, target: client.target, names),
+            let uri = RequestURI(facts, target, path: path, hiding: sources.secretParameters, form),
+            let facts = RequestFacts(client, facts, uri)
+        else { return .invalid }
         return .found(ShownGrants(facts, first: first, others: rest))
     }
 }
 
 extension RequestFacts {
-    /// Reads the facts of a check; `nil` if one is malformed or repeated.
-    fileprivate init?(
-        _ client: EdgeRequest,
-        _ headers: HTTPHeaders,
-        _ target: OriginalTarget,
-        path: Substring,
-        _ rules: EdgeRules,
-        _ dialect: EdgeDialect
-    ) {
-        guard let stated = EdgeFacts(headers, target: client.target, dialect),
-            let uri = RequestURI(stated, target, path: path, hiding: rules.secretParameters, dialect)
-        else { return nil }
+    /// Reads the facts of a request; `nil` if one is malformed.
+    fileprivate init?(_ client: EdgeRequest, _ stated: EdgeFacts, _ uri: RequestURI) {
         self.init(uri: uri, method: client.method == .other ? nil : client.method.rawValue[...])
         guard stated.fill(&self) else { return nil }
-        self.headers = EdgeHeaderFields(headers: headers)
+        headers = EdgeHeaderFields(headers: stated.headers)
     }
 }
 
@@ -72,7 +80,7 @@ extension PlaybackRequest.Player {
     ///
     /// - Parameter names: The names of header fields.
     convenience init?(_ headers: HTTPHeaders, target: Substring, _ dialect: EdgeDialect, _ names: [String]) {
-        guard let stated = EdgeFacts(headers, target: target, dialect) else { return nil }
+        guard let stated = EdgeFacts(headers, target: target, dialect.factHeaders) else { return nil }
         var address: IPAddress?
         guard stated.clientAddress.fill(&address) else { return nil }
         let bound = headers.filter { name, _ in names.contains { name.isSameField(as: $0) } }
@@ -81,19 +89,19 @@ extension PlaybackRequest.Player {
 }
 
 extension RequestURI {
-    fileprivate init?(
+    /// Creates the URI of a request without its tokens; `nil` if a fact is malformed, or the target is not in one clear form.
+    init?(
         _ stated: EdgeFacts,
         _ target: OriginalTarget,
         path: Substring,
         hiding secrets: [String],
-        _ dialect: EdgeDialect
+        _ form: Form
     ) {
         var scheme: Scheme?
         guard stated.scheme.fill(&scheme) else { return nil }
         var known: EdgeFacts.Authority?
         guard stated.authority.fill(&known) else { return nil }
         let authority = known.map { known in known.port.map { "\(known.host):\($0)"[...] } ?? known.host }
-        let form: Form = dialect == .nginx ? .resolved : .asIs
         self.init(target.text(path: path, hiding: secrets), scheme: scheme, authority: authority, form: form)
     }
 }

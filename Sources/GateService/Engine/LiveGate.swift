@@ -18,6 +18,7 @@ final class LiveGate: Sendable {
         let edge: EdgeRules?
         /// The objects that the gate was made of, which another with other keys is made of.
         let builder: GateBuilder
+        let manifest: ManifestSettings?
         /// The state of the files before this was made from them.
         let files: FileStamps
         let loaded: Timestamp
@@ -31,6 +32,7 @@ final class LiveGate: Sendable {
             self.configuration = configuration
             edge = configuration.edge.map(EdgeRules.init)
             self.builder = builder
+            manifest = configuration.manifest.map(ManifestSettings.init)
             files = builder.files
             self.loaded = loaded
         }

@@ -75,7 +75,7 @@ final class PublishedKeys: Sendable {
             status: isKnown ? .notModified : .ok,
             trace: trace
         )
-        answer.cacheControl = "public, max-age=3600"
+        answer.caching = "public, max-age=3600"
         answer.more = [("ETag", document.tag), ("Access-Control-Allow-Origin", "*")]
         return answer
     }

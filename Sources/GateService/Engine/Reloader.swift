@@ -178,6 +178,9 @@ extension GateConfiguration {
             "use.store": use.store.text, "api.listen": api.listener.text, "api.concurrency": "\(api.concurrency)",
             "api.helpURL": api.helpURL, "admin": admin.text,
             "edge.listen": edge?.listeners.map(\.text).joined(separator: " ") ?? "none",
+            "manifest.listen": manifest?.listeners.map(\.text).joined(separator: " ") ?? "none",
+            "manifest.fetches, manifestBytes or timeouts.connect":
+                manifest.map { "\($0.fetches) \($0.manifestBytes) \($0.timeouts.connect)" } ?? "",
             "log": "\(log.format) \(log.level) \(log.checks) \(log.salt?.text ?? "")",
             "shutdown.grace": shutdownGrace.text, "reload": watchInterval?.text ?? "",
             "grants.subjectKey": grants.map { SHA256.digest($0.subjectKey.value).hexadecimal } ?? "",

@@ -27,6 +27,8 @@ struct ServiceParts {
     private let registry = PrometheusRegistry()
     private let metrics: DecisionMetrics
     private let inFlight: ConcurrencyLimit
+    /// The connections to the origin of manifests; `nil` without a manifest listener.
+    let origin: OriginClient?
     private let reloads = ReloadCounts()
     private let budget = ByteBudget(32 << 20)
     private let reporter: PeerReporter
@@ -52,6 +54,7 @@ struct ServiceParts {
         metrics = DecisionMetrics(factory: registry, store: store.name)
         inFlight = ConcurrencyLimit(configuration.api.concurrency)
         reporter = PeerReporter(logger: logger)
+        origin = configuration.manifest.map { OriginClient($0, loops: loops) }
         let observer = Self.observer(configuration.log, metrics, sink)
         let snapshot = LiveGate.Snapshot(
             gate: builder.gate(configuration, store: store, grants: grants, observer: observer),
@@ -89,7 +92,9 @@ struct ServiceParts {
         let api = places("api", configuration.api.listener)
         let admin = places("admin", configuration.admin)
         let edges = (configuration.edge?.listeners ?? []).map { (listener: $0, places: places("edge", $0)) }
-        let all = [api, admin] + edges.map(\.places)
+        let manifests = (configuration.manifest?.listeners ?? [])
+            .map { (listener: $0, places: places("manifest", $0)) }
+        let all = [api, admin] + edges.map(\.places) + manifests.map(\.places)
         let adminResponder = AdminResponder(
             live: live,
             reloader: reloader,
@@ -112,6 +117,13 @@ struct ServiceParts {
             try listener(configuration.admin, adminResponder, admin),
             try listener(configuration.api.listener, apiResponder, api),
         ]
+        try addEdges(edges)
+        try addManifests(manifests)
+    }
+
+    private typealias Places = [(listener: GateConfiguration.Listener, places: ConnectionPlaces)]
+
+    private mutating func addEdges(_ edges: Places) throws(ConfigurationError) {
         guard !edges.isEmpty else { return }
         let edgeResponder = EdgeResponder(
             live: live,
@@ -132,6 +144,22 @@ struct ServiceParts {
             mirror: mirror,
             keySets: keySets
         )
+    }
+
+    private mutating func addManifests(_ manifests: Places) throws(ConfigurationError) {
+        guard let origin, let settings = configuration.manifest else { return }
+        let responder = ManifestResponder(
+            live: live,
+            metrics: metrics,
+            inFlight: inFlight,
+            counters: ManifestCounters(factory: registry),
+            origin: origin,
+            fetches: ConcurrencyLimit(settings.fetches),
+            isSecure: settings.listeners.first?.tls != nil,
+            helpURL: configuration.api.helpURL,
+            clock: environment.clock
+        )
+        for manifest in manifests { listeners.append(try listener(manifest.listener, responder, manifest.places)) }
     }
 
     private func places(_ name: String, _ listener: GateConfiguration.Listener) -> ConnectionPlaces {

@@ -24,8 +24,9 @@ struct PlainReferences {
     private let isRelativeKnown: Bool
     /// The scheme and authority of the last absolute reference that carried the grant.
     private var origin: [UInt8] = []
-    /// The class of each byte, as a bit; 0 for bytes that are plain anywhere.
-    private let classes: [256 of UInt8]
+    /// The class of each byte, as a bit; 0 for bytes that are plain anywhere. Not inline, because it would be copied for each
+    /// reference.
+    private let classes: [UInt8]
 
     private enum Class {
         static let other: UInt8 = 1
@@ -36,7 +37,7 @@ struct PlainReferences {
     }
 
     init(_ rules: ManifestRules) {
-        var classes: [256 of UInt8] = .init(repeating: Class.other)
+        var classes = [UInt8](repeating: Class.other, count: 256)
         for byte in UInt8(0x21)...0x7E where byte.isUnreserved || "!$&'()*+,;=@".utf8.contains(byte) {
             classes[Int(byte)] = 0
         }
@@ -101,8 +102,8 @@ struct PlainReferences {
     /// Remembers the scheme and authority of an absolute reference that was written.
     mutating func learn(_ bytes: Span<UInt8>, _ range: Range<Int>, isWritten: Bool) {
         let reference = bytes.extracting(range)
-        guard isWritten, !reference.hasVariable, let parts = try? ReferenceParts(reference), case .absolute = parts.form,
-            !parts.authority.isEmpty
+        guard isWritten, !reference.hasVariable, let parts = try? ReferenceParts(reference),
+            case .absolute = parts.form
         else { return }
         origin = [UInt8](reference.extracting(..<parts.authority.upperBound))
     }

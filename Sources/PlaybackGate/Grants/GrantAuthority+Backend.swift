@@ -96,6 +96,23 @@ extension GrantAuthority {
         }
     }
 
+    /// The outcome of a check without a request.
+    package enum LiveOutcome: Sendable {
+        case good
+        case refused(GrantRefusal)
+        /// The state of revocations is not known.
+        case unknown
+    }
+
+    /// Checks that a grant of this installation is authentic, within its time and not revoked.
+    package func check(_ token: String, allowsUnknown: Bool, at now: Timestamp) -> LiveOutcome {
+        switch withLive(token, allowsUnknown: allowsUnknown, at: now, { .notDue($0) }) {
+        case .refused(let refusal): .refused(refusal)
+        case .unknown: .unknown
+        case .issued, .notDue: .good
+        }
+    }
+
     /// Calls `body` with a grant of this installation that is authentic, within its time and not revoked.
     private func withLive(
         _ token: String,

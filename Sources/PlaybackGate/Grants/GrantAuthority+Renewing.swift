@@ -57,7 +57,7 @@ extension GrantAuthority {
     }
 
     /// Returns the signer with the grant's own key, or that of the profile if the key no longer signs.
-    private func renewer(of grant: CATGrant, _ profile: GrantProfile, at now: Timestamp) -> CATIssuer? {
+    func renewer(of grant: CATGrant, _ profile: GrantProfile, at now: Timestamp) -> CATIssuer? {
         let own = signers.first { signer in
             signer.issuer.key.issuer == grant.issuer.name && signer.issuer.key.id == grant.key.id
                 && signer.isUsable(at: now)

@@ -33,15 +33,54 @@ extension CATIssuer {
         let end = min(overflow ? session : sum / 1000, session)
         // A life that ends before the present one renews nothing.
         guard end * 1000 > expires.millisecondsSince1970 else { throw .notRenewable }
+        let renewalStart = Timestamp(millisecondsSince1970: times.start(end: end * 1000))
+        return try copy(grant, until: end, of: session, identifier, renewalStart: renewalStart, at: now)
+    }
+
+    /// Issues a token beside one that was allowed: the same claims with another end and identity, such as for the references
+    /// of a manifest that was requested with it. A token that is not renewable can be copied too.
+    ///
+    /// - Parameters:
+    ///   - grant: The token.
+    ///   - end: The end of the new token. It is moved to the session's end if it is later.
+    ///   - now: The time of the request.
+    ///   - identifier: The identity of the new token; 16 random bytes by default.
+    /// - Throws: ``CATIssueError/notRenewable`` if the token has no session, or would be expired; another ``CATIssueError`` if it
+    ///   cannot be signed.
+    public func copy(
+        _ grant: CATGrant,
+        until end: Timestamp,
+        at now: Timestamp,
+        identifier: [UInt8]? = nil
+    ) throws(CATIssueError) -> IssuedCAT {
+        guard key.issuer == grant.issuer.name else { throw .issuer }
+        guard let session = grant.claims.sessionEnd.map({ Int64($0) }) else { throw .notRenewable }
+        let seconds = min(end.seconds, session)
+        guard seconds * 1000 > now.millisecondsSince1970 else { throw .notRenewable }
+        var renewalStart: Timestamp?
+        if case .valid(let times) = grant.claims.renewal {
+            renewalStart = Timestamp(millisecondsSince1970: times.start(end: seconds * 1000))
+        }
+        return try copy(grant, until: seconds, of: session, identifier, renewalStart: renewalStart, at: now)
+    }
+
+    /// Signs the claims of a token with another end and identity, in seconds.
+    private func copy(
+        _ grant: CATGrant,
+        until end: Int64,
+        of session: Int64,
+        _ identifier: [UInt8]?,
+        renewalStart: Timestamp?,
+        at now: Timestamp
+    ) throws(CATIssueError) -> IssuedCAT {
         var fresh = identifier ?? []
         if fresh.isEmpty { fresh = try Self.randomIdentifier() }
         let changes = Renewed(expires: end, issued: now.seconds, identifier: fresh, sessionEnd: session)
         guard let payload = changes.payload(of: grant) else { throw .claims }
-        let newEnd = Timestamp(secondsSince1970: end)
         return IssuedCAT(
             token: try sign(payload),
-            expires: newEnd,
-            renewalStart: Timestamp(millisecondsSince1970: times.start(end: newEnd.millisecondsSince1970)),
+            expires: Timestamp(secondsSince1970: end),
+            renewalStart: renewalStart,
             identifier: fresh,
             session: grant.session
         )

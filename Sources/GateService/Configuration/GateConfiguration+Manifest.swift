@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import ConfigurationReading
+internal import EdgeTokens
+internal import HTTPServer
+internal import PlaybackGate
+
+extension GateConfiguration {
+    /// The settings of the listener that rewrites manifests.
+    struct Manifest: Sendable {
+        /// The listeners, one for each address; all other settings are common.
+        var listeners: [Listener]
+        /// The origin that manifests are fetched from.
+        var origin: OriginAddress
+        /// The way in which references carry a grant.
+        var mode: Mode
+        /// The hosts whose references carry a grant, besides the one that the player requested.
+        var hosts: [HostName]
+        /// The profile of the grants among those of an entry; `nil` for the first.
+        var profile: String?
+        /// The places in which players may show tokens and grants.
+        var sources: CredentialSources
+        /// The peers whose `X-Forwarded-*` fields are the facts of a request.
+        var peers: TrustedPeers
+        /// The ends of the paths that are manifests, in lower case.
+        var suffixes: [String]
+        /// The time that a viewer may take longer than a finished playlist plays.
+        var margin: Duration
+        /// The most fetches at a time.
+        var fetches: Int
+        /// The largest manifest, in bytes, as the origin delivers it and as it is rewritten.
+        var manifestBytes: Int
+        var timeouts: Timeouts
+        /// The rules for scripts of other sites; `nil` if none may read manifests.
+        var crossOrigin: CrossOriginRules?
+
+        /// A way in which references carry a grant.
+        enum Mode: String, CaseIterable, Sendable {
+            /// A path segment before the path.
+            case segment
+            /// A query parameter.
+            case query
+        }
+
+        /// The time limits of a fetch.
+        struct Timeouts: Hashable, Sendable {
+            /// The time for a connection to the origin.
+            var connect: Duration
+            /// The time from the request to the head of the response, in which an origin may hold a blocking reload.
+            var response: Duration
+            /// The time from the head of the response to its last byte.
+            var body: Duration
+        }
+    }
+}
+
+extension GateConfiguration.Manifest {
+    init(
+        _ section: ConfigurationSection,
+        tokensOfEntries: [PlaybackGate.Catalogue.Entry: [TokenSource]],
+        profiles: [GrantProfile],
+        edge: CredentialSources?
+    ) {
+        listeners = GateConfiguration.Listener.list(section, default: .tcp(host: "127.0.0.1", port: 8082))
+        peers = TrustedPeers(section)
+        if !peers.certificates.isEmpty, listeners.first?.tls?.clientAuthorities == nil {
+            section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
+        }
+        if !section.has("origin") { section.note("origin", "origin is missing, such as https://origin.example") }
+        origin = section.parsed("origin", default: .none) { try OriginAddress($0) }
+        mode = section.choice("mode", default: .segment)
+        hosts = section.hostNames("hosts")
+        profile = section.optionalString("profile")
+        sources = CredentialSources(
+            section,
+            tokensOfEntries: tokensOfEntries,
+            profiles: profiles,
+            default: edge
+        )
+        suffixes = section.suffixes("suffixes")
+        margin = section.duration("vodMargin", in: .zero ... .seconds(86_400), default: .seconds(3600))
+        fetches = section.integer("fetches", in: 1...65_536, default: 128)
+        manifestBytes = section.integer("manifestBytes", in: 1024...67_108_864, default: 8 << 20)
+        timeouts = section.section("timeouts", Timeouts.init)
+        crossOrigin = section.optionalSection("cors", CrossOriginRules.init)
+        noteConflicts(section, profiles)
+    }
+
+    private func noteConflicts(_ section: ConfigurationSection, _ profiles: [GrantProfile]) {
+        guard !profiles.isEmpty else {
+            section.note("origin", "requires the section grants of the file: references carry grants")
+            return
+        }
+        if let profile, !profiles.contains(where: { $0.name == profile }) {
+            section.note("profile", "no profile \(profile); known: \(profiles.map(\.name).joined(separator: ", "))")
+        }
+        if !section.isFaulty, !sources.grants.contains(mode.source) {
+            section.note("mode", "requires \(mode.source) among the sources of grants")
+        }
+    }
+}
+
+extension GateConfiguration.Manifest.Mode {
+    /// The place in which references carry a grant.
+    fileprivate var source: TokenSource {
+        switch self {
+        case .segment: .segment(IssuedGrant.segmentPrefix)
+        case .query: .query(IssuedGrant.queryName)
+        }
+    }
+}
+
+extension GateConfiguration.Manifest.Timeouts {
+    fileprivate init(_ section: ConfigurationSection) {
+        let most = Duration.seconds(600)
+        connect = section.duration("connect", in: .milliseconds(10)...most, default: .seconds(2))
+        response = section.duration("response", in: .milliseconds(10)...most, default: .seconds(30))
+        body = section.duration("body", in: .milliseconds(10)...most, default: .seconds(10))
+    }
+}
+
+extension CrossOriginRules {
+    fileprivate init(_ section: ConfigurationSection) {
+        let names = section.strings("origins") ?? []
+        if names.isEmpty, !section.isFaulty {
+            section.note(
+                "origins",
+                "origins is missing: name the sites of players, such as https://player.example, or *"
+            )
+        }
+        for name in names where name != "*" && !name.isWebOrigin {
+            section.note("origins", "\(name) must be * or an origin without a path, such as https://player.example")
+        }
+        let allowsCredentials = section.bool("credentials", default: false)
+        if names.contains("*"), names.count > 1 || allowsCredentials {
+            section.note("origins", "* must be alone, and without credentials")
+        }
+        let age = section.duration("maxAge", in: .zero ... .seconds(86_400), default: .seconds(600))
+        self.init(
+            origins: names.contains("*") ? nil : names.map { $0.lowercased() },
+            allowsCredentials: allowsCredentials,
+            maximumAge: age.components.seconds
+        )
+    }
+}
+
+extension ConfigurationSection {
+    /// Reads the ends of paths, each with its dot.
+    fileprivate func suffixes(_ key: String) -> [String] {
+        let suffixes = strings(key) ?? [".m3u8", ".mpd"]
+        if suffixes.isEmpty, !isFaulty { note(key, "must name at least one, such as .m3u8") }
+        for suffix in suffixes {
+            let isPlain = suffix.utf8.allSatisfy { 0x21..<0x7F ~= $0 && !"?#%;\\".utf8.contains($0) }
+            guard suffix.utf8.count < 2 || !isPlain || suffix.utf8.first != UInt8(ascii: ".") else { continue }
+            note(key, "\(suffix) must begin with a dot, such as .m3u8")
+        }
+        return suffixes.map { $0.lowercased() }
+    }
+}
+
+extension String {
+    /// True for a scheme, a host and perhaps a port, as browsers send it in `Origin` (RFC 6454 §6.2).
+    fileprivate var isWebOrigin: Bool {
+        guard let rest = ["https://", "http://"].first(where: { hasPrefix($0) }).map({ dropFirst($0.count) }),
+            let host = HostName(rest)
+        else { return false }
+        return rest.lowercased().hasPrefix(host.text.lowercased()) && !rest.contains("/")
+    }
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import HTTPServer
+internal import MediaTokens
+internal import NIOHTTP1
+internal import Platform
+internal import PlaybackGate
+
+/// Answers players' requests for manifests: decides as a check of an edge does, fetches the manifest from the origin, and
+/// writes a new grant into its references.
+///
+/// The rewritten manifest is complete before its first byte is sent: a fault in its last line is a refusal, not half a
+/// manifest.
+struct ManifestResponder: HTTPService {
+    let live: LiveGate
+    let metrics: DecisionMetrics
+    let inFlight: ConcurrencyLimit
+    let counters: ManifestCounters
+    let origin: OriginClient
+    /// The fetches at a time.
+    let fetches: ConcurrencyLimit
+    /// True if the listener uses TLS.
+    let isSecure: Bool
+    let helpURL: String
+    let clock: @Sendable () -> Timestamp
+
+    /// A player that leaves does not get its manifest: the fetch ends with it.
+    var cancelsAbandoned: Bool { true }
+
+    func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .answer }
+
+    func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        let snapshot = live.current
+        let trace = TraceID(traceparent: request.first("traceparent"))
+        // If a reload removed the section, the listener stays open until a restart and serves nothing.
+        guard let settings = snapshot.manifest else {
+            output.write(refusal(APIRefusal(.notServed), Call(trace: trace), .notServed))
+            return nil
+        }
+        let call = Call(request, settings, snapshot, trace, at: clock())
+        guard call.isOptions else { return serve(request, settings, call, snapshot, into: &output) }
+        output.write(preflight(request, settings, call))
+        return nil
+    }
+
+    /// A request in the course of its answer.
+    struct Call: Sendable {
+        let trace: TraceID
+        /// The header fields that scripts of other sites need.
+        var crossOrigin: [(StaticString, String)] = []
+        var format = AnswerFormat.json
+        var isHead = false
+        fileprivate var isOptions = false
+        let now: Timestamp
+        let settings: ManifestSettings?
+        let gate: Gate?
+
+        fileprivate init(trace: TraceID) {
+            self.trace = trace
+            (now, settings, gate) = (Timestamp(millisecondsSince1970: 0), nil, nil)
+        }
+
+        fileprivate init(
+            _ request: HTTPRequest,
+            _ settings: ManifestSettings,
+            _ snapshot: LiveGate.Snapshot,
+            _ trace: TraceID,
+            at now: Timestamp
+        ) {
+            self.trace = trace
+            self.now = now
+            self.settings = settings
+            gate = snapshot.gate
+            crossOrigin = settings.crossOrigin?.fields(request.first("origin")) ?? []
+            format = AnswerFormat(accept: request.first("accept"))
+            isHead = request.head.method == .HEAD
+            isOptions = request.head.method == .OPTIONS
+        }
+    }
+
+    // MARK: Preflights
+
+    /// Answers `OPTIONS`, which needs no token: a preflight, or a question for the methods.
+    private func preflight(_ request: HTTPRequest, _ settings: ManifestSettings, _ call: Call) -> ManifestAnswer {
+        counters.count(.preflight)
+        let isPreflight = request.first("access-control-request-method") != nil
+        let fields =
+            isPreflight
+            ? settings.crossOrigin?.preflight(request.first("origin"), headers: settings.sources.tokenHeaders)
+            : nil
+        return ManifestAnswer(.noContent, [("Allow", "GET, HEAD, OPTIONS")] + (fields ?? []), trace: call.trace)
+    }
+
+    // MARK: Deciding
+
+    private func serve(
+        _ request: HTTPRequest,
+        _ settings: ManifestSettings,
+        _ call: Call,
+        _ snapshot: LiveGate.Snapshot,
+        into output: inout HTTPOutput
+    ) -> PendingAnswer? {
+        let client = PlaybackRequest.Client(trace: call.trace, edge: "manifest")
+        // A target that cannot be parsed is not logged: it may contain a token.
+        var asked = PlaybackRequest(.path("/"), token: nil, client: client)
+        let isTrusted = settings.peers.trusts(request.connection, snapshot: snapshot.number)
+        guard let found = ManifestRequest(request, settings.sources, isTrusted: isTrusted, isSecure: isSecure) else {
+            return refuse(.edgeRequestInvalid, asked, snapshot.gate, call, into: &output)
+        }
+        asked.target = .path(found.path.path)
+        asked.host = found.client.host
+        asked.method = found.client.method
+        guard let uri = found.uri, uri.query != nil, !found.path.isAmbiguous else {
+            return refuse(.invalidPath, asked, snapshot.gate, call, into: &output)
+        }
+        guard found.isManifest(settings.suffixes) else {
+            output.write(refusal(APIRefusal(.notServed), call, .notServed))
+            return nil
+        }
+        let finding = snapshot.gate.catalogue.find(found.path.path, host: found.client.host, form: .asIs)
+        let shown = PresentedToken(in: settings.sources.tokens(finding), found.headers, found.target)
+        asked.token = shown.token
+        var grants: ShownGrants?
+        switch found.grants(settings.sources) {
+        case .invalid: return refuse(.edgeRequestInvalid, asked, snapshot.gate, call, into: &output)
+        case .found(let some): grants = some
+        }
+        let fault: DenyCode? = shown.isConflict ? .tokenConflict : nil
+        let question = Gate.Question(asked, finding, fault: fault, grants: grants)
+        return decide(question, ManifestFetch(uri: uri, grants: grants), call, snapshot, into: &output)
+    }
+
+    /// Decides, if there is room for another fetch: a token is not used up by a request that cannot be answered.
+    private func decide(
+        _ question: Gate.Question,
+        _ fetch: ManifestFetch,
+        _ call: Call,
+        _ snapshot: LiveGate.Snapshot,
+        into output: inout HTTPOutput
+    ) -> PendingAnswer? {
+        guard fetches.take() else { return overloaded(call, into: &output) }
+        guard inFlight.take() else {
+            fetches.release()
+            return overloaded(call, into: &output)
+        }
+        switch snapshot.gate.begin(question, at: call.now) {
+        case .decided(let decision):
+            inFlight.release()
+            guard decision.isAllowed else {
+                fetches.release()
+                output.write(answer(decision, call))
+                return nil
+            }
+            return { await finish(decision, fetch, call) }
+        case .pending(let use):
+            let gate = snapshot.gate
+            return {
+                // The store is asked also if the player leaves: a use is recorded or not, but never in between.
+                let decision = await Task { await gate.complete(use) }.value
+                inFlight.release()
+                return await finish(decision, fetch, call)
+            }
+        }
+    }
+
+    private func finish(_ decision: Decision, _ fetch: ManifestFetch, _ call: Call) async -> any HTTPAnswer {
+        defer { fetches.release() }
+        guard decision.isAllowed else { return answer(decision, call) }
+        return await answer(decision, fetch, call)
+    }
+
+    private func overloaded(_ call: Call, into output: inout HTTPOutput) -> PendingAnswer? {
+        metrics.countOverload()
+        output.write(refusal(APIRefusal(DenyCode.overloaded), call, .overloaded))
+        return nil
+    }
+
+    // MARK: Refusals
+
+    /// Refuses a request before the catalogue look-up.
+    private func refuse(
+        _ code: DenyCode,
+        _ request: PlaybackRequest,
+        _ gate: Gate,
+        _ call: Call,
+        into output: inout HTTPOutput
+    ) -> PendingAnswer? {
+        // Nothing is known of the request: shadow mode does not allow it either.
+        _ = gate.refuse(code, request, at: call.now)
+        output.write(refusal(APIRefusal(code), call, .refused))
+        return nil
+    }
+
+    private func answer(_ decision: Decision, _ call: Call) -> APIAnswer {
+        refusal(APIRefusal(decision.code ?? .token(.internalFailure)), call, .refused)
+    }
+
+    /// Returns the answer of a refusal, and counts it.
+    func refusal(_ refusal: APIRefusal, _ call: Call, _ result: ManifestCounters.Result) -> APIAnswer {
+        counters.count(result)
+        var refusal = refusal
+        if refusal.status == .methodNotAllowed { refusal.allow = "GET, HEAD, OPTIONS" }
+        let shape = RefusalShape(format: call.format, verdict: [])
+        var answer = APIAnswer.refusal(refusal, shape, helpURL: helpURL, trace: call.trace)
+        answer.more += [("X-Playgate-Code", refusal.code)] + call.crossOrigin
+        return answer
+    }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Manifests
+internal import NIOCore
+
+/// The rewriting of a manifest that is in memory.
+struct ManifestWork: Sendable {
+    let body: ByteBuffer
+    let format: ManifestType
+    let rules: ManifestRules
+    /// The largest rewritten manifest, in bytes.
+    let limit: Int
+
+    /// The largest manifest that is rewritten where the caller runs; a larger one would hold up an event loop.
+    private static let quickSize = 256 * 1024
+
+    /// Returns the rewritten manifest.
+    nonisolated(nonsending) func outcome() async -> Result<[UInt8], ManifestFault> {
+        guard body.readableBytes > Self.quickSize else { return run() }
+        return await withTaskExecutorPreference(globalConcurrentExecutor) { await runElsewhere() }
+    }
+
+    @concurrent
+    private func runElsewhere() async -> Result<[UInt8], ManifestFault> { run() }
+
+    private func run() -> Result<[UInt8], ManifestFault> {
+        do throws(ManifestFault) {
+            let bytes = try rewrite()
+            // A grant in each reference makes a manifest larger.
+            guard bytes.count <= limit else {
+                return .failure(ManifestFault(.tooLarge, "the rewritten manifest has more than \(limit) bytes"))
+            }
+            return .success(bytes)
+        } catch { return .failure(error) }
+    }
+
+    private func rewrite() throws(ManifestFault) -> [UInt8] {
+        switch format.kind {
+        case .hls: try HLSRewriter.rewrite(body.readableBytesUInt8Span, rules: rules)
+        case .dash: try MPDRewriter.rewrite(body.readableBytesUInt8Span, rules: rules)
+        }
+    }
+}

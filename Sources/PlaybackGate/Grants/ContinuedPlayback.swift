@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Cryptography
+package import EdgeTokens
+internal import Encodings
+internal import Keys
+package import Platform
+
+/// The playback of an allowed request, and the grants for what the player requests next.
+///
+/// The references of a rewritten manifest carry them. Each is a copy of the grant by which the request was allowed, so that it
+/// opens no more than that one, and never outlives its session. Copies of one grant with one end are one token (with an
+/// HMAC key): a player that compares the URLs of two reloads finds the same key and the same initialization section.
+package struct ContinuedPlayback: Sendable {
+    /// The grant by which the request was allowed, or that was issued for it.
+    package let token: String
+    /// The profile of the grant.
+    package let profile: GrantProfile
+    private let grant: CATGrant
+    /// The issuer of copies; `nil` for a grant of another installation, which is carried on as it is.
+    private let signer: CATIssuer?
+
+    init(token: String, _ grant: CATGrant, _ profile: GrantProfile, _ signer: CATIssuer?) {
+        self.token = token
+        self.grant = grant
+        self.profile = profile
+        self.signer = grant.issuer.isOwn && grant.session != nil ? signer : nil
+    }
+
+    /// The id of the session, if the grant has one.
+    package var session: SessionID? { grant.sessionID }
+
+    /// True if the grant is as good as the session is long, or no such copy of it can be made.
+    package var lastsForSession: Bool {
+        guard signer != nil, let end = grant.sessionEnd, let expires = grant.expires else { return true }
+        return end <= expires
+    }
+
+    /// Returns a grant that is good to the end of the session: for playlists that are requested again and again by one URL.
+    package func tokenForSession() -> String {
+        guard let end = grant.sessionEnd else { return token }
+        return copy(until: end, issued: grant.issued ?? end)
+    }
+
+    /// The end of a grant that is issued at `now` for `life`: in steps of a quarter of the profile's life, and never past the
+    /// session's end; the end of the present grant if it cannot be copied.
+    ///
+    /// - Parameter life: The time for which the grant is needed; `nil` for the life of the profile, of which up to a step is
+    ///   left out, so that no grant lives longer than its profile says.
+    package func end(after life: Duration?, at now: Timestamp) -> Timestamp {
+        guard signer != nil, let end = grant.sessionEnd else { return grant.expires ?? now }
+        let step = max(1000, profile.rules.life.milliseconds / 4 / 1000 * 1000)
+        let needed = life.map { max($0, profile.rules.life).milliseconds + step } ?? profile.rules.life.milliseconds
+        let sum = now.advanced(byMilliseconds: needed).millisecondsSince1970
+        return min(Timestamp(millisecondsSince1970: sum / step * step), end)
+    }
+
+    /// Returns a grant that is good to `end`, as ``end(after:at:)`` has it.
+    package func token(until end: Timestamp) -> String {
+        copy(until: end, issued: end.advanced(byMilliseconds: -profile.rules.life.milliseconds))
+    }
+
+    private func copy(until end: Timestamp, issued: Timestamp) -> String {
+        guard let signer else { return token }
+        let name = "manifest \(end.millisecondsSince1970) ".utf8
+        let identifier = Array(SHA256.digest(Array(name) + grant.payload).prefix(16))
+        let time = min(issued, end.advanced(byMilliseconds: -1000))
+        return (try? signer.copy(grant, until: end, at: time, identifier: identifier))?.token ?? token
+    }
+}
+
+extension Gate {
+    /// Returns the playback of an allowed request; `nil` if no grant came with it and none was issued.
+    ///
+    /// - Parameters:
+    ///   - shown: The grants that the request showed.
+    ///   - name: The name of the preferred profile among those of the entry; `nil` for the first.
+    package func continued(
+        _ decision: Decision,
+        _ shown: ShownGrants?,
+        profile name: String?,
+        at now: Timestamp
+    ) -> ContinuedPlayback? {
+        guard case .allow(let allowance) = decision, let access = allowance.access, let grants,
+            let terms = allowance.subject.entry?.grants
+        else { return nil }
+        switch access {
+        case .issued(let issued):
+            // References carry Common Access Tokens alone.
+            let tokens = issued.filter { $0.profile.format == .cat }
+            guard let first = tokens.first(where: { $0.profile.name == name }) ?? tokens.first,
+                case .authentic(.cat(let grant)) = grants.authenticate(first.token.utf8.span, at: now)
+            else { return nil }
+            let signer = grants.renewer(of: grant, first.profile, at: now)
+            return ContinuedPlayback(token: first.token, grant, first.profile, signer)
+        case .accepted(let accepted):
+            guard let grant = accepted.grant as? CATGrant else { return nil }
+            let fitting = terms.profiles.filter { $0.issuer == grant.issuer.name && $0.format == .cat }
+            guard let profile = fitting.first(where: { $0.name == name }) ?? fitting.first,
+                let token = shown?.text(of: grant, grants, at: now)
+            else { return nil }
+            let signer = grants.renewer(of: grant, profile, at: now)
+            return ContinuedPlayback(token: token, grant, profile, signer)
+        }
+    }
+
+    /// Prolongs the slot of a playback whose player has got grants up to `end`, if its entry has a limit.
+    ///
+    /// - Returns: `stream_limit_reached` if the playback has lost its slot to others; otherwise `nil`, also if the store does not
+    ///   answer, because the playback was allowed already.
+    package func prolong(
+        _ playback: ContinuedPlayback,
+        of decision: Decision,
+        until end: Timestamp,
+        at now: Timestamp
+    ) async -> DenyCode? {
+        guard let entry = decision.subject.entry, let limit = entry.grants?.streamLimit,
+            let lease = playback.lease(requestor: entry.protection.requestor ?? "", limit, until: end, at: now)
+        else { return nil }
+        if case .known(.limitReached) = await take(lease, at: now) { return .grant(.streamLimitReached) }
+        return nil
+    }
+}
+
+extension ContinuedPlayback {
+    /// The slot of the playback, which ends ten seconds after its grants.
+    fileprivate func lease(requestor: String, _ limit: Int, until end: Timestamp, at now: Timestamp) -> StreamLease? {
+        guard let session = grant.session, let key = GrantAuthority.leaseKey(session, requestor: requestor) else {
+            return nil
+        }
+        let last = max(end, now.advanced(byMilliseconds: profile.rules.life.milliseconds))
+        return StreamLease(key, session: session.id, limit: limit, expires: last.advanced(byMilliseconds: 10_000))
+    }
+}
+
+extension ShownGrants {
+    /// Returns the text of an accepted grant, as the request showed it.
+    fileprivate func text(of grant: CATGrant, _ grants: GrantAuthority, at now: Timestamp) -> String? {
+        for place in 0..<count {
+            guard case .authentic(.cat(let other)) = grants.authenticate(self[place].utf8.span, at: now),
+                other === grant || other.payload == grant.payload && other.key.id == grant.key.id
+            else { continue }
+            return String(self[place])
+        }
+        return nil
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Testing
+
+@testable import GateService
+
+@Suite struct `The kind of a manifest` {
+    static let playlists: [(String, PlaylistKind)] = [
+        ("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nlow.m3u8\n", .index),
+        ("#EXTM3U\r\n#EXT-X-STREAM-INF:BANDWIDTH=1\r\nlow.m3u8", .index),
+        ("#EXTM3U\n#EXTINF:2,\na.ts\n", .live(namesItself: false)),
+        ("#EXTM3U\n#EXT-X-PLAYLIST-TYPE:EVENT\n#EXTINF:2,\na.ts\n", .live(namesItself: false)),
+        ("", .live(namesItself: false)),
+        ("#EXTM3U\n#EXTINF:2,\na.ts\n#EXTINF:2.5,b\nb.ts\n#EXT-X-ENDLIST\n", .finished(.milliseconds(4500))),
+        ("#EXTM3U\n#EXT-X-ENDLIST\n#EXTINF:1.0001,\na.ts", .finished(.milliseconds(1001))),
+        ("#EXTM3U\n#EXTINF:\n#EXTINF:-1,\n#EXTINF:.5,\n#EXT-X-ENDLIST", .finished(.milliseconds(500))),
+        (
+            "#EXTINF:99999999999999999999,\n#EXTINF:99999999999,\n#EXT-X-ENDLIST",
+            .finished(.milliseconds(86_400_000_000))
+        ),
+        ("#EXTM3U\n# EXT-X-STREAM-INF:\nx#EXT-X-ENDLIST\n#EXTINF:1,\n", .live(namesItself: false)),
+    ]
+
+    @Test(arguments: playlists.indices) func `of HLS is found by its tags`(number: Int) {
+        let (text, kind) = Self.playlists[number]
+        #expect(PlaylistKind(hls: Array(text.utf8).span) == kind, "\(text)")
+    }
+
+    static let manifests: [(String, PlaylistKind)] = [
+        (#"<MPD type="static" mediaPresentationDuration="PT1M30.5S"><Period/></MPD>"#, .finished(.seconds(91))),
+        (#"<MPD mediaPresentationDuration="P1DT2H"><Period/></MPD>"#, .finished(.seconds(93_600))),
+        (#"<MPD><Period duration="PT9S"/></MPD>"#, .finished(nil)),
+        (#"<MPD mediaPresentationDuration="soon"><Period/></MPD>"#, .finished(nil)),
+        (#"<MPD type="dynamic"><Period/></MPD>"#, .live(namesItself: false)),
+        (
+            #"<MPD type="dynamic"><BaseURL>a/</BaseURL><Location>b.mpd</Location><Period/></MPD>"#,
+            .live(namesItself: true)
+        ),
+        (#"<MPD type="dynamic"><Period/><Location>b.mpd</Location></MPD>"#, .live(namesItself: false)),
+        (#"<MPD type="dynamic"><BaseURL type="static">a/</BaseURL><Period/></MPD>"#, .live(namesItself: false)),
+    ]
+
+    @Test(arguments: manifests.indices) func `of DASH is found by its first attributes`(number: Int) {
+        let (text, kind) = Self.manifests[number]
+        #expect(PlaylistKind(dash: Array(text.utf8).span) == kind, "\(text)")
+        let long = text.replacing("<Period", with: "<!--\(String(repeating: "-  ", count: 30_000))--><Period")
+        #expect(PlaylistKind(dash: Array(long.replacing("- -", with: "a ").utf8).span) == kind)
+    }
+
+    @Test(
+        arguments: [
+            ("PT0S", 0), ("P1Y", 31_622_400), ("P1M", 2_678_400), ("PT1M", 60), ("P1DT1H1M1.001S", 90_062), ("PT", 0),
+            ("P", nil), ("PT1", nil), ("PT1.5M", nil), ("1S", nil), ("PTS", nil), ("-PT1S", nil), ("P1S", nil),
+            ("PT9999999999S", nil), ("P9999Y", nil), ("PT1S ", nil), ("PT1S€", nil), ("", nil),
+        ] as [(String, Int64?)]
+    )
+    func `has a duration`(text: String, seconds: Int64?) {
+        #expect(Duration(xml: text) == seconds.map { .seconds($0) })
+    }
+}
