@@ -3,9 +3,9 @@
 
 /// The limits of a manifest. Whatever exceeds one is refused with ``ManifestCode/tooLarge``.
 public struct ManifestLimits: Hashable, Sendable {
-    /// The largest manifest, in bytes. It is streamed: the memory that it takes does not depend on its size.
+    /// The largest manifest, in bytes. A playlist is streamed, and takes the memory of a line; an MPD is kept until its end.
     public var size = 8 * 1024 * 1024
-    /// The most lines.
+    /// The most lines of a playlist; of an MPD, the most elements.
     public var lines = 1_000_000
     /// The longest line of a playlist, in bytes without its end; of an MPD, the longest tag.
     public var lineLength = 64 * 1024

@@ -159,11 +159,9 @@ struct XMLAttributeCursor {
 
     /// Returns true if the next bytes are `value`, and nothing in them is escaped.
     private func isLiteral(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
-        for offset in 0..<value.count {
-            let byte = unsafe document[place + offset]
-            guard unsafe byte == value[offset], byte != UInt8(ascii: "&") else { return false }
-        }
-        return true
+        let value = unsafe value.span
+        let bytes = unsafe document.span.extracting(place..<place + value.count)
+        return bytes.hasSameBytes(as: value) && value.firstIndex(of: UInt8(ascii: "&"), from: 0) == nil
     }
 }
 

@@ -52,7 +52,9 @@ extension Span<UInt8> {
         guard !digits.isEmpty else { return nil }
         var number: UInt32 = 0
         for place in digits {
-            guard let digit = self[place].hexadecimalDigit, isHexadecimal || digit < 10, number < 0x11_0000 else { return nil }
+            guard let digit = self[place].hexadecimalDigit, isHexadecimal || digit < 10, number < 0x11_0000 else {
+                return nil
+            }
             number = number * (isHexadecimal ? 16 : 10) + UInt32(digit)
         }
         return Unicode.Scalar(number)

@@ -198,7 +198,9 @@ private final class XMLEventSink {
             }
             guard isWanted else { return .otherRoot }
         }
-        guard limits.utf8Only, let context = unsafe context, let encoding = unsafe declaredEncoding(of: context) else { return nil }
+        guard limits.utf8Only, let context = unsafe context, let encoding = unsafe declaredEncoding(of: context) else {
+            return nil
+        }
         switch encoding.lowercased() {
         case "utf-8", "utf8", "us-ascii", "ascii": return nil
         default: return .unsupportedEncoding(encoding)

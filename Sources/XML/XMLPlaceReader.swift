@@ -29,7 +29,7 @@ package enum XMLPlaceReader {
         case .failure(let fault): return .failure(fault)
         }
         _ = libxml2IsInitialised
-        let sink = XMLPlaceSink(tags, selection)
+        let sink = XMLPlaceSink(XMLPlaceState(tags, selection))
         var handlers = unsafe XMLPlaceSink.handlers
         let user = unsafe Unmanaged.passUnretained(sink).toOpaque()
         guard let context = unsafe xmlCreatePushParserCtxt(&handlers, user, nil, 0, nil) else {
@@ -37,9 +37,9 @@ package enum XMLPlaceReader {
         }
         defer { unsafe xmlFreeParserCtxt(context) }
         unsafe xmlCtxtUseOptions(context, Int32(XML_PARSE_NONET.rawValue))
-        unsafe sink.context = context
+        unsafe sink.state.context = context
         unsafe document.withUnsafeBufferPointer { bytes in
-            unsafe sink.document = bytes
+            unsafe sink.state.document = bytes
             var place = 0
             repeat {
                 let count = min(chunk, bytes.count - place)
@@ -47,13 +47,13 @@ package enum XMLPlaceReader {
                 let text = unsafe start?.assumingMemoryBound(to: CChar.self)
                 unsafe xmlParseChunk(context, text, Int32(count), place + count == bytes.count ? 1 : 0)
                 place += count
-            } while place < bytes.count && sink.fault == nil
-            unsafe sink.document = UnsafeBufferPointer(start: nil, count: 0)
+            } while place < bytes.count && sink.state.fault == nil
+            unsafe sink.state.document = UnsafeBufferPointer(start: nil, count: 0)
         }
-        unsafe sink.context = nil
-        if let fault = sink.fault { return .failure(fault) }
-        guard unsafe context.pointee.wellFormed != 0, sink.isComplete else { return .failure(.disagreement) }
-        return .success(sink.places)
+        unsafe sink.state.context = nil
+        if let fault = sink.state.fault { return .failure(fault) }
+        guard unsafe context.pointee.wellFormed != 0, sink.state.isComplete else { return .failure(.disagreement) }
+        return .success(sink.state.places)
     }
 
     /// Returns the name of an encoding that is not UTF-8 and shows in the first bytes (XML 1.0 appendix F).
@@ -67,9 +67,42 @@ package enum XMLPlaceReader {
     }
 }
 
-/// The receiver of libxml2's callbacks.
-@safe
+/// The receiver of libxml2's callbacks. Its state is one value: an access to it is checked once for a callback, and not once for
+/// each property.
 private final class XMLPlaceSink {
+    var state: XMLPlaceState
+
+    init(_ state: consuming XMLPlaceState) { self.state = state }
+
+    static var handlers: xmlSAXHandler {
+        var handlers = unsafe xmlSAXHandler()
+        unsafe handlers.initialized = clibxml2_sax2_magic()
+        unsafe handlers.internalSubset = { sink, _, _, _ in
+            unsafe XMLPlaceSink.from(sink)?.state.stop(.parsing(.doctype))
+        }
+        unsafe handlers.startElementNs = { sink, name, prefix, uri, _, _, count, _, attributes in
+            unsafe XMLPlaceSink.from(sink)?.state.start(name, prefix, uri, XMLAttributeList(attributes, count))
+        }
+        unsafe handlers.endElementNs = { sink, _, _, _ in unsafe XMLPlaceSink.from(sink)?.state.end() }
+        unsafe handlers.characters = { sink, text, count in
+            unsafe XMLPlaceSink.from(sink)?.state.characters(text, count)
+        }
+        unsafe handlers.serror = { sink, error in
+            guard let failure = unsafe XMLFailure(error) else { return }
+            unsafe XMLPlaceSink.from(sink)?.state.stop(.parsing(failure))
+        }
+        return unsafe handlers
+    }
+
+    private static func from(_ pointer: UnsafeMutableRawPointer?) -> XMLPlaceSink? {
+        guard let pointer = unsafe pointer else { return nil }
+        return unsafe Unmanaged<XMLPlaceSink>.fromOpaque(pointer).takeUnretainedValue()
+    }
+}
+
+/// What libxml2 has reported so far.
+@safe
+private struct XMLPlaceState {
     var places = XMLPlaces()
     var fault: XMLPlaceFault?
     var context: xmlParserCtxtPtr?
@@ -95,33 +128,12 @@ private final class XMLPlaceSink {
     /// True if libxml2 reported every tag.
     var isComplete: Bool { open.isEmpty && opened == places.tags.count && opened > 0 }
 
-    private func stop(_ why: XMLPlaceFault) {
+    mutating func stop(_ why: XMLPlaceFault) {
         if fault == nil { fault = why }
         if let context = unsafe context { unsafe xmlStopParser(context) }
     }
 
-    static var handlers: xmlSAXHandler {
-        var handlers = unsafe xmlSAXHandler()
-        unsafe handlers.initialized = clibxml2_sax2_magic()
-        unsafe handlers.internalSubset = { sink, _, _, _ in unsafe XMLPlaceSink.from(sink)?.stop(.parsing(.doctype)) }
-        unsafe handlers.startElementNs = { sink, name, prefix, uri, _, _, count, _, attributes in
-            unsafe XMLPlaceSink.from(sink)?.start(name, prefix, uri, XMLAttributeList(attributes, count))
-        }
-        unsafe handlers.endElementNs = { sink, _, _, _ in unsafe XMLPlaceSink.from(sink)?.end() }
-        unsafe handlers.characters = { sink, text, count in unsafe XMLPlaceSink.from(sink)?.characters(text, count) }
-        unsafe handlers.serror = { sink, error in
-            guard let failure = unsafe XMLFailure(error) else { return }
-            unsafe XMLPlaceSink.from(sink)?.stop(.parsing(failure))
-        }
-        return unsafe handlers
-    }
-
-    private static func from(_ pointer: UnsafeMutableRawPointer?) -> XMLPlaceSink? {
-        guard let pointer = unsafe pointer else { return nil }
-        return unsafe Unmanaged<XMLPlaceSink>.fromOpaque(pointer).takeUnretainedValue()
-    }
-
-    private func start(
+    mutating func start(
         _ name: UnsafePointer<xmlChar>?,
         _ prefix: UnsafePointer<xmlChar>?,
         _ uri: UnsafePointer<xmlChar>?,
@@ -144,21 +156,21 @@ private final class XMLPlaceSink {
         let isOwn = unsafe xmlStrEqual(uri, rootNamespace) != 0
         places.elements.append(
             XMLPlaces.Element(
-                name: index,
+                index: index.map { UInt8($0) } ?? .max,
                 namespace: isOwn ? .own : .other,
-                tag: number,
-                parent: parent,
-                attributes: first..<places.attributes.count,
-                text: .unread
+                number: Int32(number),
+                above: Int32(parent),
+                firstAttribute: Int32(first),
+                attributeCount: Int32(places.attributes.count - first)
             )
         )
         guard let index, index >= selection.firstText else { return }
         reading = (places.elements.count - 1, number)
-        places.elements[places.elements.count - 1].text = .mixed
+        places.elements[places.elements.count - 1].textEnd = -2
         text.removeAll(keepingCapacity: true)
     }
 
-    private func openRoot(_ name: UnsafePointer<xmlChar>, _ uri: UnsafePointer<xmlChar>?) {
+    private mutating func openRoot(_ name: UnsafePointer<xmlChar>, _ uri: UnsafePointer<xmlChar>?) {
         unsafe rootNamespace = uri
         places.rootName = unsafe String(cString: name)
         places.rootNamespace = unsafe uri.map { unsafe String(cString: $0) } ?? ""
@@ -167,22 +179,30 @@ private final class XMLPlaceSink {
     }
 
     /// Adds the places of the selected attributes of a tag; false if the tag has others than libxml2 reports.
-    private func note(_ attributes: XMLAttributeList, _ cursor: inout XMLAttributeCursor) -> Bool {
+    private mutating func note(_ attributes: XMLAttributeList, _ cursor: inout XMLAttributeCursor) -> Bool {
         for position in 0..<attributes.count {
-            guard let attribute = unsafe attributes[position], let found = unsafe cursor.next(attribute) else { return false }
+            guard let attribute = unsafe attributes[position], let found = unsafe cursor.next(attribute) else {
+                return false
+            }
             let isPlain = unsafe attribute.uri == nil
             let isLink = unsafe attribute.isIn(selection.linkNamespace)
             let namespace: XMLPlaces.Namespace = isPlain ? .own : isLink ? .link : .other
             let index = unsafe selection.attributes.index(of: attribute.name)
             guard namespace == .link || index != nil && namespace == .own else { continue }
             places.attributes.append(
-                XMLPlaces.Attribute(name: index, namespace: namespace, value: found.value, isLiteral: found.isLiteral)
+                XMLPlaces.Attribute(
+                    index: index.map { UInt8($0) } ?? .max,
+                    namespace: namespace,
+                    isLiteral: found.isLiteral,
+                    start: Int32(found.value.lowerBound),
+                    end: Int32(found.value.upperBound)
+                )
             )
         }
         return cursor.isAtEnd()
     }
 
-    private func end() {
+    mutating func end() {
         guard fault == nil else { return }
         guard let tag = open.popLast() else { return stop(.disagreement) }
         guard let reading, reading.tag == tag else { return }
@@ -190,16 +210,21 @@ private final class XMLPlaceSink {
         let document = unsafe document.span
         let start = Int(places.tags[tag].end)
         guard !places.tags[tag].isEmpty else {
-            places.elements[reading.element].text = .plain(start..<start)
+            setText(start..<start, of: reading.element)
             return
         }
         guard let end = document.firstIndex(of: UInt8(ascii: "<"), from: start) else { return stop(.disagreement) }
         guard document.starts(with: "</", at: end) else { return }
         guard document.decodedXML(start..<end, isAttribute: false) == text else { return stop(.disagreement) }
-        places.elements[reading.element].text = .plain(start..<end)
+        setText(start..<end, of: reading.element)
     }
 
-    private func characters(_ bytes: UnsafePointer<xmlChar>?, _ count: Int32) {
+    private mutating func setText(_ text: Range<Int>, of element: Int) {
+        places.elements[element].textStart = Int32(text.lowerBound)
+        places.elements[element].textEnd = Int32(text.upperBound)
+    }
+
+    mutating func characters(_ bytes: UnsafePointer<xmlChar>?, _ count: Int32) {
         guard reading != nil, let bytes = unsafe bytes, count > 0 else { return }
         unsafe text.append(contentsOf: UnsafeBufferPointer(start: bytes, count: Int(count)))
     }

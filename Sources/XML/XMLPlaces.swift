@@ -12,6 +12,7 @@ package struct XMLPlaceLimits: Sendable {
     /// The largest size of a start tag, in bytes.
     package var tagSize: Int
 
+    /// Creates limits.
     package init(depth: Int, elements: Int, attributes: Int, tagSize: Int) {
         self.depth = depth
         self.elements = elements
@@ -63,21 +64,40 @@ package struct XMLPlaces {
         case own
         /// That of links, for an attribute.
         case link
+        /// Any other.
         case other
     }
 
-    /// An element.
+    /// An element. Small, because a document may have very many.
     package struct Element {
+        let index: UInt8
+        /// The namespace of its name.
+        package let namespace: Namespace
+        let number: Int32
+        let above: Int32
+        let firstAttribute: Int32
+        let attributeCount: Int32
+        /// The end of the text: -1 if none is read, -2 if it is mixed.
+        var textEnd: Int32 = -1
+        var textStart: Int32 = 0
+
         /// The index of its name in the selection; nil if only an attribute of links got it here.
-        package var name: Int?
-        package var namespace: Namespace
+        package var name: Int? { index == .max ? nil : Int(index) }
         /// The number of its start tag in the document, from 0.
-        package var tag: Int
+        package var tag: Int { Int(number) }
         /// The number of its parent's start tag; -1 for the root.
-        package var parent: Int
+        package var parent: Int { Int(above) }
         /// Its attributes, as a range of ``XMLPlaces/attributes``.
-        package var attributes: Range<Int>
-        package var text: Text
+        package var attributes: Range<Int> { Int(firstAttribute)..<Int(firstAttribute) + Int(attributeCount) }
+
+        /// Its text.
+        package var text: Text {
+            switch textEnd {
+            case -1: .unread
+            case -2: .mixed
+            default: .plain(Int(textStart)..<Int(textEnd))
+            }
+        }
     }
 
     /// The text of an element.
@@ -92,16 +112,23 @@ package struct XMLPlaces {
 
     /// An attribute.
     package struct Attribute {
-        /// The index of its name in the selection; nil for another one in the namespace of links.
-        package var name: Int?
-        package var namespace: Namespace
-        /// The value between the quotation marks.
-        package var value: Range<Int>
+        let index: UInt8
+        /// The namespace of its name.
+        package let namespace: Namespace
         /// True if the bytes are the value: nothing in them is escaped.
-        package var isLiteral: Bool
+        package let isLiteral: Bool
+        let start: Int32
+        let end: Int32
+
+        /// The index of its name in the selection; nil for another one in the namespace of links.
+        package var name: Int? { index == .max ? nil : Int(index) }
+        /// The value between the quotation marks.
+        package var value: Range<Int> { Int(start)..<Int(end) }
     }
 
+    /// The selected elements, in order.
     package internal(set) var elements: [Element] = []
+    /// The selected attributes of these elements, in order.
     package internal(set) var attributes: [Attribute] = []
     /// All start tags, in order.
     package internal(set) var tags: [XMLTag] = []

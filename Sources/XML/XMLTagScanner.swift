@@ -74,7 +74,8 @@ struct XMLTagScanner: ~Copyable {
     }
 
     /// Reads a start tag, within the limits.
-    private mutating func readTag(_ document: Span<UInt8>, from start: Int, _ limits: XMLPlaceLimits) -> XMLPlaceFault? {
+    private mutating func readTag(_ document: Span<UInt8>, from start: Int, _ limits: XMLPlaceLimits) -> XMLPlaceFault?
+    {
         let limit = min(document.count, start + limits.tagSize)
         var place = start + 1
         var attributes = 0

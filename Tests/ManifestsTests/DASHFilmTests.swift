@@ -48,7 +48,10 @@ import Testing
         return mpd[..<place] + "<BaseURL>http://ads.test/film/</BaseURL>" + mpd[place...]
     }
 
-    private static func play(_ folder: TemporaryFolder, _ place: String) throws -> (
+    private static func play(
+        _ folder: TemporaryFolder,
+        _ place: String
+    ) throws -> (
         frames: [Int], requests: [(url: String, code: Int)], error: String
     ) {
         let ffmpeg = try #require(Program.installed("ffmpeg"))

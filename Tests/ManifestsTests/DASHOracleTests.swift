@@ -34,7 +34,8 @@ import Testing
 
     private static func question(_ before: String, _ after: String, _ mode: ManifestRules.Mode) -> [String: Any] {
         [
-            "do": "judge", "before": before, "after": after, "url": DASH.url, "mode": mode == .query() ? "query" : "segment",
+            "do": "judge", "before": before, "after": after, "url": DASH.url,
+            "mode": mode == .query() ? "query" : "segment",
             "grant": DASH.grant, "hosts": ["cdn.example", "two.example"],
         ]
     }
@@ -45,7 +46,9 @@ import Testing
         var questions: [[String: Any]] = []
         for example in DASHReferenceTests.cases {
             let mpd = DASH.period(example.content.period, mpd: example.content.mpd)
-            for mode in DASH.both { questions.append(Self.question(mpd, try DASH.rewrite(mpd, DASH.rules(mode)), mode)) }
+            for mode in DASH.both {
+                questions.append(Self.question(mpd, try DASH.rewrite(mpd, DASH.rules(mode)), mode))
+            }
         }
         for (answer, question) in zip(try Self.ask(questions), questions) {
             #expect(answer["fault"] as? String == nil, "\(question["before"] ?? "")")

@@ -49,7 +49,9 @@ import XML
     }
 
     @Test("of a second host alone, if the MPD is not protected") func otherDocument() throws {
-        let mpd = DASH.period("<BaseURL>a/</BaseURL><BaseURL>https://cdn.example/b/</BaseURL><SegmentTemplate media=\"$Number$\"/>")
+        let mpd = DASH.period(
+            "<BaseURL>a/</BaseURL><BaseURL>https://cdn.example/b/</BaseURL><SegmentTemplate media=\"$Number$\"/>"
+        )
         let rules = try DASH.rules(.segment(), url: "https://pages.example/x.mpd", hosts: ["cdn.example"])
         let output = try DASH.rewrite(mpd, rules)
         #expect(output == mpd.replacing("https://cdn.example/b/", with: "https://cdn.example/\(DASH.segment)/b/"))

@@ -30,9 +30,13 @@ import Testing
     static let cases: [Case] = [
         Case(
             "a template: every identifier survives",
-            ("", "<SegmentTemplate media=\"$RepresentationID$/$Number%05d$-$Bandwidth$-$$.m4s\" initialization='$RepresentationID$/i.mp4'/>"),
+            (
+                "",
+                "<SegmentTemplate media=\"$RepresentationID$/$Number%05d$-$Bandwidth$-$$.m4s\" initialization='$RepresentationID$/i.mp4'/>"
+            ),
             segment: (
-                written, "<SegmentTemplate media=\"$RepresentationID$/$Number%05d$-$Bandwidth$-$$.m4s\" initialization='$RepresentationID$/i.mp4'/>"
+                written,
+                "<SegmentTemplate media=\"$RepresentationID$/$Number%05d$-$Bandwidth$-$$.m4s\" initialization='$RepresentationID$/i.mp4'/>"
             ),
             query: (
                 "",
@@ -43,7 +47,10 @@ import Testing
         Case(
             "a template with an index, bitstream switching, time and sub-number",
             ("", "<SegmentTemplate media=\"$Time$.m4s\" index=\"$SubNumber$.sidx\" bitstreamSwitching=\"b.mp4\"/>"),
-            segment: (written, "<SegmentTemplate media=\"$Time$.m4s\" index=\"$SubNumber$.sidx\" bitstreamSwitching=\"b.mp4\"/>"),
+            segment: (
+                written,
+                "<SegmentTemplate media=\"$Time$.m4s\" index=\"$SubNumber$.sidx\" bitstreamSwitching=\"b.mp4\"/>"
+            ),
             query: (
                 "",
                 "<SegmentTemplate media=\"$Time$.m4s?cat=AAbb-_.12\" index=\"$SubNumber$.sidx?cat=AAbb-_.12\" "
@@ -92,7 +99,10 @@ import Testing
         ),
         Case(
             "a BaseURL that is the file of a segment",
-            ("", "<BaseURL serviceLocation=\"a\" byteRange=\"$base$?$query$&amp;b=$first$-$last$\"> v.mp4 </BaseURL><SegmentBase indexRange=\"0-9\"><Initialization range=\"0-1\"/></SegmentBase>"),
+            (
+                "",
+                "<BaseURL serviceLocation=\"a\" byteRange=\"$base$?$query$&amp;b=$first$-$last$\"> v.mp4 </BaseURL><SegmentBase indexRange=\"0-9\"><Initialization range=\"0-1\"/></SegmentBase>"
+            ),
             segment: (
                 written,
                 "<BaseURL serviceLocation=\"a\" byteRange=\"$base$?$query$&amp;b=$first$-$last$\"> v.mp4 </BaseURL><SegmentBase indexRange=\"0-9\"><Initialization range=\"0-1\"/></SegmentBase>"
@@ -104,7 +114,10 @@ import Testing
         ),
         Case(
             "a BaseURL that is a folder, absolute, on a protected host",
-            ("<BaseURL>https://two.example/x/</BaseURL>", "<BaseURL>y/</BaseURL><SegmentTemplate media=\"$Number$.m4s\"/>"),
+            (
+                "<BaseURL>https://two.example/x/</BaseURL>",
+                "<BaseURL>y/</BaseURL><SegmentTemplate media=\"$Number$.m4s\"/>"
+            ),
             segment: (
                 "<BaseURL>https://two.example/~cat=AAbb-_.12/x/</BaseURL>",
                 "<BaseURL>y/</BaseURL><SegmentTemplate media=\"$Number$.m4s\"/>"
@@ -116,7 +129,10 @@ import Testing
         ),
         Case(
             "a BaseURL on another host: nothing below it has the grant",
-            ("<BaseURL>https://ads.example/x/</BaseURL>", "<BaseURL>/y/</BaseURL><SegmentTemplate media=\"$Number$.m4s\" initialization=\"/i.mp4\"/>"),
+            (
+                "<BaseURL>https://ads.example/x/</BaseURL>",
+                "<BaseURL>/y/</BaseURL><SegmentTemplate media=\"$Number$.m4s\" initialization=\"/i.mp4\"/>"
+            ),
             segment: (
                 "<BaseURL>https://ads.example/x/</BaseURL>",
                 "<BaseURL>/y/</BaseURL><SegmentTemplate media=\"$Number$.m4s\" initialization=\"/i.mp4\"/>"
@@ -139,17 +155,25 @@ import Testing
         ),
         Case(
             "references without a scheme, and with another one",
-            ("", "<BaseURL>//two.example/x/</BaseURL><SegmentTemplate media=\"$Number$.m4s\" initialization=\"data:video/mp4;base64,AAAA\"/>"),
+            (
+                "",
+                "<BaseURL>//two.example/x/</BaseURL><SegmentTemplate media=\"$Number$.m4s\" initialization=\"data:video/mp4;base64,AAAA\"/>"
+            ),
             segment: (
-                "", "<BaseURL>//two.example/~cat=AAbb-_.12/x/</BaseURL><SegmentTemplate media=\"$Number$.m4s\" initialization=\"data:video/mp4;base64,AAAA\"/>"
+                "",
+                "<BaseURL>//two.example/~cat=AAbb-_.12/x/</BaseURL><SegmentTemplate media=\"$Number$.m4s\" initialization=\"data:video/mp4;base64,AAAA\"/>"
             ),
             query: (
-                "", "<BaseURL>//two.example/x/</BaseURL><SegmentTemplate media=\"$Number$.m4s?cat=AAbb-_.12\" initialization=\"data:video/mp4;base64,AAAA\"/>"
+                "",
+                "<BaseURL>//two.example/x/</BaseURL><SegmentTemplate media=\"$Number$.m4s?cat=AAbb-_.12\" initialization=\"data:video/mp4;base64,AAAA\"/>"
             )
         ),
         Case(
             "an old grant, which is replaced",
-            ("<BaseURL>https://cdn.example/~cat=OLD/x/</BaseURL>", "<SegmentTemplate media=\"$Number$.m4s\" initialization=\"https://two.example/i.mp4?a=1&amp;cat=OLD\"/>"),
+            (
+                "<BaseURL>https://cdn.example/~cat=OLD/x/</BaseURL>",
+                "<SegmentTemplate media=\"$Number$.m4s\" initialization=\"https://two.example/i.mp4?a=1&amp;cat=OLD\"/>"
+            ),
             segment: (
                 "<BaseURL>https://cdn.example/~cat=AAbb-_.12/x/</BaseURL>",
                 "<SegmentTemplate media=\"$Number$.m4s\" initialization=\"https://two.example/~cat=AAbb-_.12/i.mp4?a=1&amp;cat=OLD\"/>"
@@ -212,7 +236,8 @@ import Testing
                     + "<AdaptationSet xlink:href=\"urn:mpeg:dash:resolve-to-zero:2013\"/>"
             ),
             segment: (
-                written + "<EssentialProperty schemeIdUri=\"urn:mpeg:dash:chaining:2016\" value=\"/~cat=AAbb-_.12/live/tnt/next.mpd\"/>",
+                written
+                    + "<EssentialProperty schemeIdUri=\"urn:mpeg:dash:chaining:2016\" value=\"/~cat=AAbb-_.12/live/tnt/next.mpd\"/>",
                 "<EventStream schemeIdUri=\"https://cdn.example/\" value=\"https://cdn.example/\"><Event><BaseURL>https://cdn.example/</BaseURL></Event></EventStream>"
                     + "<SegmentList xlink:href=\"https://two.example/~cat=AAbb-_.12/list.xml\" xlink:actuate=\"onLoad\"/>"
                     + "<AdaptationSet xlink:href=\"urn:mpeg:dash:resolve-to-zero:2013\"/>"
@@ -244,12 +269,17 @@ import Testing
         ),
         Case(
             "escapes: read as characters, written escaped",
-            ("", "<BaseURL>https://cdn.example/a&#47;b&apos;/</BaseURL><SegmentTemplate media='$Number$.m4s?a=&#x31;&amp;b=\"'/>"),
+            (
+                "",
+                "<BaseURL>https://cdn.example/a&#47;b&apos;/</BaseURL><SegmentTemplate media='$Number$.m4s?a=&#x31;&amp;b=\"'/>"
+            ),
             segment: (
-                "", "<BaseURL>https://cdn.example/~cat=AAbb-_.12/a/b&apos;/</BaseURL><SegmentTemplate media='$Number$.m4s?a=&#x31;&amp;b=\"'/>"
+                "",
+                "<BaseURL>https://cdn.example/~cat=AAbb-_.12/a/b&apos;/</BaseURL><SegmentTemplate media='$Number$.m4s?a=&#x31;&amp;b=\"'/>"
             ),
             query: (
-                "", "<BaseURL>https://cdn.example/a&#47;b&apos;/</BaseURL><SegmentTemplate media='$Number$.m4s?a=1&amp;b=&quot;&amp;cat=AAbb-_.12'/>"
+                "",
+                "<BaseURL>https://cdn.example/a&#47;b&apos;/</BaseURL><SegmentTemplate media='$Number$.m4s?a=1&amp;b=&quot;&amp;cat=AAbb-_.12'/>"
             )
         ),
     ]

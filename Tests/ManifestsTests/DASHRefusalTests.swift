@@ -25,7 +25,10 @@ import Testing
         ("a NUL", Array(DASH.mpd("\0").utf8), .malformed),
         ("bytes that are no UTF-8", Array("<MPD a=\"".utf8) + [0xFF, 0xFE] + Array("\"/>".utf8), .malformed),
         ("a document type", Array(("<!DOCTYPE MPD>" + DASH.mpd("")).utf8), .unsupported),
-        ("an entity", Array(("<!DOCTYPE MPD [<!ENTITY a \"b\">]>" + DASH.period("<BaseURL>&a;</BaseURL>")).utf8), .unsupported),
+        (
+            "an entity", Array(("<!DOCTYPE MPD [<!ENTITY a \"b\">]>" + DASH.period("<BaseURL>&a;</BaseURL>")).utf8),
+            .unsupported
+        ),
         ("an unknown entity", Array(DASH.period("<BaseURL>&a;</BaseURL>").utf8), .malformed),
         ("UTF-16", Array(DASH.mpd("").utf16).flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }, .encodingInvalid),
         ("UTF-16 with a mark", bytes([0xFE, 0xFF], "<MPD/>"), .encodingInvalid),
@@ -34,14 +37,24 @@ import Testing
         ("a URL in CDATA", Array(DASH.period("<BaseURL><![CDATA[a/]]></BaseURL>").utf8), .unsupported),
         ("a URL with a comment", Array(DASH.period("<BaseURL>a<!-- -->/</BaseURL>").utf8), .unsupported),
         ("a URL with an element", Array(DASH.period("<BaseURL>a/<b/></BaseURL>").utf8), .unsupported),
-        ("an element with its name from another namespace", Array(DASH.period("<x:BaseURL xmlns:x=\"urn:x\"/>").utf8), .unsupported),
+        (
+            "an element with its name from another namespace",
+            Array(DASH.period("<x:BaseURL xmlns:x=\"urn:x\"/>").utf8), .unsupported
+        ),
         ("white space in a URL", Array(DASH.period("<BaseURL>a b/</BaseURL>\(Self.template)").utf8), .referenceInvalid),
-        ("a backslash for a slash", Array(DASH.period("<BaseURL>\\\\ads.example/</BaseURL>\(Self.template)").utf8), .referenceInvalid),
+        (
+            "a backslash for a slash", Array(DASH.period("<BaseURL>\\\\ads.example/</BaseURL>\(Self.template)").utf8),
+            .referenceInvalid
+        ),
         ("user information", Array(DASH.period("<BaseURL>https://a@cdn.example/</BaseURL>").utf8), .referenceInvalid),
-        ("an encoded slash", Array(DASH.period("<SegmentTemplate media=\"a%2fb/$Number$.m4s\"/>").utf8), .referenceInvalid),
+        (
+            "an encoded slash", Array(DASH.period("<SegmentTemplate media=\"a%2fb/$Number$.m4s\"/>").utf8),
+            .referenceInvalid
+        ),
     ]
 
-    @Test("for what they are", arguments: refused) func document(name: String, mpd: [UInt8], code: ManifestCode) throws {
+    @Test("for what they are", arguments: refused) func document(name: String, mpd: [UInt8], code: ManifestCode) throws
+    {
         for mode in DASH.both {
             var output: [UInt8] = []
             var rewriter = MPDRewriter(rules: try DASH.rules(mode))
@@ -60,7 +73,9 @@ import Testing
     static let mixed: [(name: String, mpd: String, modes: [ManifestRules.Mode])] = [
         (
             "a template for two hosts",
-            DASH.period("<BaseURL>https://cdn.example/</BaseURL><BaseURL>https://ads.example/</BaseURL>\(Self.template)"), [.query()]
+            DASH.period(
+                "<BaseURL>https://cdn.example/</BaseURL><BaseURL>https://ads.example/</BaseURL>\(Self.template)"
+            ), [.query()]
         ),
         (
             "a BaseURL for two hosts, which is a file",
@@ -85,7 +100,8 @@ import Testing
         ),
         (
             "an identifier that climbs out of the segment",
-            DASH.period("<SegmentTemplate media=\"x/$RepresentationID$/$Number$.m4s\"/>", id: "../../../../.."), [.segment()]
+            DASH.period("<SegmentTemplate media=\"x/$RepresentationID$/$Number$.m4s\"/>", id: "../../../../.."),
+            [.segment()]
         ),
     ]
 
@@ -100,7 +116,8 @@ import Testing
     @Test("never for two hosts in a segment, which only the protected BaseURL carries") func split() throws {
         let bases = "<BaseURL>https://cdn.example/a/</BaseURL><BaseURL>https://ads.example/a/</BaseURL>"
         let output = try DASH.rewrite(DASH.period(bases + Self.template), DASH.rules(.segment()))
-        let expected = "<BaseURL>https://cdn.example/\(DASH.segment)/a/</BaseURL><BaseURL>https://ads.example/a/</BaseURL>"
+        let expected =
+            "<BaseURL>https://cdn.example/\(DASH.segment)/a/</BaseURL><BaseURL>https://ads.example/a/</BaseURL>"
         #expect(output == DASH.period(expected + Self.template))
     }
 
@@ -119,8 +136,10 @@ import Testing
         limits.size = 400
         let frame = DASH.mpd("<!---->").utf8.count
         cases.append(
-            ("size", limits, DASH.mpd("<!--\(String(repeating: "a", count: 400 - frame))-->"),
-             DASH.mpd("<!--\(String(repeating: "a", count: 401 - frame))-->"))
+            (
+                "size", limits, DASH.mpd("<!--\(String(repeating: "a", count: 400 - frame))-->"),
+                DASH.mpd("<!--\(String(repeating: "a", count: 401 - frame))-->")
+            )
         )
         limits = ManifestLimits()
         limits.depth = 4
@@ -129,21 +148,29 @@ import Testing
         limits.references = 2
         let url = "<SegmentURL media=\"a.m4s\"/>"
         cases.append(
-            ("references", limits, DASH.period("<SegmentList>\(url)\(url)</SegmentList>"),
-             DASH.period("<SegmentList>\(url)\(url)\(url)</SegmentList>"))
+            (
+                "references", limits, DASH.period("<SegmentList>\(url)\(url)</SegmentList>"),
+                DASH.period("<SegmentList>\(url)\(url)\(url)</SegmentList>")
+            )
         )
         limits = ManifestLimits()
         limits.attributes = 3
-        cases.append(("attributes", limits, DASH.mpd("", attributes: " a=\"\""), DASH.mpd("", attributes: " a=\"\" b=\"\"")))
+        cases.append(
+            ("attributes", limits, DASH.mpd("", attributes: " a=\"\""), DASH.mpd("", attributes: " a=\"\" b=\"\""))
+        )
         limits = ManifestLimits()
         limits.lineLength = 200
         cases.append(
-            ("tags", limits, DASH.mpd("<a b=\"\(String(repeating: "c", count: 191))\"/>"),
-             DASH.mpd("<a b=\"\(String(repeating: "c", count: 192))\"/>"))
+            (
+                "tags", limits, DASH.mpd("<a b=\"\(String(repeating: "c", count: 191))\"/>"),
+                DASH.mpd("<a b=\"\(String(repeating: "c", count: 192))\"/>")
+            )
         )
         cases.append(
-            ("text", limits, DASH.period("<BaseURL>\(String(repeating: "c", count: 200))</BaseURL>"),
-             DASH.period("<BaseURL>\(String(repeating: "c", count: 201))</BaseURL>"))
+            (
+                "text", limits, DASH.period("<BaseURL>\(String(repeating: "c", count: 200))</BaseURL>"),
+                DASH.period("<BaseURL>\(String(repeating: "c", count: 201))</BaseURL>")
+            )
         )
         return cases
     }()

@@ -33,7 +33,12 @@ enum DASH {
     }
 
     /// Returns an MPD with one Representation, `v1`, and this content before it.
-    static func period(_ content: String, mpd before: String = "", id: String = "v1", representation: String = "") -> String {
+    static func period(
+        _ content: String,
+        mpd before: String = "",
+        id: String = "v1",
+        representation: String = ""
+    ) -> String {
         let inner = "<Period>\(content)<AdaptationSet><Representation id=\"\(id)\">\(representation)</Representation>"
         return mpd(before + inner + "</AdaptationSet></Period>")
     }

@@ -109,9 +109,7 @@ struct MPDBases {
         guard !level.bases.isEmpty else { return above }
         // A `BaseURL` of the MPD is not relative to one that is written for it.
         let outer = level.parent == nil ? [self.document] : lists[above]
-        var conditions: MPDReferenceChooser.Conditions = []
-        if case .query = rules.mode, !isFile { conditions.insert(.bare) }
-        if level.parent == nil, isAmbiguous { conditions.insert(.absolute) }
+        let conditions = conditions(level, isFile: isFile, rules.mode)
         var bases: [MPDBase] = []
         for place in level.bases {
             let value = place.value(in: document) ?? []
@@ -141,6 +139,17 @@ struct MPDBases {
         return lists.count - 1
     }
 
+    private func conditions(
+        _ level: MPDOutline.Level,
+        isFile: Bool,
+        _ mode: ManifestRules.Mode
+    ) -> MPDReferenceChooser.Conditions {
+        var conditions: MPDReferenceChooser.Conditions = []
+        if case .query = mode, !isFile { conditions.insert(.bare) }
+        if level.parent == nil, isAmbiguous { conditions.insert(.absolute) }
+        return conditions
+    }
+
     private mutating func findLowest(_ outline: MPDOutline, _ mode: ManifestRules.Mode) {
         var prefix: UInt8?
         if case .segment(let name) = mode { prefix = name.utf8.first }
@@ -152,7 +161,9 @@ struct MPDBases {
             let isPlain = outline.levels[index].id.map { $0.isPlainIdentifier && $0.first != prefix } ?? true
             while let here = level {
                 hasPlainIDs[here] = hasPlainIDs[here] && isPlain
-                if below[here].last != list[index], !below[here].contains(list[index]) { below[here].append(list[index]) }
+                if below[here].last != list[index], !below[here].contains(list[index]) {
+                    below[here].append(list[index])
+                }
                 lowest[here].append(index)
                 level = outline.levels[here].parent
             }

@@ -43,6 +43,7 @@ struct MPDEditor {
         chooser = MPDReferenceChooser(rules)
         bases = try MPDBases(outline, document.span, rules, &chooser)
         plain = outline.levels.map { _ in nil }
+        edits.reserveCapacity(outline.references.count + bases.edits.count + 1)
     }
 
     private mutating func add(_ place: MPDPlace, _ value: [UInt8]) {
@@ -188,7 +189,8 @@ extension Span<UInt8> {
     /// Returns the prefix of a name with its colon; an empty range if there is none.
     fileprivate func prefixOfName(at start: Int) -> Range<Int> {
         var place = start
-        while place < count, !self[place].isXMLSpace, self[place] != UInt8(ascii: ">"), self[place] != UInt8(ascii: "/") {
+        while place < count, !self[place].isXMLSpace, self[place] != UInt8(ascii: ">"), self[place] != UInt8(ascii: "/")
+        {
             if self[place] == UInt8(ascii: ":") { return start..<place + 1 }
             place += 1
         }

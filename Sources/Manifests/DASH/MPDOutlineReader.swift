@@ -59,7 +59,9 @@ struct MPDOutlineReader {
             return try readQueryInfo(element, name, level)
         }
         guard element.namespace == .own else {
-            guard name == nil else { throw fault(.unsupported, element, "an element has its name from another namespace") }
+            guard name == nil else {
+                throw fault(.unsupported, element, "an element has its name from another namespace")
+            }
             return
         }
         try readLink(element, parent.node)

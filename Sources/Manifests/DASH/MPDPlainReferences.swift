@@ -45,7 +45,8 @@ extension Range<Int> {
                 continue
             }
             if isTemplate, byte == UInt8(ascii: "$") {
-                guard let end = bytes.firstIndex(of: byte, from: place), MPDTemplate.isKnown(bytes.extracting(place..<end))
+                guard let end = bytes.firstIndex(of: byte, from: place),
+                    MPDTemplate.isKnown(bytes.extracting(place..<end))
                 else { return false }
                 place = end + 1
                 isFirst = false
@@ -60,7 +61,9 @@ extension Range<Int> {
 
 extension [UInt8] {
     /// True if an `@id` can stand anywhere in a path without a meaning of its own.
-    var isPlainIdentifier: Bool { !isEmpty && allSatisfy { $0.isPlain && $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "~") } }
+    var isPlainIdentifier: Bool {
+        !isEmpty && allSatisfy { $0.isPlain && $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "~") }
+    }
 }
 
 extension UInt8 {

@@ -70,7 +70,9 @@ struct MPDReferenceChooser {
         var candidate: [UInt8] = []
         if let granted {
             _ = try writer.write(value.span, against: granted.base.old, traits, to: &candidate)
-            if try fits(candidate, contexts, targets, conditions) { return finish(.replaced(candidate), candidate, contexts) }
+            if try fits(candidate, contexts, targets, conditions) {
+                return finish(.replaced(candidate), candidate, contexts)
+            }
         }
         let absolute = try absolute(value, (granted ?? first).base.old)
         candidate = []

@@ -49,7 +49,8 @@ enum MPDTemplate {
     }
 
     private static func isNumber(_ name: Span<UInt8>) -> Bool {
-        for number: StaticString in ["Number", "Time", "Bandwidth", "SubNumber"] where name.starts(with: number, at: 0) {
+        for number: StaticString in ["Number", "Time", "Bandwidth", "SubNumber"] where name.starts(with: number, at: 0)
+        {
             let length = number.utf8CodeUnitCount
             if name.count == length || name[length] == UInt8(ascii: "%") { return true }
         }

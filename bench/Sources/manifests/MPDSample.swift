@@ -23,8 +23,10 @@ struct MPDSample {
     }
 
     private static func mpd(_ adaptationSets: String) -> [UInt8] {
-        let start = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" type=\"static\" "
-        let head = start + "profiles=\"urn:mpeg:dash:profile:isoff-live:2011\" minBufferTime=\"PT2S\">\n  <Period id=\"1\">\n"
+        let start =
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" type=\"static\" "
+        let head =
+            start + "profiles=\"urn:mpeg:dash:profile:isoff-live:2011\" minBufferTime=\"PT2S\">\n  <Period id=\"1\">\n"
         return [UInt8]((head + adaptationSets + "  </Period>\n</MPD>\n").utf8)
     }
 
@@ -61,7 +63,8 @@ struct MPDSample {
     /// An MPD as it is for video on demand.
     private static let templates: [UInt8] = {
         let representations = (1...8).map { representation($0) }.joined()
-        let template = "      <SegmentTemplate duration=\"4\" media=\"$RepresentationID$/$Number%05d$.m4s\" initialization=\"$RepresentationID$/i.mp4\"/>\n"
+        let template =
+            "      <SegmentTemplate duration=\"4\" media=\"$RepresentationID$/$Number%05d$.m4s\" initialization=\"$RepresentationID$/i.mp4\"/>\n"
         return mpd("    <AdaptationSet>\n" + template + representations + "    </AdaptationSet>\n")
     }()
 

@@ -14,12 +14,17 @@ extension Target {
         let mpd = input.bytes
         let rules = choice & 1 == 0 ? rulesOfMPD.segment : rulesOfMPD.query
         let grant = Array("FUZZGRANT".utf8)
-        guard mpd.firstRange(of: grant) == nil, let output = try? MPDRewriter.rewrite(mpd.span, rules: rules) else { return }
+        guard mpd.firstRange(of: grant) == nil, let output = try? MPDRewriter.rewrite(mpd.span, rules: rules) else {
+            return
+        }
         guard let before = XMLTree(mpd).flatMap(MPDNode.init), let after = XMLTree(output).flatMap(MPDNode.init) else {
             return demand(false, "rewritten, but libxml2 reads no tree of it")
         }
         let hasBase = before.children.contains { $0.name == "BaseURL" }
-        demand(before.isSame(as: after, dropsBases: !hasBase), "another tree: \(String(decoding: output, as: UTF8.self))")
+        demand(
+            before.isSame(as: after, dropsBases: !hasBase),
+            "another tree: \(String(decoding: output, as: UTF8.self))"
+        )
         after.check([])
         do throws(ManifestFault) {
             let again = try MPDRewriter.rewrite(output.span, rules: rules)
@@ -70,8 +75,9 @@ private final class MPDNode {
         }
         guard children.count == 1 else { return nil }
         // The root stands for the document.
-        self.children = children[0].children
-        attributes = children[0].attributes
+        let root = children[0]
+        children = root.children
+        attributes = root.attributes
     }
 
     private static let references: Set<String> = [
@@ -79,17 +85,23 @@ private final class MPDNode {
     ]
     private static let texts: Set<String> = ["BaseURL", "Location", "PatchLocation", "ContentSteering"]
     /// The names of the levels below the MPD, from the highest.
-    private static let levels: [Set<String>] = [["Period"], ["AdaptationSet", "EmptyAdaptationSet"], ["Representation"]]
+    private static let levels: [Set<String>] = [
+        ["Period"], ["AdaptationSet", "EmptyAdaptationSet"], ["Representation"],
+    ]
 
     private func isLevel(below levels: Int) -> Bool { 1...3 ~= levels && Self.levels[levels - 1].contains(name) }
 
     /// Returns true if nothing but references differs. `dropsBases` leaves out the `BaseURL` that is written for the MPD.
     func isSame(as other: MPDNode, dropsBases: Bool) -> Bool {
         let theirs = other.children.filter { !dropsBases || $0.name != "BaseURL" }
-        guard name == other.name, children.count == theirs.count, attributes.count == other.attributes.count else { return false }
+        guard name == other.name, children.count == theirs.count, attributes.count == other.attributes.count else {
+            return false
+        }
         guard Self.texts.contains(name) || text == other.text else { return false }
         for (own, their) in zip(attributes, other.attributes) {
-            guard own.name == their.name, Self.references.contains(own.name) || own.value == their.value else { return false }
+            guard own.name == their.name, Self.references.contains(own.name) || own.value == their.value else {
+                return false
+            }
         }
         return zip(children, theirs).allSatisfy { $0.isSame(as: $1, dropsBases: false) }
     }
@@ -99,11 +111,17 @@ private final class MPDNode {
     func check(_ above: [MPDNode]) {
         let levels = above.isEmpty || isLevel(below: above.count) ? above + [self] : above
         for child in children {
-            if Self.texts.contains(child.name) { child.check(child.text, child.name == "BaseURL" ? above : levels, isSegment: false) }
-            let isSegment = ["SegmentTemplate", "SegmentURL", "Initialization", "RepresentationIndex", "BitstreamSwitching"]
-                .contains(child.name)
+            if Self.texts.contains(child.name) {
+                child.check(child.text, child.name == "BaseURL" ? above : levels, isSegment: false)
+            }
+            let isSegment = [
+                "SegmentTemplate", "SegmentURL", "Initialization", "RepresentationIndex", "BitstreamSwitching",
+            ]
+            .contains(child.name)
             for (name, value) in child.attributes {
-                for item in value.split(separator: " ") { child.check(String(item), levels, isSegment: isSegment && name != "{}href") }
+                for item in value.split(separator: " ") {
+                    child.check(String(item), levels, isSegment: isSegment && name != "{}href")
+                }
             }
             child.check(levels)
         }
@@ -112,7 +130,9 @@ private final class MPDNode {
     private func check(_ reference: String, _ levels: [MPDNode], isSegment: Bool) {
         guard reference.contains("FUZZGRANT") else { return }
         let url = BrowserURL(reference)
-        guard url.isRelative else { return demand(url.isProtected("cdn.example"), "the grant goes elsewhere: \(reference)") }
+        guard url.isRelative else {
+            return demand(url.isProtected("cdn.example"), "the grant goes elsewhere: \(reference)")
+        }
         for chain in isSegment ? levels.last?.chains(levels) ?? [] : [levels] {
             for base in Self.bases(chain, isSegment) {
                 demand(BrowserURL(base).isProtected("cdn.example"), "the grant goes elsewhere: \(reference) at \(base)")
@@ -135,7 +155,9 @@ private final class MPDNode {
             found += absolute
             if !own.isEmpty, absolute.count == own.count { return found }
         }
-        guard isSegment, let root = levels.first, !root.children.contains(where: { $0.name == "BaseURL" }) else { return found }
+        guard isSegment, let root = levels.first, !root.children.contains(where: { $0.name == "BaseURL" }) else {
+            return found
+        }
         // dash.js takes a location of the MPD for the base.
         return found + root.children.filter { $0.name == "Location" }.map(\.text).filter { !BrowserURL($0).isRelative }
     }
