@@ -37,7 +37,9 @@ import Testing
             return
         }
         #expect(copy.notBefore == grant.notBefore && copy.pathPrefix == grant.pathPrefix)
-        #expect(copy.issued == CATSample.time(7) && copy.sessionID == grant.sessionID && copy.sessionEnd == grant.sessionEnd)
+        #expect(
+            copy.issued == CATSample.time(7) && copy.sessionID == grant.sessionID && copy.sessionEnd == grant.sessionEnd
+        )
         // The same claims, times and identity make one token.
         let same = try (0..<2).map { _ in
             try issuer.copy(grant, until: CATSample.time(500), at: CATSample.time(7), identifier: [1, 2, 3])
