@@ -51,18 +51,15 @@ struct EdgeResponder: HTTPService {
         let shown = PresentedToken(in: sources, request.head.headers, target)
         asked.token = shown.token
         let check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
-        guard shown.token == nil || asked.takePlayer(finding, client, request.head.headers, dialect) else {
-            return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output)
-        }
         let fault: DenyCode? = shown.isConflict ? .tokenConflict : nil
         guard finding.hasGrants else {
             return decide(Gate.Question(asked, finding, fault: fault), check, snapshot, into: &output)
         }
-        switch PresentedGrants.find(client, request.head.headers, target, path: path.path, rules.sources, dialect) {
-        case .invalid: return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output)
-        case .found(let grants):
-            return decide(Gate.Question(asked, finding, fault: fault, grants: grants), check, snapshot, into: &output)
-        }
+        let headers = request.head.headers
+        guard asked.takePlayer(finding, client, headers, dialect),
+            case .found(let grants) = PresentedGrants.find(client, headers, target, path: path.path, rules.sources, dialect)
+        else { return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output) }
+        return decide(Gate.Question(asked, finding, fault: fault, grants: grants), check, snapshot, into: &output)
     }
 
     /// Decides a check, if there is room for another one in flight.
@@ -178,8 +175,9 @@ extension PlaybackRequest {
         _ headers: HTTPHeaders,
         _ dialect: EdgeDialect
     ) -> Bool {
-        guard case .entry(let entry) = finding, let terms = entry.grants, terms.bindsPlayers else { return true }
-        player = Player(headers, target: client.target, dialect, terms.boundHeaders)
+        guard token != nil, case .entry(let entry) = finding, let terms = entry.grants, terms.bindsPlayers
+        else { return true }
+        player = Player(headers, target: client.target, dialect.factHeaders, terms.boundHeaders)
         return player != nil
     }
 }

@@ -78,9 +78,16 @@ extension RequestFacts {
 extension PlaybackRequest.Player {
     /// Reads the facts about a player that grants are bound to; `nil` if one is malformed or repeated.
     ///
-    /// - Parameter names: The names of header fields.
-    convenience init?(_ headers: HTTPHeaders, target: Substring, _ dialect: EdgeDialect, _ names: [String]) {
-        guard let stated = EdgeFacts(headers, target: target, dialect.factHeaders) else { return nil }
+    /// - Parameters:
+    ///   - facts: The names of the header fields that state facts.
+    ///   - names: The names of the header fields that grants are bound to.
+    convenience init?(
+        _ headers: HTTPHeaders,
+        target: Substring,
+        _ facts: EdgeDialect.FactHeaders,
+        _ names: [String]
+    ) {
+        guard let stated = EdgeFacts(headers, target: target, facts) else { return nil }
         var address: IPAddress?
         guard stated.clientAddress.fill(&address) else { return nil }
         let bound = headers.filter { name, _ in names.contains { name.isSameField(as: $0) } }

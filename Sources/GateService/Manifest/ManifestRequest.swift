@@ -76,6 +76,13 @@ struct ManifestRequest {
         PresentedGrants.find(client, headers, target, path: path.path, sources, Self.names, .asIs)
     }
 
+    /// Returns the facts about the player that grants are bound to; `nil` if one is malformed.
+    ///
+    /// - Parameter names: The names of header fields.
+    func player(_ names: [String]) -> PlaybackRequest.Player? {
+        PlaybackRequest.Player(headers, target: client.target, Self.names, names)
+    }
+
     /// True if the path ends as one of the manifests that are served.
     func isManifest(_ suffixes: [String]) -> Bool {
         let path = uri?.path.lowercased() ?? ""

@@ -126,6 +126,9 @@ struct ManifestResponder: HTTPService {
         case .invalid: return refuse(.edgeRequestInvalid, asked, snapshot.gate, call, into: &output)
         case .found(let some): grants = some
         }
+        if case .entry(let entry) = finding, let terms = entry.grants, terms.bindsPlayers {
+            asked.player = found.player(terms.boundHeaders)
+        }
         let fault: DenyCode? = shown.isConflict ? .tokenConflict : nil
         let question = Gate.Question(asked, finding, fault: fault, grants: grants)
         return decide(question, ManifestFetch(uri: uri, grants: grants), call, snapshot, into: &output)
