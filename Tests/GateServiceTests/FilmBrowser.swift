@@ -33,9 +33,11 @@ final class FilmBrowser: Sendable {
         refusals.observe({ type: 'resource', buffered: true })
         player.on('loadedmetadata', () => player.playbackRate(Number(speed)))
         player.on('error', () => report('error-' + player.error().message))
-        player.on('ended', () => {
+        // This Video.js sometimes stops a few milliseconds before the end, with everything loaded.
+        player.on(['ended', 'timeupdate'], () => {
             const seen = player.played(), end = player.duration()
-            const isWhole = seen.length === 1 && seen.start(0) < 0.1 && seen.end(0) > end - 0.1
+            if (!(end > 0 && player.currentTime() > end - 0.1)) return
+            const isWhole = seen.length === 1 && seen.start(0) < 0.1 && seen.end(0) > end - 0.2
             const isVHS = Boolean(player.tech({ IWillNotUseThisInPlugins: true }).hls)
             document.cookie = 'kept=1'
             const cookies = document.cookie ? '' : '-without-cookies'

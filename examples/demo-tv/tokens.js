@@ -121,6 +121,6 @@ function reuseToken() {
 function copyURL() {
   const master = new URL(playback.item.path, location.origin);
   // A browser may forbid it: the attack goes on.
-  navigator.clipboard?.writeText(master.href).catch(() => undefined);
+  navigator.clipboard?.writeText(master.href).then(() => say("The URL is on your clipboard."), () => undefined);
   return attack(element("copy"), element("copy-outcome"), [[master], [playback.url || master]]);
 }
