@@ -114,9 +114,9 @@ let package = Package(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "HTTPServer", "GateStores", .log, .metrics("Metrics"),
-                .metrics("CoreMetrics"), .service("AsyncHTTPClient", "async-http-client"),
-                .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"), .service("NIOHTTPCompression", "swift-nio-extras"),
+                "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "HTTPServer", "GateStores", .log,
+                .metrics("Metrics"), .metrics("CoreMetrics"), .service("AsyncHTTPClient", "async-http-client"),
+                .service("NIOHTTPCompression", "swift-nio-extras"), .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"),
                 .system, .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
             ],
             embedding: ["openapi.yaml"]
