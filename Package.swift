@@ -131,7 +131,7 @@ let package = Package(
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
                 "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "HTTPServer", "GateStores", "KeySources", .log,
                 .metrics("Metrics"), .metrics("CoreMetrics"), .service("AsyncHTTPClient", "async-http-client"),
-                .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"), .service("NIOHTTPCompression", "swift-nio-extras"),
+                .service("NIOHTTPCompression", "swift-nio-extras"), .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"),
                 .system, .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
             ],
             embedding: ["openapi.yaml"]

@@ -155,6 +155,24 @@ import Testing
         }
     }
 
+    @Test func `must show a certificate that the system trusts`() async throws {
+        let openssl = try #require(Program.installed("openssl"), "openssl is not installed; run scripts/setup test")
+        let folder = try TemporaryFolder()
+        let (key, certificate) = (folder.file("key.pem"), folder.file("certificate.pem"))
+        let subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+        let request = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"] + subject
+        #expect(try CommandRun(openssl, request + ["-keyout", key, "-out", certificate]).status == 0)
+        let port = try RunningEdge.freePort()
+        let options = ["s_server", "-quiet", "-WWW", "-accept", "127.0.0.1:\(port)", "-cert", certificate, "-key", key]
+        let server = try Program(openssl, options, log: folder.file("log"))
+        defer { server.signal(SIGKILL) }
+        #expect(eventually { (try? HTTPConnection("127.0.0.1:\(port)")) != nil })
+        try await RunningGate.with(ManifestGate.configuration(origin: "https://localhost:\(port)")) { (gate) throws in
+            let answer = try gate.start(Self.path)
+            #expect(answer.status == 502 && answer.code == "origin_unreachable", "\(answer)")
+        }
+    }
+
     @Test func `that is down is told from one that fails`() async throws {
         let configuration = ManifestGate.configuration(origin: "http://127.0.0.1:1")
         try await RunningGate.with(configuration) { (gate) throws in
