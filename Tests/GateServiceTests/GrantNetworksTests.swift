@@ -46,7 +46,11 @@ import Testing
         return answer.json["grants"] as? [Object] ?? []
     }
 
-    private static func check(_ gate: RunningGate, _ target: String, cookie: String? = nil) throws -> HTTPConnection.Response {
+    private static func check(
+        _ gate: RunningGate,
+        _ target: String,
+        cookie: String? = nil
+    ) throws -> HTTPConnection.Response {
         var headers = [
             "X-Forwarded-Uri": target, "X-Forwarded-Method": "GET", "X-Forwarded-Host": "cdn.example",
             "X-Forwarded-Proto": "https",
@@ -100,7 +104,10 @@ import Testing
             }
             gate.now = gate.now.advanced(byMilliseconds: 250_000)
             let renewed = try Self.check(gate, "/live/tnt/seg-1.m4s", cookie: cookie)
-            #expect(renewed.values("X-Playgate-Set-Cookie").first?.hasPrefix("URISigningPackage=ey") ?? false, "\(renewed)")
+            #expect(
+                renewed.values("X-Playgate-Set-Cookie").first?.hasPrefix("URISigningPackage=ey") ?? false,
+                "\(renewed)"
+            )
         }
     }
 }

@@ -64,7 +64,8 @@ private struct NetworksSample {
             ),
             signers: [GrantAuthority.Signer(try CATIssuer(key: cat))],
             formats: [
-                "cdni": .uriSigning([GrantAuthority.Signer(try URISigningIssuer(key: signing))]), "akamai": .vendor(akamai),
+                "cdni": .uriSigning([GrantAuthority.Signer(try URISigningIssuer(key: signing))]),
+                "akamai": .vendor(akamai),
             ],
             subjectKey: subjectKey,
             mirror: RevocationMirror { subjectKey.tag(storeKey: $0.bytes) }

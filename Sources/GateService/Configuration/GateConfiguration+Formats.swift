@@ -103,7 +103,9 @@ extension ConfigurationSection {
                 note("renew", "type: signed URIs are renewed by cookie; renewable: false turns it off")
             }
         case .vendor:
-            if has("renew") { note("renew", "\(format.name) is not renewed here: ask for another with POST /v1/grants") }
+            if has("renew") {
+                note("renew", "\(format.name) is not renewed here: ask for another with POST /v1/grants")
+            }
             rules.renewal = nil
         }
     }

@@ -69,7 +69,8 @@ extension GrantAuthority {
         at now: Timestamp
     ) -> BackendOutcome {
         withLive(token, allowsUnknown: allowsUnknown, at: now) { grant in
-            guard let terms = entry.grants, terms.profiles.contains(profile), terms.profile(of: .cat(grant)) != nil else {
+            guard let terms = entry.grants, terms.profiles.contains(profile), terms.profile(of: .cat(grant)) != nil
+            else {
                 return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
             }
             // A grant for another entry must not open this one.

@@ -127,7 +127,8 @@ extension GrantAuthority {
         switch verdict(grant, token, facts, at: now) {
         case .refused(let refusal): return .refused(refusal)
         case .allowed(let obligations):
-            if let rejection = obligations.rejection, rejections.rejects(rejection, of: grant.base.issuerName, at: now) {
+            if let rejection = obligations.rejection, rejections.rejects(rejection, of: grant.base.issuerName, at: now)
+            {
                 return .refused(GrantRefusal(.sampled, .claim(.rejection)))
             }
             if let refusal = revocation(of: grant.base) { return .refused(refusal) }

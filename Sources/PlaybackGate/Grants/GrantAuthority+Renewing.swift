@@ -11,11 +11,14 @@ extension GrantAuthority {
     /// renewed. A request is allowed nevertheless.
     ///
     /// - Parameter path: The requested path, percent-encoded in normal form; `nil` if it is not known.
-    func renew(_ grant: AuthenticGrant, of entry: Catalogue.Entry, path: Substring?, at now: Timestamp) -> IssuedGrant? {
+    func renew(_ grant: AuthenticGrant, of entry: Catalogue.Entry, path: Substring?, at now: Timestamp) -> IssuedGrant?
+    {
         guard let terms = entry.grants, let profile = terms.profile(of: grant) else { return nil }
         switch grant {
         case .cat(let grant):
-            guard let scope = grant.cookiePath ?? grant.pathPrefix ?? entry.scope(profile, path: path) else { return nil }
+            guard let scope = grant.cookiePath ?? grant.pathPrefix ?? entry.scope(profile, path: path) else {
+                return nil
+            }
             return renew(grant, profile, scope: scope, manifest: terms.manifest, at: now)
         case .signedURI(let grant):
             guard let issuer = formats[profile.name]?.signedURIs(at: now), let session = grant.session,
