@@ -63,6 +63,7 @@ bench: bench-build  ## Measure the hot path against bare libraries, the replay s
 	bench/.build/release/manifests
 	bench/playback
 	bench/edge
+	bench/manifest-listener
 	bench/allocations
 	bench/instructions
 

@@ -81,17 +81,27 @@ public struct KeySet: Sendable {
         }
     }
 
+    /// True if keys of two issuers have one identifier and format, as those do that have the same secret.
+    package var sharesIdentifiers: Bool {
+        keys.indices.contains { place in
+            keys[..<place].contains { other in
+                other.format == keys[place].format && other.id == keys[place].id && other.issuer != keys[place].issuer
+            }
+        }
+    }
+
     /// Returns the keys that `query` selects: at least one, at most `limit`.
     func candidates(
         for query: borrowing Query,
         at now: Timestamp,
-        limit: Int
+        limit: Int,
+        issuer: String? = nil
     ) throws(COSERefusal) -> Candidates {
         var found = Candidates()
         var hasKey = false
         for (place, key) in keys.enumerated() {
             guard key.format == query.format, key.operations.contains(.verify), key.isValid(at: now),
-                Self.matches(key, query)
+                Self.matches(key, query), issuer.map({ $0.hasSameBytes(as: key.issuer) }) ?? true
             else { continue }
             hasKey = true
             // RS256 is none of COSE.

@@ -175,6 +175,44 @@ private struct NetworksSample {
         #expect(try await sample.ask(Self.segment, renewed.token, after: 400).outcome != "grant_expired")
     }
 
+    @Test func `are told apart by their issuers if those have the same key`() async throws {
+        let sample = try await NetworksSample()
+        let grant = try #require(try await sample.start().first)
+        #expect(try await sample.ask("/cat/a.m4s", grant.token).outcome == "grant_uri_mismatch")
+        let second = try NetworksSample.key("second", .cat)
+        var claims = CATClaims()
+        claims.expires = NetworksSample.time.adding(seconds: 300)
+        claims.uri = [.init(.path, .prefix("/"))]
+        let token = try CATIssuer(key: second).issue(claims).token
+        let facts = RequestFacts(
+            uri: try #require(RequestURI("/a", scheme: .https, authority: "cdn.example")),
+            method: "GET"
+        )
+        for order in [["playgate", "second"], ["second", "playgate"]] {
+            let verifier = CATVerifier(
+                keys: try KeySet(order.map { try NetworksSample.key($0, .cat) }),
+                issuers: order.map { AcceptedIssuer($0) },
+                policy: CATPolicy()
+            )
+            #expect(verifier.verify(token.utf8.span, facts, at: NetworksSample.time).isAllowed, "\(order)")
+            guard case .authentic(let found) = verifier.authenticate(token.utf8.span, at: NetworksSample.time) else {
+                Issue.record("not authentic")
+                continue
+            }
+            #expect(found.issuer.name == "second")
+        }
+        let signing = try NetworksSample.key("second", .uriSigning)
+        var signed = URISigningClaims(.scope(.init(host: "cdn.example", path: "/")))
+        signed.expires = claims.expires
+        let package = try URISigningIssuer(key: signing).issue(signed).token
+        let verifier = URISigningVerifier(
+            keys: try KeySet([try NetworksSample.key("playgate", .uriSigning), signing]),
+            issuers: [AcceptedSigner("playgate"), AcceptedSigner("second")],
+            policy: URISigningPolicy()
+        )
+        #expect(verifier.verify(package.utf8.span, facts, at: NetworksSample.time).isAllowed)
+    }
+
     @Test func `end by a revocation if they are signed URIs`() async throws {
         let sample = try await NetworksSample()
         let grant = try #require(try await sample.start().dropFirst().first)

@@ -25,8 +25,11 @@ public struct CATVerifier: Sendable {
         let keys: KeySet
         let profiles: [Profile]
         let policy: CATPolicy
+        /// True if two issuers may have the same key, so that a signature alone does not tell whose it is.
+        let hasSharedKeys: Bool
 
         init(keys: KeySet, profiles: [Profile], policy: CATPolicy) {
+            hasSharedKeys = keys.sharesIdentifiers
             self.keys = keys
             self.profiles = profiles
             self.policy = policy
@@ -185,9 +188,17 @@ extension CATVerifier {
         switch settings.keys.verify(cose: bytes, format: .cat, at: now) {
         case .verified(let key, let place):
             let payload = bytes.extracting(place)
-            return body(try read(payload, by: key), payload)
+            return body(try read(payload, by: signer(token, bytes, by: key, at: now)), payload)
         case .refused(let refusal): throw CATFault(GrantCode(refusal))
         }
+    }
+
+    /// Returns the key that made the code or signature: of several issuers with the same key, that of the token's own.
+    private func signer(_ token: Span<UInt8>, _ bytes: Span<UInt8>, by key: TokenKey, at now: Timestamp) -> TokenKey {
+        guard settings.hasSharedKeys, let name = try? UnverifiedCAT(token).issuer, !name.hasSameBytes(as: key.issuer),
+            case .verified(let other, _) = settings.keys.verify(cose: bytes, format: .cat, at: now, issuer: name)
+        else { return key }
+        return other
     }
 
     /// Reads a payload, and checks what is the same for every request.

@@ -26,6 +26,8 @@ public struct URISigningVerifier: Sendable {
         let keys: KeySet
         let profiles: [Profile]
         let policy: URISigningPolicy
+        /// True if two issuers may have the same key, so that a signature alone does not tell whose it is.
+        let hasSharedKeys: Bool
         /// The encoded header of tokens that have none.
         let header: [UInt8]?
 
@@ -33,6 +35,7 @@ public struct URISigningVerifier: Sendable {
             self.keys = keys
             self.profiles = profiles
             self.policy = policy
+            hasSharedKeys = keys.sharesIdentifiers
             header = profiles.lazy.compactMap(\.issuer.header).first.map { [UInt8]($0.utf8) }
         }
     }
@@ -94,8 +97,18 @@ public struct URISigningVerifier: Sendable {
     }
 
     func verifySignature(_ token: Span<UInt8>, at now: Timestamp) -> JWSVerification {
-        guard let header = settings.header else { return settings.keys.verify(jws: token, at: now) }
-        return settings.keys.verify(jws: token, header: header.span, at: now)
+        let answer = verifySignature(token, of: nil, at: now)
+        // Of several issuers with the same key, the token's own is the one that it is checked for.
+        guard settings.hasSharedKeys, case .verified(let key, _) = answer,
+            let name = try? UnverifiedSignedURI(token).issuer, !name.hasSameBytes(as: key.issuer),
+            case .verified(let other, let payload) = verifySignature(token, of: name, at: now)
+        else { return answer }
+        return .verified(other, payload: payload)
+    }
+
+    private func verifySignature(_ token: Span<UInt8>, of issuer: String?, at now: Timestamp) -> JWSVerification {
+        guard let header = settings.header else { return settings.keys.verify(jws: token, at: now, issuer: issuer) }
+        return settings.keys.verify(jws: token, header: header.span, at: now, issuer: issuer)
     }
 
     /// Reads a payload, and checks what is the same for every request.

@@ -25,20 +25,22 @@ extension KeySet {
     ///   - format: The format that the keys must be for.
     ///   - now: The time at which the keys must be valid.
     ///   - maximumAttempts: The largest number of keys that are tried, at most 8. If more are possible, none is.
+    ///   - issuer: The only issuer whose keys are tried; `nil` for any.
     public func verify(
         cose bytes: Span<UInt8>,
         format: TokenFormat = .cat,
         at now: Timestamp,
-        maximumAttempts: Int = KeySet.maximumCandidates
+        maximumAttempts: Int = KeySet.maximumCandidates,
+        issuer: String? = nil
     ) -> COSEVerification {
         switch COSEMessage.parse(bytes) {
         case .failure(let refusal): .refused(refusal)
         case .success(let message):
-            verify(message, in: bytes, format: format, at: now, maximumAttempts: maximumAttempts)
+            verify(message, in: bytes, format: format, at: now, maximumAttempts: maximumAttempts, issuer: issuer)
         }
     }
 
-    /// Verifies a parsed envelope; see ``verify(cose:format:at:maximumAttempts:)``.
+    /// Verifies a parsed envelope; see ``verify(cose:format:at:maximumAttempts:issuer:)``.
     ///
     /// - Parameters:
     ///   - message: The envelope.
@@ -46,12 +48,14 @@ extension KeySet {
     ///   - format: The format that the keys must be for.
     ///   - now: The time at which the keys must be valid.
     ///   - maximumAttempts: The largest number of keys that are tried, at most 8. If more are possible, none is.
+    ///   - issuer: The only issuer whose keys are tried; `nil` for any.
     public func verify(
         _ message: COSEMessage,
         in bytes: Span<UInt8>,
         format: TokenFormat = .cat,
         at now: Timestamp,
-        maximumAttempts: Int = KeySet.maximumCandidates
+        maximumAttempts: Int = KeySet.maximumCandidates,
+        issuer: String? = nil
     ) -> COSEVerification {
         guard message.end <= bytes.count else { return .refused(.malformed) }
         do throws(COSERefusal) {
@@ -59,7 +63,8 @@ extension KeySet {
             let found = try candidates(
                 for: try query(message, in: bytes, format, isShort),
                 at: now,
-                limit: maximumAttempts
+                limit: maximumAttempts,
+                issuer: issuer
             )
             var hasRightSize = false
             for place in 0..<found.count {

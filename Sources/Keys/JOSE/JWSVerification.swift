@@ -31,11 +31,13 @@ extension KeySet {
     ///   - header: The encoded header of tokens that have none, then `payload.signature` alone; `nil` if all have one.
     ///   - format: The format that the keys must be for.
     ///   - now: The time at which the keys must be valid.
+    ///   - issuer: The only issuer whose keys are tried; `nil` for any.
     public func verify(
         jws token: Span<UInt8>,
         header: Span<UInt8>? = nil,
         format: TokenFormat = .uriSigning,
-        at now: Timestamp
+        at now: Timestamp,
+        issuer: String? = nil
     ) -> JWSVerification {
         guard token.count <= JWS.maximumSize else { return .refused(.tooLarge) }
         let parts = JOSEParts(token)
@@ -45,20 +47,33 @@ extension KeySet {
                     token.extracting(parts[0]),
                     token.extracting(parts[1]),
                     token.extracting(parts[2]),
-                    format,
+                    Selection(format: format, issuer: issuer),
                     at: now
                 )
             }
             guard parts.count == 2, let header else { throw .malformed }
-            return try verify(header, token.extracting(parts[0]), token.extracting(parts[1]), format, at: now)
+            let selection = Selection(format: format, issuer: issuer)
+            return try verify(header, token.extracting(parts[0]), token.extracting(parts[1]), selection, at: now)
         } catch { return .refused(error) }
+    }
+
+    /// The keys that may be tried.
+    private struct Selection {
+        let format: TokenFormat
+        /// The only issuer; `nil` for any.
+        let issuer: String?
+
+        func permits(_ key: TokenKey, at now: Timestamp) -> Bool {
+            key.format == format && key.operations.contains(.verify) && key.isValid(at: now)
+                && issuer.map { $0.hasSameBytes(as: key.issuer) } ?? true
+        }
     }
 
     private func verify(
         _ headerText: Span<UInt8>,
         _ payloadText: Span<UInt8>,
         _ signatureText: Span<UInt8>,
-        _ format: TokenFormat,
+        _ selection: Selection,
         at now: Timestamp
     ) throws(JOSERefusal) -> JWSVerification {
         let header = try JOSEHeader(headerText)
@@ -76,7 +91,7 @@ extension KeySet {
         payload.removeLast(payload.count - count)
 
         let dot: [1 of UInt8] = [UInt8(ascii: ".")]
-        let found = try candidates(algorithm, header.keyID, format, at: now)
+        let found = try candidates(algorithm, header.keyID, selection, at: now)
         var hasRightSize = false
         for place in 0..<found.count {
             let key = keys[found.places[place]]
@@ -96,7 +111,7 @@ extension KeySet {
     private func candidates(
         _ algorithm: KeyAlgorithm,
         _ id: JOSEHeader.Identifier,
-        _ format: TokenFormat,
+        _ selection: Selection,
         at now: Timestamp
     ) throws(JOSERefusal) -> Candidates {
         var found = Candidates()
@@ -107,8 +122,7 @@ extension KeySet {
         case .some(let id): wanted = id
         case .impossible: throw .keyUnknown
         }
-        for (place, key) in keys.enumerated() {
-            guard key.format == format, key.operations.contains(.verify), key.isValid(at: now) else { continue }
+        for (place, key) in keys.enumerated() where selection.permits(key, at: now) {
             if let wanted {
                 guard let own = key.id, own.bytes.hasSameBytes(as: wanted.bytes) else { continue }
             }
