@@ -97,15 +97,11 @@ extension GateBuilder {
     ) -> GrantParts? {
         guard let subjectKey = try? SubjectKey(grants.subjectKey.value) else { return nil }
         let files = GrantKeyFiles(grants, problems)
-        var (issuers, signedIssuers): ([AcceptedIssuer], [AcceptedSigner]) = ([], [])
         var keys: [GrantKeyFiles.Member] = []
         var (remotes, own): ([KeySetKeeper.Remote], [TokenKey]) = ([], [])
-        for issuer in grants.allIssuers {
+        let all = grants.allIssuers
+        for issuer in all {
             let accepted = grants.accepted(issuer)
-            switch issuer.format {
-            case .cat: issuers.append(accepted)
-            case .uriSigning: signedIssuers.append(AcceptedSigner(accepted))
-            }
             let found = files.keys(of: issuer)
             keys += found
             if accepted.isOwn { own += found.filter { $0.name != nil }.map(\.key) }
@@ -119,8 +115,8 @@ extension GateBuilder {
         let issuing = signers(grants, keys, at: now, problems, &warnings)
         return GrantParts(
             keys: set,
-            issuers: issuers,
-            signedIssuers: signedIssuers,
+            issuers: all.filter { $0.format == .cat }.map(grants.accepted),
+            signedIssuers: all.filter { $0.format == .uriSigning }.map { AcceptedSigner(grants.accepted($0)) },
             audience: Array(Set(grants.issuers.flatMap(\.audience))).sorted(),
             signers: issuing.signers,
             formats: issuing.formats,
