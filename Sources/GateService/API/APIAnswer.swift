@@ -15,6 +15,8 @@ internal import XML
 enum AnswerFormat: Sendable {
     case json
     case xml
+    /// One line for people: the verifier's status or the message, and the code.
+    case text
 
     /// Chooses the format that `Accept` prefers; JSON if it prefers neither.
     ///
@@ -48,9 +50,10 @@ struct RefusalShape: Sendable {
     }
 
     init(_ request: HTTPRequest) {
-        format = AnswerFormat(accept: request.first("accept"))
-        switch APIOperation(request.path) {
-        case .playback: verdict = [("allowed", .bool(false))]
+        let operation = APIOperation(request.path)
+        format = operation?.isHosted ?? false ? .text : AnswerFormat(accept: request.first("accept"))
+        switch operation {
+        case .playback, .sign: verdict = [("allowed", .bool(false))]
         case .verify: verdict = [("valid", .bool(false))]
         default: verdict = []
         }
@@ -105,6 +108,14 @@ struct APIAnswer: HTTPAnswer {
         var answer: APIAnswer
         switch shape.format {
         case .json: answer = json(.object(members), status: refusal.status, trace: trace)
+        case .text:
+            let line = "\(refusal.verifierStatus ?? refusal.message) (\(refusal.code))"
+            answer = APIAnswer(
+                [UInt8](line.utf8),
+                type: "text/plain; charset=utf-8",
+                status: refusal.status,
+                trace: trace
+            )
         case .xml:
             let xml = refusal.xml(members)
             answer = APIAnswer([UInt8](xml.utf8), type: "application/xml", status: refusal.status, trace: trace)

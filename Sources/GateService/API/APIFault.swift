@@ -36,12 +36,15 @@ enum APIFault: String, CaseIterable, Sendable {
     case revocationsFull = "revocations_full"
     /// The gate issues and accepts no grants.
     case grantsNotConfigured = "grants_not_configured"
+    /// The format of the profile cannot sign the URL, or its key does not sign now.
+    case urlNotSigned = "url_not_signed"
     /// No key for the tags of revocations is configured.
     case revocationsNotExported = "revocations_not_exported"
 
     var status: HTTPResponseStatus {
         switch self {
         case .invalidRequest, .tokenNotAuthentic: .badRequest
+        case .urlNotSigned: .unprocessableEntity
         case .credentialMissing, .credentialUnknown: .unauthorized
         case .scopeMissing: .forbidden
         case .operationUnknown, .codeUnknown, .grantsNotConfigured, .revocationsNotExported: .notFound
@@ -74,6 +77,7 @@ enum APIFault: String, CaseIterable, Sendable {
         case .manifestTypeUnsupported: "The body must be a manifest, with the Content-Type of HLS or DASH."
         case .codeUnknown: "The code does not exist; see /v1/codes."
         case .tokenNotAuthentic: "The token to revoke is not authentic, so it cannot start a playback."
+        case .urlNotSigned: "The format of the profile cannot express the URL, or its key does not sign now."
         case .grantsNotConfigured: "This gate issues and accepts no grants."
         case .revocationsFull: "The replay store has no room for another revocation."
         case .revocationsNotExported: "Revocations are exported only if grants.subjectKey is configured."

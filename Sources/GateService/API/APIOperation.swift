@@ -15,6 +15,12 @@ enum APIOperation {
     case explain
     /// The rewriting of a manifest.
     case rewrite
+    /// The signing of a URL for a playback.
+    case sign
+    /// The verification of a token, as a hosted service had it.
+    case hostedValidate
+    /// The signing of a URL, as a hosted service had it.
+    case hostedSign
     /// The end of a playback session.
     case end(Substring)
     case revocations
@@ -36,6 +42,10 @@ enum APIOperation {
         case "/v1/grants/renew": self = .renew
         case "/v1/grants/verify": self = .explain
         case "/v1/manifests/rewrite": self = .rewrite
+        case "/v1/sign": self = .sign
+        // A client is known to double the first slash.
+        case "/tvs/v1/validate", "//tvs/v1/validate": self = .hostedValidate
+        case "/tvs/v1/sign", "//tvs/v1/sign": self = .hostedSign
         case "/v1/revocations/export": self = .revocations
         case "/v1/codes": self = .codes
         case "/openapi.yaml": self = .document
@@ -57,7 +67,8 @@ enum APIOperation {
     /// The scope that a caller needs; `nil` if every caller is allowed.
     var scope: Scope? {
         switch self {
-        case .playback, .batch, .end: .playback
+        case .playback, .batch, .end, .sign: .playback
+        case .hostedValidate, .hostedSign: .tvs
         case .verify: .verify
         case .exchange, .renew, .explain, .rewrite: .grant
         case .revoke, .revocations: .revoke
@@ -77,6 +88,8 @@ enum APIOperation {
         case .renew: GrantBody.largestBody
         case .explain: GrantVerifyBody.largestBody
         case .rewrite: Self.largestManifest
+        case .sign: SignBody.largestBody
+        case .hostedValidate, .hostedSign: 64 * 1024
         case .end, .revocations, .codes, .code, .catalogue, .document, .keys: nil
         }
     }
@@ -84,9 +97,18 @@ enum APIOperation {
     /// The most bytes of a manifest that is sent to be rewritten.
     static let largestManifest = 8 << 20
 
+    /// True if the operation is one of a hosted service, with forms in place of JSON.
+    var isHosted: Bool {
+        switch self {
+        case .hostedValidate, .hostedSign: true
+        default: false
+        }
+    }
+
     /// True if the operation takes bodies of this type.
     func takes(_ type: String?) -> Bool {
         if case .rewrite = self { return ManifestType(type: type, path: "") != nil }
+        if isHosted { return FormParameters.isForm(type) }
         if type == "application/json" { return true }
         return type?.prefix { $0 != ";" }.lowercased().filter { $0 != " " } == "application/json"
     }
@@ -95,6 +117,8 @@ enum APIOperation {
     func check(_ method: HTTPMethod) throws(APIRefusal) {
         if case .end = self {
             guard method == .DELETE else { throw APIRefusal(.methodNotAllowed, allow: "DELETE") }
+        } else if isHosted {
+            guard method == .POST || method == .GET else { throw APIRefusal(.methodNotAllowed, allow: "GET, POST") }
         } else if largestBody != nil {
             guard method == .POST else { throw APIRefusal(.methodNotAllowed, allow: "POST") }
         } else {

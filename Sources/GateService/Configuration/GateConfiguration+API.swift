@@ -38,7 +38,20 @@ extension GateConfiguration.API {
         self.listener = listener
         self.callers = isOpen ? nil : callers
         concurrency = section.integer("concurrency", in: 1...1_000_000, default: 1024)
+        hosted = section.optionalSection("tvs") { section in
+            Hosted(allowsGet: section.bool("get", default: true), allowsHTTP: section.bool("http", default: false))
+        }
         helpURL = section.string("helpURL", default: "/v1/codes/")
+    }
+}
+
+extension GateConfiguration.API {
+    /// The settings of the paths `/tvs/v1`.
+    struct Hosted: Hashable, Sendable {
+        /// True if GET is permitted too. It leaves tokens in the logs of everything in between.
+        var allowsGet: Bool
+        /// True if URLs with http are signed too.
+        var allowsHTTP: Bool
     }
 }
 
@@ -49,6 +62,7 @@ extension Caller {
         _ credential: ([UInt8]) -> Credential
     ) {
         name = section.requiredString("name")
+        resources = section.strings("resources")
         let digest = section.parsed(credentialKey, default: [UInt8](), isSecret: true) { text throws(ParseFault) in
             guard let fingerprint = TokenFingerprint(hexadecimal: text.filter { $0 != ":" }) else {
                 throw ParseFault("must be a SHA-256 digest: 64 hexadecimal digits")

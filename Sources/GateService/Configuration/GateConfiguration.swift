@@ -117,6 +117,8 @@ struct GateConfiguration: Sendable {
         var callers: [Caller]?
         /// The most requests in flight, of API and edges together; a batch counts once for each playback.
         var concurrency: Int
+        /// The paths of the hosted service, `/tvs/v1`; `nil` if they are off.
+        var hosted: Hosted?
         /// The prefix of the links to explanations of codes.
         var helpURL: String
     }
@@ -159,6 +161,8 @@ struct Caller: Hashable, Sendable {
     let name: String
     let credential: Credential
     let scopes: Set<Scope>
+    /// The resources that the caller may name by itself at `/tvs/v1`; `nil` for those of the catalogue alone.
+    let resources: [String]?
 
     enum Credential: Hashable, Sendable {
         /// The SHA-256 of a bearer key.
@@ -180,6 +184,8 @@ enum Scope: String, CaseIterable, Sendable {
     case revoke
     /// The caller may renew and exchange grants, and have them explained.
     case grant
+    /// The caller may use the paths of the hosted service, `/tvs/v1`.
+    case tvs
 }
 
 /// The format of log lines.

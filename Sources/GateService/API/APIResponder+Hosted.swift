@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import EdgeTokens
+internal import Encodings
+internal import HTTPServer
+internal import MediaResources
+internal import MediaTokens
+internal import NIOHTTP1
+internal import PlaybackGate
+
+// The paths of a hosted verification service that is no more, for clients that are moved here by changing a host name; and
+// their twin in JSON. A resource that a caller names is believed only if the caller's list or the catalogue has it.
+
+extension APIResponder {
+    /// `/tvs/v1/validate`: verifies a token and consumes nothing. Clients look at the status alone.
+    func validate(_ call: RequestContext, _ caller: String?) throws(APIRefusal) -> APIAnswer {
+        _ = try hostedSettings(call)
+        let parameters = try FormParameters(call.request)
+        let token = try parameters.base64("mediaToken")
+        let resource = try resource(try parameters.base64("resource"))
+        if let listed = call.caller(caller)?.resources, !listed.contains(resource.text) {
+            throw APIRefusal(DenyCode.token(.resourceMismatch))
+        }
+        try takeRoom(for: 1)
+        defer { inFlight.release(1) }
+        switch call.gate.verifier.verify(token, for: resource, at: call.time) {
+        case .valid: return APIAnswer([UInt8]("VALID_TOKEN".utf8), type: "text/plain; charset=utf-8", trace: call.trace)
+        case .refused(let refusal): throw APIRefusal(DenyCode.token(refusal.reason))
+        }
+    }
+
+    /// `/tvs/v1/sign`: consumes a token, and answers with the signed URL alone.
+    func signHosted(_ call: RequestContext, _ caller: String?) throws(APIRefusal) -> Outcome {
+        let settings = try hostedSettings(call)
+        let parameters = try FormParameters(call.request)
+        let token = try parameters.base64("mediaToken")
+        let resource = try resource(try parameters.base64("resource"))
+        let profile = try profile(try parameters.required("cdn"), "cdn", call)
+        let url = try url(try parameters.required("url"), profile, settings)
+        let path = String(url.path)
+        let finding = call.gate.catalogue.find(.path(path), host: profile.rules.host?[...])
+        var requestor = call.gate.verifier.policy.requestors.count == 1 ? call.gate.verifier.policy.requestors.first : nil
+        var isKnown = call.caller(caller)?.resources?.contains(resource.text) ?? false
+        if case .entry(let entry) = finding {
+            requestor = entry.protection.requestor ?? requestor
+            isKnown = isKnown || entry.protection.resource == resource
+        }
+        guard isKnown, let requestor else { throw APIRefusal(DenyCode.token(.resourceMismatch)) }
+        let folder = String(path[...(path.lastIndex(of: "/") ?? path.startIndex)])
+        let entry = Catalogue.Entry(
+            key: .media(path),
+            protection: .resource(resource, requestor: requestor),
+            grants: Catalogue.Entry.GrantTerms([profile], scope: folder, manifest: path)
+        )
+        let client = PlaybackRequest.Client(trace: call.trace, caller: caller)
+        let request = PlaybackRequest(.path(path), token: token, client: client)
+        let trace = call.trace
+        return try sign(request, entry, call) { grant in
+            APIAnswer([UInt8]((grant.url ?? "").utf8), type: "text/plain; charset=utf-8", trace: trace)
+        }
+    }
+
+    /// `POST /v1/sign`: starts a playback, and answers with the URL that one profile of the entry signs.
+    func sign(_ call: RequestContext, _ caller: String?) throws(APIRefusal) -> Outcome {
+        let body = try read(SignBody.self, call)
+        let profile = try profile(body.profile, "profile", call)
+        guard case .entry(let entry) = call.gate.catalogue.find(body.target, host: body.host?[...]) else {
+            throw APIRefusal(DenyCode.unknownMedia)
+        }
+        guard let terms = entry.grants, terms.profiles.contains(profile) else {
+            throw APIRefusal(.invalidRequest, details: "profile: the entry has no profile \(body.profile)")
+        }
+        let only = Catalogue.Entry(
+            key: entry.key,
+            protection: entry.protection,
+            isShadow: entry.isShadow,
+            use: entry.use,
+            grants: Catalogue.Entry.GrantTerms([profile], scope: terms.scope, manifest: terms.manifest)
+        )
+        let client = PlaybackRequest.Client(trace: call.trace, caller: caller)
+        let request = PlaybackRequest(
+            body.target,
+            host: body.host,
+            token: body.token,
+            playbackID: body.playbackID,
+            player: body.player,
+            client: client
+        )
+        let trace = call.trace
+        return try sign(request, only, call) { grant in
+            let members: [JSON.Member] = [
+                ("allowed", .bool(true)), ("url", .optional(grant.url)),
+                ("expires", .number(grant.expires.millisecondsSince1970)), ("trace", .string("\(trace)")),
+            ]
+            return .json(.object(members), trace: trace)
+        }
+    }
+
+    /// Decides about a playback, and answers with its one grant.
+    private func sign(
+        _ request: PlaybackRequest,
+        _ entry: Catalogue.Entry,
+        _ call: RequestContext,
+        _ answer: @escaping @Sendable (IssuedGrant) -> APIAnswer
+    ) throws(APIRefusal) -> Outcome {
+        let gate = call.gate
+        try takeRoom(for: 1)
+        switch gate.begin(Gate.Question(request, .entry(entry)), at: call.time) {
+        case .decided(let decision):
+            inFlight.release(1)
+            return .now(answer(try Self.signed(decision)))
+        case .pending(let use):
+            return .later { () async throws(APIRefusal) in
+                let decision = await gate.complete(use)
+                inFlight.release(1)
+                return answer(try Self.signed(decision))
+            }
+        }
+    }
+
+    private static func signed(_ decision: Decision) throws(APIRefusal) -> IssuedGrant {
+        switch decision {
+        case .refuse(let refusal): throw APIRefusal(refusal.code)
+        case .allow(let allowance):
+            guard let grant = allowance.access?.issued.first, grant.url != nil else {
+                throw APIRefusal(.urlNotSigned)
+            }
+            return grant
+        }
+    }
+
+    private func hostedSettings(_ call: RequestContext) throws(APIRefusal) -> GateConfiguration.API.Hosted {
+        guard let hosted = call.snapshot.configuration.api.hosted else { throw APIRefusal(.operationUnknown) }
+        guard call.request.head.method == .POST || hosted.allowsGet else {
+            throw APIRefusal(.methodNotAllowed, allow: "POST")
+        }
+        return hosted
+    }
+
+    private func resource(_ text: String) throws(APIRefusal) -> MediaResource {
+        guard let bytes = Base64.decode([UInt8](text.utf8)), let plain = String(validating: bytes, as: UTF8.self) else {
+            throw APIRefusal(.invalidRequest, details: "resource must be in Base64")
+        }
+        do throws(ResourceError) { return try MediaResource(plain) } catch {
+            throw APIRefusal(.invalidRequest, details: "resource: \(error)")
+        }
+    }
+
+    private func profile(_ name: String, _ member: String, _ call: RequestContext) throws(APIRefusal) -> GrantProfile {
+        guard call.gate.grants != nil else { throw APIRefusal(.grantsNotConfigured) }
+        let profiles = call.snapshot.configuration.grants?.profiles.map(\.value) ?? []
+        guard let profile = profiles.first(where: { $0.name == name && $0.isIssued }) else {
+            throw APIRefusal(.invalidRequest, details: "\(member): there is no such profile that signs")
+        }
+        return profile
+    }
+
+    /// Reads the URL to sign: of the profile's host, in normal form, without user, query and fragment.
+    private func url(
+        _ text: String,
+        _ profile: GrantProfile,
+        _ settings: GateConfiguration.API.Hosted
+    ) throws(APIRefusal) -> RequestURI {
+        let schemes = settings.allowsHTTP ? ["https", "http"] : ["https"]
+        guard let host = profile.rules.host else {
+            throw APIRefusal(.invalidRequest, details: "cdn: the profile names no host")
+        }
+        let prefix = schemes.map { "\($0)://\(host)/" }.first { text.hasPrefix($0) }
+        guard let prefix, let uri = RequestURI(url: text[...]), uri.query == "",
+            uri.path.utf8.elementsEqual(text.utf8.dropFirst(prefix.utf8.count - 1))
+        else {
+            throw APIRefusal(
+                .invalidRequest,
+                details: "url must be one of \(schemes.joined(separator: " or ")) at \(host), in normal form, without a query"
+            )
+        }
+        return uri
+    }
+}
+
+extension APIResponder.RequestContext {
+    /// The configuration of an authenticated caller; `nil` if every caller is admitted.
+    fileprivate func caller(_ name: String?) -> Caller? {
+        name.flatMap { name in snapshot.configuration.api.callers?.first { $0.name == name } }
+    }
+}
+
+/// A request for a signed URL.
+struct SignBody: StrictBody {
+    static let members = ["media", "path", "host", "token", "profile", "playbackID", "client", "headers"]
+
+    let target: PlaybackRequest.Target
+    let host: String?
+    let token: String?
+    let profile: String
+    let playbackID: String?
+    let player: PlaybackRequest.Player?
+
+    init(_ object: BodyObject) throws(BodyFault) {
+        guard let profile = try object.text("profile", limit: 256) else { throw BodyFault("profile is missing") }
+        self.profile = profile
+        let playback = try PlaybackBody(object)
+        target = playback.media.map { .media($0) } ?? .path(playback.path ?? "")
+        (host, token, playbackID) = (playback.host, playback.token, playback.playbackID)
+        player = playback.player
+    }
+}
