@@ -96,7 +96,9 @@ import Testing
             let refusals = [
                 ("/live/tnt/seg-1.m4s", "grant_missing"), ("/live/tnt/a;x=1/seg-1.m4s?\(cookie)", "invalid_path"),
                 ("/live/tnt/seg-1.m4s?\(cookie)x", "grant_malformed"),
-                ("/live/tnt;URISigningPackage=\(token)/../tbs/seg-1.m4s", "invalid_path"),
+                ("/live/tnt;URISigningPackage=\(token)/../tbs/seg-1.m4s", "edge_request_invalid"),
+                ("/live/tnt/seg-1.m4s?URISigningPackage=/../../vod/x.jpg", "edge_request_invalid"),
+                ("/live/tnt/URISigningPackage=/../../vod/seg-1.m4s", "edge_request_invalid"),
             ]
             for (target, code) in refusals {
                 let answer = try Self.check(gate, target)

@@ -39,7 +39,7 @@ import Testing
     private static func encoded(_ text: String) -> String {
         text.utf8.map { byte in
             let letter = UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
-            return letter ? String(UnicodeScalar(byte)) : "%" + String(byte + 0x100, radix: 16).dropFirst()
+            return letter ? String(UnicodeScalar(byte)) : "%" + String(Int(byte) + 0x100, radix: 16).dropFirst()
         }.joined()
     }
 
@@ -82,7 +82,11 @@ import Testing
             let wrong = try Self.post(gate, "/tvs/v1/validate", "mediaToken=AAAA&resource=VEJT")
             #expect(wrong.status == 403 && wrong.body == "INVALID_TOKEN_FORMAT (invalid_envelope)", "\(wrong)")
             // The caller's list does not have it.
-            let unlisted = try Self.post(gate, "/tvs/v1/validate", Self.form(Array(try Self.parameters(gate).prefix(2))))
+            let unlisted = try Self.post(
+                gate,
+                "/tvs/v1/validate",
+                Self.form(Array(try Self.parameters(gate).prefix(2)))
+            )
             #expect(unlisted.status == 403 && unlisted.body == "INVALID_RESOURCE_ID (resource_mismatch)")
         }
     }
@@ -92,7 +96,9 @@ import Testing
             let parameters = try Self.parameters(gate)
             let answer = try Self.post(gate, "/tvs/v1/sign", Self.form(parameters))
             #expect(answer.status == 200, "\(answer)")
-            #expect(answer.body.hasPrefix("https://akamai.example/hdnts=exp=") && answer.body.hasSuffix("/film/master.m3u8"))
+            #expect(
+                answer.body.hasPrefix("https://akamai.example/hdnts=exp=") && answer.body.hasSuffix("/film/master.m3u8")
+            )
             #expect(answer.values("Cache-Control") == ["no-store"])
             let again = try Self.post(gate, "/tvs/v1/sign", Self.form(parameters))
             #expect(again.status == 403 && again.body.contains("token_already_used"), "\(again)")
@@ -122,7 +128,12 @@ import Testing
                 #expect(answer.status == status, "\(parameters.dropFirst()): \(answer)")
             }
             // The catalogue has it, but a list of another caller does not make it this one's.
-            let foreign = try Self.parameters(gate, resource: "TBS", cdn: "live", url: "https://cdn.example/else/a.m3u8")
+            let foreign = try Self.parameters(
+                gate,
+                resource: "TBS",
+                cdn: "live",
+                url: "https://cdn.example/else/a.m3u8"
+            )
             #expect(try Self.post(gate, "/tvs/v1/sign", Self.form(foreign), key: "pg_other").status == 403)
             #expect(try Self.post(gate, "/tvs/v1/sign", "", key: "wrong").status == 401)
             #expect(try gate.post("/tvs/v1/sign", "{}", headers: ["Authorization": "Bearer \(Self.key)"]).status == 415)

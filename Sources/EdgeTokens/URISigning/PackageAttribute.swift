@@ -99,7 +99,7 @@ public struct PackageAttribute: Hashable, Sendable {
 
 extension UInt8 {
     /// True for the characters of compact JWTs.
-    fileprivate var isOfJWT: Bool {
+    var isOfJWT: Bool {
         isASCIIAlphanumeric || self == UInt8(ascii: ".") || self == UInt8(ascii: "_") || self == UInt8(ascii: "-")
     }
 

@@ -40,7 +40,8 @@ extension APIResponder {
         let url = try url(try parameters.required("url"), profile, settings)
         let path = String(url.path)
         let finding = call.gate.catalogue.find(.path(path), host: profile.rules.host?[...])
-        var requestor = call.gate.verifier.policy.requestors.count == 1 ? call.gate.verifier.policy.requestors.first : nil
+        var requestor =
+            call.gate.verifier.policy.requestors.count == 1 ? call.gate.verifier.policy.requestors.first : nil
         var isKnown = call.caller(caller)?.resources?.contains(resource.text) ?? false
         if case .entry(let entry) = finding {
             requestor = entry.protection.requestor ?? requestor
@@ -172,7 +173,8 @@ extension APIResponder {
         else {
             throw APIRefusal(
                 .invalidRequest,
-                details: "url must be one of \(schemes.joined(separator: " or ")) at \(host), in normal form, without a query"
+                details:
+                    "url must be one of \(schemes.joined(separator: " or ")) at \(host), in normal form, without a query"
             )
         }
         return uri

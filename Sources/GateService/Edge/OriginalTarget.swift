@@ -35,13 +35,14 @@ struct OriginalTarget {
         }
     }
 
-    /// Splits a target after cutting the packages of signed URIs out of it, before anything else looks at it.
+    /// Splits a target after cutting the packages of signed URIs out of it, before anything else looks at it. `nil` also if
+    /// servers could read differently what is left.
     init?(_ target: Substring, cutting attribute: PackageAttribute?) {
         guard let attribute else {
             self.init(target)
             return
         }
-        let cut = attribute.cut(target)
+        guard let cut = attribute.cutPlainly(target) else { return nil }
         self.init(cut.target)
         packages = cut.packages
     }

@@ -61,22 +61,23 @@ struct GrantKeyFiles {
             problems.add(file.place, "\(file.value): \(error.reason)")
             return []
         }
-        return try KeyRing(bytes, binding: binding).members.map { member in
+        return try KeyRing(bytes, binding: binding) { last in verificationEnd(key, after: last) }.members.map {
+            member in
             Member(key: member.key, name: key.id, signFrom: member.signFrom, signUntil: member.signUntil)
         }
+    }
+
+    private func verificationEnd(_ key: GateConfiguration.Grants.Key, after last: Timestamp) -> Timestamp {
+        let lives = grants.profiles.map(\.value).filter { $0.keyIDs.contains(key.id) }.map { profile in
+            profile.rules.renewal == nil ? profile.rules.life : profile.rules.session
+        }
+        return last.advanced(byMilliseconds: (lives.max() ?? Revocation.longestSession).milliseconds)
     }
 
     /// The time in which grants are verified by a key. Without a stated end, it is that of the last grant that it can have
     /// signed: a renewed one at the end of the longest session, another at the end of its life.
     private func validity(_ key: GateConfiguration.Grants.Key) -> ClosedRange<Timestamp>? {
-        var end = key.verifyUntil
-        if end == nil, let last = key.signUntil {
-            let lives = grants.profiles.map(\.value).filter { $0.keyIDs.contains(key.id) }.map { profile in
-                profile.rules.renewal == nil ? profile.rules.life : profile.rules.session
-            }
-            let longest = lives.max() ?? Revocation.longestSession
-            end = last.advanced(byMilliseconds: longest.milliseconds)
-        }
+        let end = key.verifyUntil ?? key.signUntil.map { verificationEnd(key, after: $0) }
         guard key.notBefore != nil || end != nil else { return nil }
         let start = key.notBefore ?? Timestamp(millisecondsSince1970: .min)
         return start...max(start, end ?? Timestamp(millisecondsSince1970: .max))

@@ -35,7 +35,7 @@ struct ManifestRequest {
     ///   - isSecure: True if the listener uses TLS.
     init?(_ request: HTTPRequest, _ sources: CredentialSources, isTrusted: Bool, isSecure: Bool) {
         let head = request.head
-        guard let target = OriginalTarget(head.uri[...]),
+        guard let target = OriginalTarget(head.uri[...], cutting: sources.package),
             let headers = Self.facts(request, isTrusted: isTrusted, isSecure: isSecure),
             let stated = EdgeFacts(headers, target: head.uri[...], Self.names),
             case .known(let authority) = stated.authority

@@ -23,11 +23,19 @@ public struct KeyRing: Sendable {
 
     /// Reads a ring. All of its keys must have an identifier, and be good.
     ///
+    /// - Parameters:
+    ///   - bytes: The file.
+    ///   - binding: The issuer and the format that the keys are for.
+    ///   - defaultEnd: The end of verification for a key that states when it stops signing, and not how long it verifies.
     /// - Throws: ``KeySetError``.
-    public init(_ bytes: [UInt8], binding: KeyBinding) throws(KeySetError) {
+    public init(
+        _ bytes: [UInt8],
+        binding: KeyBinding,
+        defaultEnd: (Timestamp) -> Timestamp? = { _ in nil }
+    ) throws(KeySetError) {
         var members: [Member] = []
         for (index, entry) in try JWKReader.list(bytes).enumerated() {
-            do throws(EntryFault) { members.append(try Self.member(entry, binding)) } catch {
+            do throws(EntryFault) { members.append(try Self.member(entry, binding, defaultEnd)) } catch {
                 throw KeySetError(.unusableKey, "key \(index + 1): \(error.reason)")
             }
         }
@@ -39,11 +47,15 @@ public struct KeyRing: Sendable {
         self.members = members
     }
 
-    private static func member(_ entry: JSON, _ binding: KeyBinding) throws(EntryFault) -> Member {
+    private static func member(
+        _ entry: JSON,
+        _ binding: KeyBinding,
+        _ defaultEnd: (Timestamp) -> Timestamp?
+    ) throws(EntryFault) -> Member {
         let record = try JWKReader.record(entry)
         guard record.id != nil else { throw EntryFault("it has no identifier") }
         let (from, until) = (try time("signFrom", entry), try time("signUntil", entry))
-        let end = try time("verifyUntil", entry)
+        let end = try time("verifyUntil", entry) ?? until.flatMap(defaultEnd)
         let key: TokenKey
         do throws(KeySetError) {
             key = try TokenKey(

@@ -167,10 +167,15 @@ extension Catalogue.Entry.GrantTerms {
     /// must name the issuer.
     func profile(of grant: AuthenticGrant) -> GrantProfile? {
         let issuer = grant.base.issuerName
+        var found: GrantProfile?
         for profile in profiles where profile.issuer.utf8.span.hasSameBytes(as: issuer.utf8.span) {
-            if profile.format == grant.format { return profile }
+            guard profile.format == grant.format else { continue }
+            if found == nil { found = profile }
+            // Of several, the one by whose key it was made: a network may have that key alone.
+            guard profiles.count > 1 else { break }
+            if let id = grant.base.key.id, profile.keys.contains(id) { return profile }
         }
-        return nil
+        return found
     }
 }
 

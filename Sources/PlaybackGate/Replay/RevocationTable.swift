@@ -47,10 +47,14 @@ struct RevocationTable {
 
     private var places = [Place()]
     private let seed: UInt64
+    private let second: UInt64
     /// The number of subjects.
     private(set) var count = 0
 
-    init(seed: UInt64) { self.seed = seed }
+    init(seed: UInt64) {
+        self.seed = seed
+        second = seed.byteSwapped &* 0x9E37_79B9_7F4A_7C15 ^ 0xD1B5_4A32_D192_ED03
+    }
 
     /// Returns the time before which tokens must have been issued to be revoked; `nil` if the subject is not in the table.
     func issuedBefore(_ high: UInt64, _ low: UInt64) -> Timestamp? {
@@ -92,7 +96,8 @@ struct RevocationTable {
     /// Returns the index of a subject's place, or of the free place where it belongs.
     private func find(_ high: UInt64, _ low: UInt64) -> Int {
         let mask = places.count - 1
-        let product = (high ^ seed).multipliedFullWidth(by: low ^ 0x9E37_79B9_7F4A_7C15)
+        // Neither factor is known to a caller, who could otherwise make one of them zero for many ids.
+        let product = (high ^ seed).multipliedFullWidth(by: low ^ second)
         var index = Int(truncatingIfNeeded: product.high ^ product.low) & mask
         while places[index].isUsed, places[index].low != low || places[index].high != high {
             index = (index + 1) & mask

@@ -79,3 +79,35 @@ import Testing
         }
     }
 }
+
+@Suite struct `Targets with packages, as gates cut them` {
+    private static let standard = PackageAttribute.standard
+
+    @Test(
+        arguments: [
+            ("/a/b.ts?URISigningPackage=J", "/a/b.ts"), ("/a/b.ts?URISigningPackage=J&x=1", "/a/b.ts?x=1"),
+            ("/a/b.ts?x=1&URISigningPackage=J", "/a/b.ts?x=1"), ("/a/b.ts?x&URISigningPackage=J&y", "/a/b.ts?x&y"),
+            ("/a;URISigningPackage=J/b.ts", "/a/b.ts"), ("/a/b.ts;URISigningPackage=J?x=1", "/a/b.ts?x=1"),
+            ("/a/b.ts;URISigningPackage=J;v=2", "/a/b.ts;v=2"), ("/a/../b.ts?URISigningPackage=J", "/a/../b.ts"),
+            ("/a/b.ts", "/a/b.ts"), ("/a//b.ts?x=URISigningPackage", "/a//b.ts?x=URISigningPackage"),
+        ]
+    )
+    func `are what the standard's cut leaves`(target: String, rest: String) {
+        #expect(Self.standard.cutPlainly(target[...])?.target == rest[...])
+        #expect(Self.standard.cut(target[...]).target == rest[...])
+    }
+
+    @Test(
+        arguments: [
+            "/premium/film.m3u8?URISigningPackage=/../../free/x.ts", "/premium/film.mp4?URISigningPackage=/x.jpg",
+            "/premium/URISigningPackage=/../vod/seg.ts", "/a/b/URISigningPackage=/URISigningPackage=/../../vod/x",
+            "/x/./URISigningPackage=J%2e/y", "/a;URISigningPackage=J/../b.ts", "/a;URISigningPackage=J/%2e%2E/b.ts",
+            "/a;URISigningPackage=J//b.ts", "/a;URISigningPackage=/b.ts", "/a/b.ts?URISigningPackage=",
+            "/a/b.ts?URISigningPackage=J%2Fx", "/a/b.ts?URISigningPackage=J:x", "/a/b.ts?x=/URISigningPackage=J",
+            "/a/b.ts?URISigningPackage=J;x=1", "/a/URISigningPackage=J/b.ts", "/a/b.ts;x=URISigningPackage=J",
+        ]
+    )
+    func `are none if servers could read the rest differently`(target: String) {
+        #expect(Self.standard.cutPlainly(target[...]) == nil)
+    }
+}
