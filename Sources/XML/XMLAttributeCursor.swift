@@ -24,7 +24,10 @@ struct XMLAttributeList {
         let uri: UnsafePointer<xmlChar>?
         let value: UnsafeBufferPointer<UInt8>
 
-        func isIn(_ namespace: StaticString) -> Bool { unsafe xmlStrEqual(uri, namespace.utf8Start) != 0 }
+        func isIn(_ namespace: StaticString) -> Bool {
+            guard let uri = unsafe uri else { return false }
+            return unsafe xmlStrEqual(uri, namespace.utf8Start) != 0
+        }
     }
 
     /// The attribute at a position; nil if libxml2 left a part out.
@@ -82,12 +85,14 @@ struct XMLAttributeCursor {
 
     /// Moves behind `text`, which ends with a zero; false if it is not there.
     private mutating func skip(text: UnsafePointer<xmlChar>) -> Bool {
-        var offset = 0
+        let (document, end) = unsafe (document, end)
+        var (place, offset) = (place, 0)
         while unsafe text[offset] != 0 {
-            guard place + offset < end, unsafe document[place + offset] == text[offset] else { return false }
+            guard place < end, unsafe document[place] == text[offset] else { return false }
+            place += 1
             offset += 1
         }
-        place += offset
+        self.place = place
         return true
     }
 

@@ -123,6 +123,11 @@ private struct XMLPlaceState {
     init(_ tags: [XMLTag], _ selection: XMLSelection) {
         self.selection = selection
         places.tags = tags
+        // Enough for a small document at once; the arrays of a large one grow.
+        let few = min(tags.count, 64)
+        places.elements.reserveCapacity(few)
+        places.attributes.reserveCapacity(few)
+        open.reserveCapacity(8)
     }
 
     /// True if libxml2 reported every tag.
@@ -185,10 +190,11 @@ private struct XMLPlaceState {
                 return false
             }
             let isPlain = unsafe attribute.uri == nil
-            let isLink = unsafe attribute.isIn(selection.linkNamespace)
-            let namespace: XMLPlaces.Namespace = isPlain ? .own : isLink ? .link : .other
+            let isLink = unsafe !isPlain && attribute.isIn(selection.linkNamespace)
+            guard isPlain || isLink else { continue }
+            let namespace: XMLPlaces.Namespace = isPlain ? .own : .link
             let index = unsafe selection.attributes.index(of: attribute.name)
-            guard namespace == .link || index != nil && namespace == .own else { continue }
+            guard isLink || index != nil else { continue }
             places.attributes.append(
                 XMLPlaces.Attribute(
                     index: index.map { UInt8($0) } ?? .max,

@@ -30,6 +30,7 @@ struct XMLTagScanner: ~Copyable {
     static func tags(of document: Span<UInt8>, limits: XMLPlaceLimits) -> Result<[XMLTag], XMLPlaceFault> {
         guard document.count < Int(Int32.max) else { return .failure(.parsing(.tooManyElements)) }
         var scanner = XMLTagScanner(document)
+        scanner.tags.reserveCapacity(min(document.count / 64 + 8, limits.elements, 1024))
         guard let fault = scanner.scan(document, limits) else { return .success(scanner.tags) }
         return .failure(fault)
     }

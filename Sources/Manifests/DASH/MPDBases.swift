@@ -15,12 +15,6 @@ struct MPDBases {
     private(set) var lists: [[MPDBase]] = []
     /// For each level, the index of its list.
     private(set) var list: [Int] = []
-    /// For each level, the indices of the lists of its Representations, or of the lowest levels in it.
-    private(set) var below: [[Int]] = []
-    /// For each level, true if no `@id` of a Representation in it has a meaning of its own in paths.
-    private(set) var hasPlainIDs: [Bool] = []
-    /// For each level, the lowest levels in it.
-    private(set) var lowest: [[Int]] = []
     /// The edits of `BaseURL`s, and the one with a new `BaseURL`'s text.
     private(set) var edits: [(place: MPDPlace, value: [UInt8])] = []
     /// The text of a `BaseURL` for an MPD without one.
@@ -55,10 +49,10 @@ struct MPDBases {
         } catch {
             throw ManifestFault(error, line: nil)
         }
+        list.reserveCapacity(outline.levels.count)
         for index in outline.levels.indices {
             list.append(try read(outline.levels[index], isFile: files[index], document, rules, &chooser))
         }
-        findLowest(outline, rules.mode)
     }
 
     /// Returns true if a `Location` has another folder than the MPD: dash.js takes it for the base, other players do not.
@@ -148,26 +142,6 @@ struct MPDBases {
         if case .query = mode, !isFile { conditions.insert(.bare) }
         if level.parent == nil, isAmbiguous { conditions.insert(.absolute) }
         return conditions
-    }
-
-    private mutating func findLowest(_ outline: MPDOutline, _ mode: ManifestRules.Mode) {
-        var prefix: UInt8?
-        if case .segment(let name) = mode { prefix = name.utf8.first }
-        below = outline.levels.map { _ in [] }
-        lowest = below
-        hasPlainIDs = outline.levels.map { _ in true }
-        for index in outline.levels.indices where !outline.levels[index].hasLower {
-            var level = index as Int?
-            let isPlain = outline.levels[index].id.map { $0.isPlainIdentifier && $0.first != prefix } ?? true
-            while let here = level {
-                hasPlainIDs[here] = hasPlainIDs[here] && isPlain
-                if below[here].last != list[index], !below[here].contains(list[index]) {
-                    below[here].append(list[index])
-                }
-                lowest[here].append(index)
-                level = outline.levels[here].parent
-            }
-        }
     }
 }
 

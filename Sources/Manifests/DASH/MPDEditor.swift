@@ -11,6 +11,7 @@ struct MPDEditor {
     private let places: XMLPlaces
     private let outline: MPDOutline
     private let bases: MPDBases
+    private let lowest: MPDLowestLevels
     private var chooser: MPDReferenceChooser
     private var edits: [MPDEdit] = []
     private var plain: [MPDPlainReferences?]
@@ -42,6 +43,7 @@ struct MPDEditor {
         outline = try MPDOutlineReader.outline(of: document, places, rules)
         chooser = MPDReferenceChooser(rules)
         bases = try MPDBases(outline, document.span, rules, &chooser)
+        lowest = MPDLowestLevels(outline, document.span, rules.mode, list: bases.list, of: bases.lists.count)
         plain = outline.levels.map { _ in nil }
         edits.reserveCapacity(outline.references.count + bases.edits.count + 1)
     }
@@ -91,9 +93,13 @@ struct MPDEditor {
 
     /// Returns the bases of the segments of a level; with the `@id` of each Representation, if it matters.
     private func segments(_ level: Int, id: Bool) -> [MPDContext] {
-        guard id else { return bases.below[level].flatMap { bases.lists[$0].map { MPDContext(base: $0) } } }
-        return bases.lowest[level].flatMap { lowest in
-            bases.lists[bases.list[lowest]].map { MPDContext(base: $0, id: outline.levels[lowest].id) }
+        guard id else {
+            let lists = lowest.lists(in: level, height: outline.levels[level].height)
+            return lists.flatMap { bases.lists[$0].map { MPDContext(base: $0) } }
+        }
+        return lowest.levels(in: level).flatMap { lowest in
+            let id = outline.levels[lowest].id?.value(in: document.span)
+            return bases.lists[bases.list[lowest]].map { MPDContext(base: $0, id: id) }
         }
     }
 
@@ -103,7 +109,7 @@ struct MPDEditor {
         isTemplate: Bool
     ) throws(ReferenceFault) -> Bool {
         let place = reference.place
-        guard place.isLiteral, !isTemplate || bases.hasPlainIDs[reference.level],
+        guard place.isLiteral, !isTemplate || lowest.hasPlainIDs(in: reference.level),
             place.range.isPlainReference(in: document.span, rules.mode, isTemplate: isTemplate)
         else { return false }
         let known: MPDPlainReferences

@@ -13,16 +13,14 @@ struct MPDOutline {
         let height: Int
         /// The places of its `BaseURL`s.
         var bases: [MPDPlace] = []
-        /// `@id`, of a Representation.
-        var id: [UInt8]?
+        /// The place of `@id`, of a Representation.
+        var id: MPDPlace?
         /// True if it names its segments, by a template or a list.
         var hasSegments = false
         /// True if a segment has no URL but that of a `BaseURL`.
         var usesBase = false
         /// True if a lower level is in it.
         var hasLower = false
-        /// True if a `BaseURL` of it is the URL of a segment.
-        var isFile = false
     }
 
     /// A reference that is not a `BaseURL`.

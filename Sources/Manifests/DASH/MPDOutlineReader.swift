@@ -29,6 +29,9 @@ struct MPDOutlineReader {
         self.document = document
         self.places = places
         self.limits = limits
+        open.reserveCapacity(8)
+        outline.levels.reserveCapacity(min(places.elements.count, 16))
+        outline.references.reserveCapacity(min(places.attributes.count, 16))
     }
 
     /// Reads the outline of an MPD.
@@ -83,7 +86,7 @@ struct MPDOutlineReader {
     private mutating func enterLevel(_ element: XMLPlaces.Element, in parent: Int?) {
         if let parent { outline.levels[parent].hasLower = true }
         var level = MPDOutline.Level(parent: parent, height: parent.map { outline.levels[$0].height + 1 } ?? 0)
-        level.id = place(.id, of: element).flatMap { $0.value(in: document.span) }
+        level.id = place(.id, of: element)
         outline.levels.append(level)
         open.append((element.tag, .level(outline.levels.count - 1)))
     }

@@ -59,10 +59,14 @@ extension Range<Int> {
     }
 }
 
-extension [UInt8] {
+extension Span<UInt8> {
     /// True if an `@id` can stand anywhere in a path without a meaning of its own.
     var isPlainIdentifier: Bool {
-        !isEmpty && allSatisfy { $0.isPlain && $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "~") }
+        for place in indices {
+            let byte = self[place]
+            guard byte.isPlain, byte != UInt8(ascii: "."), byte != UInt8(ascii: "~") else { return false }
+        }
+        return !isEmpty
     }
 }
 
@@ -70,6 +74,6 @@ extension UInt8 {
     /// True for letters, digits and `- . _ = ~ ,`.
     fileprivate var isPlain: Bool {
         let (low, high): (UInt64, UInt64) = (0x23FF_7000_0000_0000, 0x47FF_FFFE_87FF_FFFE)
-        return self < 128 && (self < 64 ? low >> UInt64(self) : high >> UInt64(self - 64)) & 1 == 1
+        return self < 128 && (self < 64 ? low : high) &>> UInt64(self) & 1 == 1
     }
 }

@@ -55,6 +55,7 @@ package struct ReferenceWriter: Sendable {
         let parts = try ReferenceParts(reference)
         guard try isProtected(parts, reference, base) else { return .unchanged }
         try parts.check(reference, isTemplate: traits.contains(.template))
+        if output.isEmpty { output.reserveCapacity(base.path.count + reference.count + grant.count + 2) }
         switch rules.mode {
         case .segment(let prefix): try writeSegment(reference, parts, base, prefix, to: &output)
         case .query(let name): try writeQuery(reference, parts, base, name, traits, to: &output)

@@ -19,6 +19,7 @@ struct ResolvedPath {
         to output: inout [UInt8]
     ) throws(ReferenceFault) {
         let floor = output.count
+        if floor == 0 { output.reserveCapacity(folder.count + path.count + 1) }
         var start = 0
         if path.count > 0, path[0] == UInt8(ascii: "/") {
             start = 1

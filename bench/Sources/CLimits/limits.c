@@ -101,15 +101,25 @@ int limits_xml_reader(const char *document, size_t size, int count) {
     return nodes;
 }
 
-int limits_xml_push(const char *document, size_t size, size_t piece) {
-    xmlSAXHandler handlers = {0};
-    handlers.initialized = XML_SAX2_MAGIC;
-    xmlParserCtxtPtr context = xmlCreatePushParserCtxt(&handlers, NULL, NULL, 0, NULL);
+static int push(xmlSAXHandler *handlers, const char *document, size_t size, size_t piece) {
+    xmlParserCtxtPtr context = xmlCreatePushParserCtxt(handlers, NULL, NULL, 0, NULL);
+    if (context == NULL) {
+        return 0;
+    }
     for (size_t start = 0; start < size; start += piece) {
         size_t count = size - start < piece ? size - start : piece;
         xmlParseChunk(context, document + start, (int)count, start + count == size);
     }
     int is_well_formed = context->wellFormed;
+    xmlFreeDoc(context->myDoc);
     xmlFreeParserCtxt(context);
     return is_well_formed;
+}
+
+int limits_xml_push(const char *document, size_t size, size_t piece) { return push(NULL, document, size, piece); }
+
+int limits_xml_push_bare(const char *document, size_t size, size_t piece) {
+    xmlSAXHandler handlers = {0};
+    handlers.initialized = XML_SAX2_MAGIC;
+    return push(&handlers, document, size, piece);
 }

@@ -68,41 +68,69 @@ struct MPDSample {
         return mpd("    <AdaptationSet>\n" + template + representations + "    </AdaptationSet>\n")
     }()
 
+    /// A way to parse, to compare with.
+    private typealias Parse = (UnsafePointer<CChar>?, Int, Int) -> Int32
+
     func measure(_ rounds: Int, _ faults: inout [String]) throws {
-        let url = "https://cdn.example/live/tnt/main.mpd"
-        let rules = try ManifestRules(url: url, grant: Playlist.grant, mode: mode)
+        let rules = try rules()
         let expected = try MPDRewriter.rewrite(bytes.span, rules: rules)
-        // Small documents are repeated, so that the clock is fine enough.
-        let repeats = max(1, 500_000 / bytes.count)
-        var (rewriting, parsing): ([Double], [Double]) = ([], [])
+        var (rewriting, trees, bare): ([Double], [Double], [Double]) = ([], [], [])
         var output: [UInt8] = []
         for _ in 0..<rounds {
-            var isWellFormed = true
-            parsing.append(
-                ManifestsBenchmark.time {
-                    for _ in 0..<repeats { isWellFormed = parse() && isWellFormed }
-                }
-            )
-            guard isWellFormed else { fatalError("the MPD is not well-formed") }
-            try rewriting.append(
-                ManifestsBenchmark.time {
-                    for _ in 0..<repeats { try rewrite(rules, to: &output) }
-                }
-            )
+            trees.append(time { parse(limits_xml_push) })
+            try rewriting.append(time { try rewrite(rules, to: &output) })
             guard output == expected else { fatalError("the output depends on the pieces") }
+            bare.append(time { parse(limits_xml_push_bare) })
         }
-        let ratio = zip(rewriting, parsing).map { $0 / $1 }.median
-        let (alone, whole) = (parsing.median / Double(repeats) * 1e6, rewriting.median / Double(repeats) * 1e6)
-        print("\(name): \(bytes.count) bytes to \(expected.count); \(rounds) rounds")
-        print("  libxml2 alone \(Int(alone)) µs, MPDRewriter \(Int(whole)) µs, ratio \(Double(Int(ratio * 100)) / 100)")
-        if ratio > Self.limit { faults.append("\(name): \(ratio) times libxml2") }
+        let ratio = Self.ratio(rewriting, trees)
+        print(
+            """
+            \(name): \(bytes.count) bytes to \(expected.count); \(rounds) rounds
+              libxml2's push parser, default handlers (a tree)  \(Self.microseconds(trees)) µs
+              libxml2's push parser, no handlers                \(Self.microseconds(bare)) µs
+              MPDRewriter                                       \(Self.microseconds(rewriting)) µs, \
+            ratio \(ratio.shown) to the tree, \(Self.ratio(rewriting, bare).shown) to no handlers
+            """
+        )
+        if ratio > Self.limit { faults.append("\(name): \(ratio.shown) times libxml2's push parser") }
     }
 
-    private func parse() -> Bool {
-        bytes.withUnsafeBytes { bytes in
-            let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
-            return limits_xml_push(start, bytes.count, ManifestsBenchmark.piece) == 1
+    /// Does one of the measured rows `count` times, for a counter of instructions.
+    func work(_ count: Int, row: String) throws {
+        let rules = try rules()
+        var output: [UInt8] = []
+        for _ in 0..<count {
+            switch row {
+            case "tree": parse(limits_xml_push)
+            case "bare": parse(limits_xml_push_bare)
+            default: try rewrite(rules, to: &output)
+            }
         }
+    }
+
+    /// The seconds of one of as many repetitions as the clock requires.
+    private func time(_ body: () throws -> Void) rethrows -> Double {
+        let repeats = max(1, 500_000 / bytes.count)
+        return try ManifestsBenchmark.time { for _ in 0..<repeats { try body() } } / Double(repeats)
+    }
+
+    /// The median of the ratios of each round, whose parts are measured one after the other.
+    private static func ratio(_ times: [Double], _ others: [Double]) -> Double {
+        zip(times, others).map { $0 / $1 }.median
+    }
+
+    private static func microseconds(_ times: [Double]) -> Int { Int(times.median * 1e6) }
+
+    private func rules() throws -> ManifestRules {
+        try ManifestRules(url: "https://cdn.example/live/tnt/main.mpd", grant: Playlist.grant, mode: mode)
+    }
+
+    private func parse(_ parse: Parse) {
+        let isWellFormed = bytes.withUnsafeBytes { bytes in
+            let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+            return parse(start, bytes.count, ManifestsBenchmark.piece) == 1
+        }
+        guard isWellFormed else { fatalError("the MPD is not well-formed") }
     }
 
     private func rewrite(_ rules: ManifestRules, to output: inout [UInt8]) throws {

@@ -63,7 +63,11 @@ int limits_ec_reused(limits_ec *ec, const uint8_t *body, size_t body_size, int c
 /// A reused `xmlTextReader` over a document, `count` times. Returns the number of nodes read.
 int limits_xml_reader(const char *document, size_t size, int count);
 
-/// libxml2's push parser over a document in pieces, without a handler for anything. Returns 1 if it is well-formed.
+/// libxml2's push parser with its default handlers over a document in pieces; builds a tree, and frees it. Returns 1 if the
+/// document is well-formed.
 int limits_xml_push(const char *document, size_t size, size_t piece);
+
+/// The same parser without a handler for anything.
+int limits_xml_push_bare(const char *document, size_t size, size_t piece);
 
 #endif
