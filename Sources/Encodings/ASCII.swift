@@ -39,9 +39,16 @@ extension UInt8 {
 extension String {
     /// True if this equals `name`, which is in lower case, ignoring the case of ASCII letters. No other characters are
     /// folded: `_` is not `-`.
+    @inlinable
     package func isSameField(_ name: StaticString) -> Bool {
+        // Most names differ in their lengths, which takes no call to see.
+        utf8.count == name.utf8CodeUnitCount && hasSameLetters(as: name)
+    }
+
+    /// True if this equals `name`, which has the same length.
+    @usableFromInline
+    func hasSameLetters(as name: StaticString) -> Bool {
         let bytes = utf8.span
-        guard bytes.count == name.utf8CodeUnitCount else { return false }
         return name.withUTF8Buffer { name in
             for place in bytes.indices {
                 guard unsafe bytes[place].lowercasedASCII == name[place] else { return false }

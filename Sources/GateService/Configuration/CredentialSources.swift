@@ -5,8 +5,9 @@ internal import ConfigurationReading
 internal import EdgeTokens
 internal import PlaybackGate
 
-/// The places in which the clients of a listener may show their media tokens and grants.
-struct CredentialSources: Sendable {
+/// The places in which the clients of a listener may show their media tokens and grants. This is a class, so that a check
+/// retains it without copying.
+final class CredentialSources: Sendable {
     /// The places of media tokens.
     let tokens: [TokenSource]
     /// The token sources of entries that have a list of their own.

@@ -89,9 +89,12 @@ struct EdgeFacts {
     }
 
     /// The host that the client requested, and its port if that is not the scheme's.
-    var authority: Fact<Authority> {
+    var authority: Fact<Authority> { authority(scheme) }
+
+    /// Returns the ``authority`` of a request of such a ``scheme``.
+    func authority(_ told: Fact<RequestURI.Scheme>) -> Fact<Authority> {
         let scheme: RequestURI.Scheme?
-        switch self.scheme {
+        switch told {
         case .unknown: scheme = nil
         case .known(let known): scheme = known
         case .malformed: return .malformed
@@ -216,9 +219,10 @@ private struct WholeURL {
 extension RequestURI.Scheme {
     /// Parses the name of a scheme, in any case; `nil` for another one.
     fileprivate init?(stated text: Substring) {
+        guard 4...5 ~= text.utf8.count else { return nil }
         let text = String(text)
-        guard let scheme = Self.allCases.first(where: { text.isSameField(as: $0.rawValue) }) else { return nil }
-        self = scheme
+        guard text.isSameField("https") || text.isSameField("http") else { return nil }
+        self = text.utf8.count == 5 ? .https : .http
     }
 }
 

@@ -42,12 +42,11 @@ struct EdgeResponder: HTTPService {
         else {
             return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output)
         }
-        let path = target.removingSegments(rules.sources.segments)
-        asked.target = .path(path.path)
-        asked.method = client.method
-        asked.isPartial = client.isPartial
+        let places = rules.sources
+        let path = target.removingSegments(places.segments)
+        asked.take(client, path.path)
         let finding = snapshot.gate.catalogue.find(path, client, dialect)
-        let (sources, trace) = (rules.sources.tokens(finding), asked.client.trace)
+        let (sources, trace) = (places.tokens(finding), asked.client.trace)
         let shown = PresentedToken(in: sources, request.head.headers, target)
         asked.token = shown.token
         let check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
@@ -57,7 +56,7 @@ struct EdgeResponder: HTTPService {
         }
         let headers = request.head.headers
         guard asked.takePlayer(finding, client, headers, dialect),
-            case .found(let grants) = PresentedGrants.find(client, headers, target, path: path.path, rules.sources, dialect)
+            case .found(let grants) = PresentedGrants.find(client, headers, target, path: path.path, places, dialect)
         else { return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output) }
         return decide(Gate.Question(asked, finding, fault: fault, grants: grants), check, snapshot, into: &output)
     }
@@ -167,6 +166,13 @@ extension GrantedAccess {
 }
 
 extension PlaybackRequest {
+    /// Adds the facts about the client's request.
+    fileprivate mutating func take(_ client: EdgeRequest, _ path: Substring) {
+        target = .path(path)
+        method = client.method
+        isPartial = client.isPartial
+    }
+
     /// Adds the facts about the player, if the entry's grants are bound to them. Returns false if a fact is malformed or
     /// repeated.
     fileprivate mutating func takePlayer(

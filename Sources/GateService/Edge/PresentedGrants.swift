@@ -58,20 +58,13 @@ enum PresentedGrants {
             }
         }
         guard let first else { return .found(nil) }
-        guard let facts = EdgeFacts(headers, target: client.target, names),
-            let uri = RequestURI(facts, target, path: path, hiding: sources.secretParameters, form),
-            let facts = RequestFacts(client, facts, uri)
+        guard let stated = EdgeFacts(headers, target: client.target, names),
+            let uri = RequestURI(stated, target, path: path, hiding: sources.secretParameters, form)
         else { return .invalid }
+        var facts = RequestFacts(uri: uri, method: client.method == .other ? nil : client.method.rawValue[...])
+        guard stated.fill(&facts) else { return .invalid }
+        facts.headers = EdgeHeaderFields(headers: headers)
         return .found(ShownGrants(facts, first: first, others: rest))
-    }
-}
-
-extension RequestFacts {
-    /// Reads the facts of a request; `nil` if one is malformed.
-    fileprivate init?(_ client: EdgeRequest, _ stated: EdgeFacts, _ uri: RequestURI) {
-        self.init(uri: uri, method: client.method == .other ? nil : client.method.rawValue[...])
-        guard stated.fill(&self) else { return nil }
-        headers = EdgeHeaderFields(headers: stated.headers)
     }
 }
 
@@ -105,9 +98,10 @@ extension RequestURI {
         _ form: Form
     ) {
         var scheme: Scheme?
-        guard stated.scheme.fill(&scheme) else { return nil }
+        let told = stated.scheme
+        guard told.fill(&scheme) else { return nil }
         var known: EdgeFacts.Authority?
-        guard stated.authority.fill(&known) else { return nil }
+        guard stated.authority(told).fill(&known) else { return nil }
         let authority = known.map { known in known.port.map { "\(known.host):\($0)"[...] } ?? known.host }
         self.init(target.text(path: path, hiding: secrets), scheme: scheme, authority: authority, form: form)
     }

@@ -70,10 +70,14 @@ private struct SegmentIterator {
 extension Substring {
     /// True if the segments need to be examined: one begins with a prefix, or the path has percent-encoding.
     fileprivate func mayHaveSegment(_ prefixes: [String]) -> Bool {
-        if utf8.span.firstIndex(of: UInt8(ascii: "%"), from: 0) != nil { return true }
-        var segments = SegmentIterator(self)
-        while let segment = segments.next() {
-            if prefixes.contains(where: { segment.text.hasBytePrefix($0) }) { return true }
+        let bytes = utf8.span
+        if bytes.firstIndex(of: UInt8(ascii: "%"), from: 0) != nil { return true }
+        // Every path begins with a slash.
+        var slash: Int? = 0
+        while let place = slash, place < bytes.count {
+            let rest = bytes.extracting((place + 1)...)
+            for prefix in prefixes where rest.hasPrefix(prefix.utf8.span) { return true }
+            slash = bytes.firstIndex(of: UInt8(ascii: "/"), from: place + 1)
         }
         return false
     }

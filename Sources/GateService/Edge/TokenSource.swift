@@ -82,8 +82,16 @@ extension TokenSource {
 extension TokenSource {
     private static func forEachCookie(_ name: String, in headers: HTTPHeaders, _ body: (Substring) -> Void) {
         for (header, value) in headers where header.isSameField("cookie") {
-            value[...].forEachPart(of: UInt8(ascii: ";")) { pair in
-                if let value = pair.trimmingBlanks.after(name: name) { body(value.unquoted) }
+            let bytes = value.utf8.span
+            var start = 0
+            while start < bytes.count {
+                let end = bytes.firstIndex(of: UInt8(ascii: ";"), from: start) ?? bytes.count
+                while start < end, bytes[start].isBlank { start += 1 }
+                if bytes.extracting(start..<end).hasPrefix(name.utf8.span) {
+                    let pair = value[...].bytes(start..<end)
+                    if let value = pair.trimmingBlanks.after(name: name) { body(value.unquoted) }
+                }
+                start = end + 1
             }
         }
     }
@@ -128,11 +136,22 @@ extension String {
     /// True if this equals `name`, ignoring the case of ASCII letters.
     func isSameField(as name: String) -> Bool {
         guard utf8.count == name.utf8.count else { return false }
-        return zip(utf8, name.utf8).allSatisfy { byte, wanted in
-            let isUpper = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z")
-            let isWantedUpper = wanted >= UInt8(ascii: "A") && wanted <= UInt8(ascii: "Z")
-            return (isUpper ? byte | 0x20 : byte) == (isWantedUpper ? wanted | 0x20 : wanted)
-        }
+        let bytes = utf8.span
+        let wanted = name.utf8.span
+        for place in bytes.indices where bytes[place].lowercasedASCII != wanted[place].lowercasedASCII { return false }
+        return true
+    }
+}
+
+extension UInt8 {
+    /// True for a space and a tab.
+    fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 }
+}
+
+extension Span<UInt8> {
+    /// True if the bytes begin with those of `prefix`.
+    func hasPrefix(_ prefix: Span<UInt8>) -> Bool {
+        count >= prefix.count && extracting(..<prefix.count).hasSameBytes(as: prefix)
     }
 }
 
@@ -152,16 +171,25 @@ extension Substring {
     }
 
     func hasBytePrefix(_ prefix: String) -> Bool {
-        utf8.count >= prefix.utf8.count && utf8.starts(with: prefix.utf8)
+        utf8.span.hasPrefix(prefix.utf8.span)
+    }
+
+    /// Returns the text of some of the bytes.
+    fileprivate func bytes(_ places: Range<Int>) -> Substring {
+        let start = utf8.index(startIndex, offsetBy: places.lowerBound)
+        return self[start..<utf8.index(start, offsetBy: places.count)]
     }
 
     fileprivate func droppingBytes(_ count: Int) -> Substring { self[utf8.index(startIndex, offsetBy: count)...] }
 
     /// Returns the text after `name=`; `nil` if this has another name.
     func after(name: String) -> Substring? {
-        guard hasBytePrefix(name) else { return nil }
-        let rest = droppingBytes(name.utf8.count)
-        return rest.utf8.first == UInt8(ascii: "=") ? rest.droppingBytes(1) : nil
+        let bytes = utf8.span
+        let length = name.utf8.count
+        guard bytes.count > length, bytes[length] == UInt8(ascii: "="), bytes.hasPrefix(name.utf8.span) else {
+            return nil
+        }
+        return droppingBytes(length + 1)
     }
 
     /// Returns the text after the scheme and blanks; `nil` if this has another scheme.
@@ -175,10 +203,11 @@ extension Substring {
 
     /// The text without spaces and tabs at its ends.
     var trimmingBlanks: Substring {
-        var rest = utf8
-        while let first = rest.first, first == 0x20 || first == 0x09 { rest = rest.dropFirst() }
-        while let last = rest.last, last == 0x20 || last == 0x09 { rest = rest.dropLast() }
-        return Substring(rest)
+        let text = utf8.span
+        var (start, end) = (0, text.count)
+        while start < end, text[start].isBlank { start += 1 }
+        while start < end, text[end - 1].isBlank { end -= 1 }
+        return end - start == text.count ? self : bytes(start..<end)
     }
 
     /// The value of a cookie, without quotes (RFC 6265 §4.1.1).
