@@ -30,7 +30,9 @@ final class LowLatencyStream: Sendable {
         let parts = uri.split(separator: "?", maxSplits: 1).map(String.init)
         if let match = parts[0].wholeMatch(of: /\/film\/tnt\/([01])\.m3u8/) {
             let query = (parts.dropFirst().first ?? "").split(separator: "&")
-            let number = { (name: String) in query.first { $0.hasPrefix(name) }.flatMap { Int($0.dropFirst(name.count)) } }
+            let number = { (name: String) in
+                query.first { $0.hasPrefix(name) }.flatMap { Int($0.dropFirst(name.count)) }
+            }
             if let segment = number("_HLS_msn="), let part = number("_HLS_part=") {
                 // The answer is late: the part behind the one that was asked for is there, too.
                 publish(segment * 2 + part + 2)

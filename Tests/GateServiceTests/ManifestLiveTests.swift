@@ -65,7 +65,8 @@ import Testing
                 asked.withLock { $0.append(uri) }
                 return stream.file(uri)
             }
-            let url = "http://\(proxy.address)\(LowLatencyStream.start)?token=\(try gate.filmToken("one").percentEncoded)"
+            let token = try gate.filmToken("one").percentEncoded
+            let url = "http://\(proxy.address)\(LowLatencyStream.start)?token=\(token)"
             let player = "\(repository)/Tests/GateServiceTests/Players/low_latency.py"
             let run = try CommandRun(python, [player, url, folder.file("seen.mp4")])
             try #require(run.status == 0, "\(run.error)")
