@@ -228,7 +228,7 @@ let package = Package(
                 .nio("NIOHTTP1"),
                 .nio("NIOPosix"), .system,
             ],
-            exclude: ["BadConfigurations"]
+            exclude: ["BadConfigurations", "Players"]
         ),
         // An integrator's code, which is a package of its own too.
         .target(name: "Integrator", dependencies: ["AccessEnabler"], path: "Tests/Integrator/Sources/Integrator"),

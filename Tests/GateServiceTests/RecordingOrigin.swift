@@ -100,7 +100,8 @@ package final class RecordingOrigin: Sendable {
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         }
 
-        private func write(_ file: [UInt8]?, of path: String, _ context: ChannelHandlerContext) {
+        private func write(_ file: [UInt8]?, of uri: String, _ context: ChannelHandlerContext) {
+            let path = uri.prefix { $0 != "?" }
             let types = [
                 ".m3u8": "application/vnd.apple.mpegurl", ".ts": "video/mp2t", ".mpd": "application/dash+xml",
                 ".html": "text/html", ".js": "text/javascript",
