@@ -156,14 +156,20 @@ struct MPDBases {
         below = outline.levels.map { _ in [] }
         lowest = below
         hasPlainIDs = outline.levels.map { _ in true }
+        // For each level, true if its own list is in `below`. One comparison for each would be quadratic.
+        var isOwnBelow = outline.levels.map { _ in false }
         for index in outline.levels.indices where !outline.levels[index].hasLower {
             var level = index as Int?
             let isPlain = outline.levels[index].id.map { $0.isPlainIdentifier && $0.first != prefix } ?? true
+            var isNew = true
             while let here = level {
                 hasPlainIDs[here] = hasPlainIDs[here] && isPlain
-                if below[here].last != list[index], !below[here].contains(list[index]) {
-                    below[here].append(list[index])
+                // Only levels in the one that made a list have it; so what is new there is new on all levels above.
+                if list[here] == list[index] {
+                    isNew = !isOwnBelow[here]
+                    isOwnBelow[here] = true
                 }
+                if isNew { below[here].append(list[index]) }
                 lowest[here].append(index)
                 level = outline.levels[here].parent
             }
