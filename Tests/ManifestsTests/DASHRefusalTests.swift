@@ -92,6 +92,20 @@ import Testing
             ), [.segment(), .query()]
         ),
         (
+            "a template for two hosts, of which the lower levels name one",
+            DASH.mpd(
+                "<Period>\(template)<AdaptationSet><Representation/><Representation>"
+                    + "<BaseURL>https://ads.example/</BaseURL></Representation></AdaptationSet></Period>"
+            ), [.query()]
+        ),
+        (
+            "a template for two hosts, of which the last level inherits one",
+            DASH.mpd(
+                "<Period>\(template)<AdaptationSet><BaseURL>https://ads.example/</BaseURL><Representation/></AdaptationSet>"
+                    + "<AdaptationSet><Representation/></AdaptationSet></Period>"
+            ), [.query()]
+        ),
+        (
             "an identifier that is a host, of one of two Representations",
             DASH.mpd(
                 "<Period><AdaptationSet><SegmentTemplate media=\"$RepresentationID$/$Number$.m4s\"/><Representation id=\"a\"/>"
@@ -181,6 +195,12 @@ import Testing
         _ = try DASH.rewrite(fits, rules)
         let fault = #expect(throws: ManifestFault.self) { try DASH.rewrite(exceeds, rules) }
         #expect(fault?.code == .tooLarge, "\(name)")
+    }
+
+    @Test("of nothing for many bases that are all different", .timeLimit(.minutes(1))) func manyBases() throws {
+        let representations = (0..<90_000).map { "<Representation><BaseURL>\($0)/</BaseURL></Representation>" }
+        let mpd = DASH.mpd("<Period><AdaptationSet>\(representations.joined())</AdaptationSet></Period>")
+        #expect(try DASH.rewrite(mpd, DASH.rules(.query())).hasPrefix("<MPD"))
     }
 
     @Test("of work that grows with the product of levels", .timeLimit(.minutes(1))) func work() throws {

@@ -107,6 +107,34 @@ import Testing
         #expect(try rewrite("\(head)\(reference)\n", .query()) == "\(head)\(written)\n")
     }
 
+    static let growing: [(name: String, playlist: String)] = [
+        ("values of values", define("a", 60_000) + define("b", "a", 13_000) + define("c", "b", 13_000) + "{$c}\n"),
+        ("a reference", define("a", 30_000) + "{$a}{$a}{$a}\n"),
+        ("values together", define("a", 30_000) + define("b", 30_000) + define("c", 30_000) + "x.ts\n"),
+        ("references together", define("a", 60_000) + String(repeating: "{$a}\n", count: 1_200)),
+    ]
+
+    @Test("that grow without a bound", arguments: growing) func growth(name: String, playlist: String) throws {
+        let fault = #expect(throws: ManifestFault.self) { try rewrite("#EXTM3U\n\(playlist)", .segment()) }
+        #expect(fault?.code == .tooLarge)
+    }
+
+    @Test("up to the length of a line") func longest() throws {
+        let playlist = "#EXTM3U\n\(Self.define("a", 32_768))"
+        let output = try rewrite("\(playlist){$a}{$a}\n", .segment())
+        #expect(output == "\(playlist)/~cat=NEW/live/tnt/\(String(repeating: "v", count: 65_536))\n")
+        let fault = #expect(throws: ManifestFault.self) { try rewrite("\(playlist){$a}{$a}v\n", .segment()) }
+        #expect(fault?.code == .tooLarge)
+    }
+
+    private static func define(_ name: String, _ size: Int) -> String {
+        "#EXT-X-DEFINE:NAME=\"\(name)\",VALUE=\"\(String(repeating: "v", count: size))\"\n"
+    }
+
+    private static func define(_ name: String, _ other: String, _ count: Int) -> String {
+        "#EXT-X-DEFINE:NAME=\"\(name)\",VALUE=\"\(String(repeating: "{$\(other)}", count: count))\"\n"
+    }
+
     private func rewrite(_ playlist: String, _ mode: ManifestRules.Mode) throws -> String {
         let rules = try rules(mode, query: mode == .query() ? "?cat=OLD" : Self.url)
         return String(decoding: try HLSRewriter.rewrite(playlist.utf8.span, rules: rules), as: UTF8.self)

@@ -160,13 +160,14 @@ struct MPDEditor {
 
     // MARK: The document
 
-    /// Takes the grant out of what players add to the URLs of segments from the MPD's own query.
+    /// Takes the grant out of what players add to the URLs of segments from the MPD's own query. A player may have come with
+    /// a grant in the query, whatever the mode, and the URL of the rules may lack it.
     private mutating func narrow(_ place: MPDPlace) throws(ManifestFault) {
-        guard case .query(let name) = rules.mode, let query = rules.base.query,
-            let template = place.value(in: document.span)
-        else { return }
-        guard let narrowed = MPDQueryTemplate.narrow(template, query, without: name) else { return }
-        add(place, narrowed)
+        guard let template = place.value(in: document.span) else { return }
+        var name = "cat"
+        if case .query(let other) = rules.mode { name = other }
+        let narrowed = MPDQueryTemplate.narrow(template, rules.base.query ?? [], without: name)
+        if let narrowed { add(place, narrowed) }
     }
 
     /// Returns the edit that writes a `BaseURL` before the first child of the MPD that may not stand before it; nil if no

@@ -5,8 +5,11 @@ internal import Encodings
 
 /// Templates of queries (ISO/IEC 23009-1 Annex I), with which players add the query of the MPD's URL to the URLs of
 /// segments, on all hosts.
+///
+/// The player's URL may have the grant, or another token, where the URL of the rules has none. So a template may take from it
+/// only those parameters that the URL of the rules has, too.
 enum MPDQueryTemplate {
-    /// Returns a template that adds the same except for the grant; nil if the template adds no grant.
+    /// Returns a template that adds the same except for the grant; nil if the template adds nothing else.
     ///
     /// - Parameters:
     ///   - template: `@queryTemplate`.
@@ -14,9 +17,8 @@ enum MPDQueryTemplate {
     ///   - name: The name of the parameter with the grant.
     static func narrow(_ template: [UInt8], _ query: [UInt8], without name: String) -> [UInt8]? {
         var others: [UInt8] = []
-        let hasOthers = GrantParameter.appendOthers(than: name, of: query.span, &others)
-        // Nothing is written as a parameter but what the query has, so the grant is not in it.
-        guard !hasOthers || others != query else { return nil }
+        let hasOthers = !query.isEmpty && GrantParameter.appendOthers(than: name, of: query.span, &others)
+        let names = Set(others.split(separator: UInt8(ascii: "&")).map { $0.prefix { $0 != UInt8(ascii: "=") } })
         var parts: [[UInt8]] = []
         var isChanged = false
         for part in template.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
@@ -24,25 +26,26 @@ enum MPDQueryTemplate {
                 isChanged = true
                 // A dollar sign in a template is written twice.
                 if hasOthers { parts.append(others.flatMap { $0 == UInt8(ascii: "$") ? [$0, $0] : [$0] }) }
-            } else if Array(part).span.contains("$query:\(name)$") || Array(part).span.contains("$querypart$") {
-                isChanged = true
-            } else {
+            } else if addsOnly(names, Array(part)) {
                 parts.append(Array(part))
+            } else {
+                isChanged = true
             }
         }
         guard isChanged else { return nil }
         return Array(parts.joined(separator: [UInt8(ascii: "&")]))
     }
-}
 
-extension Span<UInt8> {
-    /// Returns true if `text` is somewhere in the bytes.
-    fileprivate func contains(_ text: String) -> Bool {
-        let text = Array(text.utf8)
-        guard text.count <= count else { return false }
-        for place in 0...(count - text.count) where extracting(place..<place + text.count).hasSameBytes(as: text.span) {
-            return true
+    /// Returns true if all parameters that a part of a template takes from the URL are in `names`.
+    private static func addsOnly(_ names: Set<ArraySlice<UInt8>>, _ part: [UInt8]) -> Bool {
+        let bytes = part.span
+        for place in bytes.indices {
+            if bytes.starts(with: "$querypart$", at: place) { return false }
+            guard bytes.starts(with: "$query:", at: place) else { continue }
+            let start = place + 7
+            guard let end = bytes.firstIndex(of: UInt8(ascii: "$"), from: start), names.contains(part[start..<end])
+            else { return false }
         }
-        return false
+        return true
     }
 }

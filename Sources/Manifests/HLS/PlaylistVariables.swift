@@ -35,17 +35,23 @@ struct PlaylistVariables {
 
     /// The most variables, and the longest name in bytes.
     static let maximumCount = 256, maximumName = 64
+    /// The most bytes of all texts with their variables replaced, as a multiple of the largest playlist.
+    static let maximumGrowth = 8
     private var values: [[UInt8]: Value] = [:]
     private let parameter: String?
     private let query: [UInt8]
+    private let limits: ManifestLimits
+    /// The bytes of all known values, and of all texts with their variables replaced.
+    private var (stored, expanded) = (0, 0)
 
     init(_ rules: ManifestRules) {
+        limits = rules.limits
         query = rules.base.query ?? []
         if case .query(let name) = rules.mode { parameter = name } else { parameter = nil }
     }
 
-    /// Replaces the variables of a text; `nil` if it has none.
-    func expand(_ text: Span<UInt8>, line: Int) throws(ManifestFault) -> Expansion? {
+    /// Replaces the variables of a text; `nil` if it has none. The result is no longer than a line may be.
+    mutating func expand(_ text: Span<UInt8>, line: Int) throws(ManifestFault) -> Expansion? {
         guard var mark = text.firstVariable(from: 0) else { return nil }
         var expansion = Expansion()
         var start = 0
@@ -62,12 +68,25 @@ struct PlaylistVariables {
                 expansion.keep(text.extracting(mark...end))
             case nil: throw ManifestFault(.malformed, line: line, "a variable is not defined before its use")
             }
+            try check(expansion, line)
             start = end + 1
             guard let next = text.firstVariable(from: start) else { break }
             mark = next
         }
         expansion.text.append(copying: text.extracting(start...))
+        try check(expansion, line)
+        expanded += expansion.text.count
         return expansion
+    }
+
+    /// Refuses values of values, and many references with a long value, which grow without a bound.
+    private func check(_ expansion: Expansion, _ line: Int) throws(ManifestFault) {
+        guard expansion.text.count <= limits.lineLength else {
+            throw ManifestFault(.tooLarge, line: line, "variables make a line of more than \(limits.lineLength) bytes")
+        }
+        guard (expanded + expansion.text.count) / Self.maximumGrowth <= limits.size else {
+            throw ManifestFault(.tooLarge, line: line, "variables make the playlist too large")
+        }
     }
 
     /// Reads an `EXT-X-DEFINE`.
@@ -110,13 +129,21 @@ struct PlaylistVariables {
         guard values.count < Self.maximumCount else {
             throw ManifestFault(.tooLarge, line: line, "more than \(Self.maximumCount) variables")
         }
+        if case .known(let text) = value { stored += text.count }
+        guard stored <= limits.lineLength else {
+            throw ManifestFault(
+                .tooLarge,
+                line: line,
+                "the values of variables have more than \(limits.lineLength) bytes"
+            )
+        }
         guard values.updateValue(value, forKey: [UInt8](name)) == nil else {
             throw ManifestFault(.malformed, line: line, "a variable is defined twice")
         }
     }
 
     /// The value of a variable that the playlist gives itself.
-    private func given(_ text: Span<UInt8>, _ line: Int) throws(ManifestFault) -> Value {
+    private mutating func given(_ text: Span<UInt8>, _ line: Int) throws(ManifestFault) -> Value {
         guard let expansion = try expand(text, line: line) else { return .known([UInt8](text)) }
         // Under another name, nothing would keep it from other hosts.
         guard !expansion.hasGrant else { throw ManifestFault(.grantToOtherHost, line: line) }
