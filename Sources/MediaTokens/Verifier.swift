@@ -186,13 +186,17 @@ public struct Verifier: Sendable {
         defer { trust.slots.release(slot) }
         let context = slot.map { trust.contexts[$0] } ?? VerificationContext(keyCount: trust.groups.count)
         if Envelope.isRaw(token) { return parse(token, context, now) }
-        // Tokens of this form are none for a trust that has no key for them.
-        if !trust.jwsGroups.isEmpty, JWSEnvelope.isOne(token) { return parseJWS(token, context, now) }
         let outcome = context.raw.fill(
             { Base64.decode(token, into: &$0) },
             then: { parse($0, context, now) }
         )
-        return outcome ?? .refused(.invalidBase64, key: nil)
+        return outcome ?? decodeOther(token, context, now)
+    }
+
+    /// Reads a token that is no Base64. A JWS has full stops, and is no token for a trust without a key for such.
+    private func decodeOther(_ token: Span<UInt8>, _ context: VerificationContext, _ now: Timestamp) -> Outcome {
+        guard !trust.jwsGroups.isEmpty, JWSEnvelope.isOne(token) else { return .refused(.invalidBase64, key: nil) }
+        return parseJWS(token, context, now)
     }
 
     /// Splits the raw token into its envelope, and authenticates the parts.
