@@ -14,8 +14,8 @@ struct CredentialSources: Sendable {
     /// The prefixes of path segments that may be tokens, for all entries. Such segments are removed from paths, also in
     /// logs.
     let segments: [String]
-    /// The places of grants.
-    let grants: [TokenSource]
+    /// The places of grants, in the order in which they are tried.
+    private(set) var grants: [TokenSource]
     /// The attribute of signed URIs, which is cut out of targets; `nil` if none are accepted.
     let package: PackageAttribute?
     /// The query parameters that carry tokens or grants. They are no part of the URI that a grant is checked for.
@@ -63,6 +63,14 @@ struct CredentialSources: Sendable {
         secretParameters = sources.compactMap { if case .query(let name) = $0 { name } else { nil } }.sorted()
         segments = sources.compactMap { if case .segment(let prefix) = $0 { prefix } else { nil } }.sorted()
         tokenHeaders = Set(sources.compactMap(\.headerName)).sorted().joined(separator: ", ")
+    }
+
+    /// Returns the same places, of which one is tried before the others for grants if it is among them.
+    func trying(first source: TokenSource) -> CredentialSources {
+        guard grants.contains(source) else { return self }
+        var sources = self
+        sources.grants = [source] + grants.filter { $0 != source }
+        return sources
     }
 
     /// Returns the places in which the token may be, for the catalogue's finding.
