@@ -54,6 +54,19 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "X-Original-ASN: x", "X-Original-Geo: 1", "X-Original-Position: x", "X-Original-ASN: 1\r\nx-original-asn: 2",
+    ])
+    func `says nothing in fields that edges alone set, also through a proxy`(fields: String) async throws {
+        let origin = try Self.origin()
+        try await ManifestGate.with(origin) { (gate) throws in
+            let grant = try #require(try gate.start(Self.path).grants.first)
+            let connection = try HTTPConnection(gate.manifests)
+            try connection.send("GET \(Self.path)?cat=\(grant) HTTP/1.1\r\nHost: cdn.example\r\n\(fields)\r\n\r\n")
+            #expect(try connection.response().status == 200)
+        }
+    }
+
     @Test func `gets grants for the configured hosts too`() async throws {
         let origin = try Self.origin()
         try await ManifestGate.with(origin, ["hosts: [second.example]"]) { (gate) throws in
@@ -111,11 +124,15 @@ import Testing
             let token = try gate.token().percentEncoded
             let answer = try gate.manifest("\(Self.path)?token=\(token)", ["Origin": "https://player.example"])
             #expect(answer.status == 200 && answer.values("Access-Control-Allow-Origin") == ["https://player.example"])
+            let exposed = ["X-Playgate-Code, X-Playgate-Session, X-Playgate-Trace"]
+            #expect(answer.values("Access-Control-Expose-Headers") == exposed)
             #expect(answer.values("Vary") == ["Origin"] && answer.values("Access-Control-Allow-Credentials").isEmpty)
             // A script may read why it was refused.
             let refused = try gate.manifest(Self.path, ["Origin": "https://player.example"])
+            #expect(refused.values("Access-Control-Expose-Headers") == exposed)
             #expect(refused.status == 401 && refused.values("Access-Control-Allow-Origin").count == 1)
             let other = try gate.manifest(Self.path, ["Origin": "https://other.example"])
+            #expect(other.values("Access-Control-Expose-Headers").isEmpty)
             #expect(other.values("Access-Control-Allow-Origin").isEmpty && other.values("Vary") == ["Origin"])
             #expect(origin.heads.count == 1)
         }

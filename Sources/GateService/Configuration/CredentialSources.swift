@@ -15,7 +15,7 @@ final class CredentialSources: Sendable {
     /// The prefixes of path segments that may be tokens, for all entries. Such segments are removed from paths, also in
     /// logs.
     let segments: [String]
-    /// The places of grants.
+    /// The places of grants, in the order in which they are tried.
     let grants: [TokenSource]
     /// The attribute of signed URIs, which is cut out of targets; `nil` if none are accepted.
     let package: PackageAttribute?
@@ -64,6 +64,22 @@ final class CredentialSources: Sendable {
         secretParameters = sources.compactMap { if case .query(let name) = $0 { name } else { nil } }.sorted()
         segments = sources.compactMap { if case .segment(let prefix) = $0 { prefix } else { nil } }.sorted()
         tokenHeaders = Set(sources.compactMap(\.headerName)).sorted().joined(separator: ", ")
+    }
+
+    /// Returns the same places, of which one is tried before the others for grants if it is among them.
+    func trying(first source: TokenSource) -> CredentialSources {
+        guard grants.contains(source) else { return self }
+        return CredentialSources(self, grants: [source] + grants.filter { $0 != source })
+    }
+
+    private init(_ other: CredentialSources, grants: [TokenSource]) {
+        tokens = other.tokens
+        tokensOfEntries = other.tokensOfEntries
+        segments = other.segments
+        self.grants = grants
+        package = other.package
+        secretParameters = other.secretParameters
+        tokenHeaders = other.tokenHeaders
     }
 
     /// Returns the places in which the token may be, for the catalogue's finding.

@@ -78,6 +78,8 @@ extension GateConfiguration.Manifest {
             profiles: profiles,
             default: edge
         )
+        // A cookie must not hide the grant that a redirect put into the URL.
+        .trying(first: mode.source)
         suffixes = section.suffixes("suffixes")
         margin = section.duration("vodMargin", in: .zero ... .seconds(86_400), default: .seconds(3600))
         fetches = section.integer("fetches", in: 1...65_536, default: 128)
@@ -92,8 +94,14 @@ extension GateConfiguration.Manifest {
             section.note("origin", "requires the section grants of the file: references carry grants")
             return
         }
-        if let profile, !profiles.contains(where: { $0.name == profile }) {
-            section.note("profile", "no profile \(profile); known: \(profiles.map(\.name).joined(separator: ", "))")
+        if let profile {
+            let known = profiles.map(\.name).joined(separator: ", ")
+            switch profiles.first(where: { $0.name == profile })?.format {
+            case .cat: break
+            case nil: section.note("profile", "no profile \(profile); known: \(known)")
+            case let format?:
+                section.note("profile", "\(profile) has the format \(format.name): references carry grants of the format cat")
+            }
         }
         if !section.isFaulty, !sources.grants.contains(mode.source) {
             section.note("mode", "requires \(mode.source) among the sources of grants")
@@ -103,7 +111,7 @@ extension GateConfiguration.Manifest {
 
 extension GateConfiguration.Manifest.Mode {
     /// The place in which references carry a grant.
-    fileprivate var source: TokenSource {
+    var source: TokenSource {
         switch self {
         case .segment: .segment(IssuedGrant.segmentPrefix)
         case .query: .query(IssuedGrant.queryName)

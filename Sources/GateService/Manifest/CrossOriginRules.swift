@@ -12,13 +12,18 @@ struct CrossOriginRules: Hashable, Sendable {
     /// The time for which a browser may keep the answer to a preflight, in seconds.
     let maximumAge: Int64
 
+    /// The fields of an answer that scripts may read.
+    private static let exposed: (StaticString, String) = (
+        "Access-Control-Expose-Headers", "X-Playgate-Code, X-Playgate-Session, X-Playgate-Trace"
+    )
+
     /// Returns the header fields of an answer to a request with this `Origin`; `nil` if it has none.
     func fields(_ origin: String?) -> [(StaticString, String)] {
-        guard let origins else { return [("Access-Control-Allow-Origin", "*")] }
+        guard let origins else { return [("Access-Control-Allow-Origin", "*"), Self.exposed] }
         // The answer depends on the origin, also if this one is not allowed.
         let varying: (StaticString, String) = ("Vary", "Origin")
         guard let origin, origins.contains(origin.lowercased()) else { return [varying] }
-        let allowed: [(StaticString, String)] = [("Access-Control-Allow-Origin", origin), varying]
+        let allowed: [(StaticString, String)] = [("Access-Control-Allow-Origin", origin), varying, Self.exposed]
         return allowsCredentials ? allowed + [("Access-Control-Allow-Credentials", "true")] : allowed
     }
 

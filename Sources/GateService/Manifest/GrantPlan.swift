@@ -13,21 +13,23 @@ struct GrantPlan: Sendable {
     let token: String
     /// The end of the time for which the player needs no other grant; slots are kept for so long.
     let end: Timestamp
-    /// True if the player is to request the manifest by another URL, with a grant for the session.
-    let isMoved: Bool
+    /// The grant for the session by which the player is to request the manifest, by another URL; `nil` if it needs none.
+    let moved: String?
 
     /// - Parameter margin: The time that a viewer may take longer than a finished playlist plays.
     init(_ kind: PlaylistKind, _ playback: ContinuedPlayback, margin: Duration, at now: Timestamp) {
         let life = playback.end(after: nil, at: now)
         switch kind {
-        case .index: (token, end, isMoved) = (playback.tokenForSession(), life, false)
+        case .index: (token, end, moved) = (playback.tokenForSession(), life, nil)
         case .live(let namesItself):
-            isMoved = !namesItself && !playback.lastsForSession
+            let whole = namesItself || playback.lastsForSession ? nil : playback.tokenForSession()
+            // If no copy can be made, another URL would be no better.
+            moved = whole == playback.token ? nil : whole
             (token, end) = (playback.token(until: life), life)
         case .finished(let duration):
             // Without a duration, the grant is good for the session.
             let whole = playback.end(after: duration.map { $0 + margin } ?? .seconds(86_400), at: now)
-            (token, end, isMoved) = (playback.token(until: whole), whole, false)
+            (token, end, moved) = (playback.token(until: whole), whole, nil)
         }
     }
 }

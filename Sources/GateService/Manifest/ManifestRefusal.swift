@@ -12,6 +12,8 @@ internal import PlaybackGate
 enum ManifestRefusal: Error, Hashable {
     /// The path does not end as manifests do.
     case notServed
+    /// The request is allowed, but no grant can be written into its manifest, whose references would lead to refusals.
+    case withoutGrant
     /// The origin has no such manifest.
     case notFound
     /// The origin answered with another status than 200.
@@ -35,12 +37,14 @@ enum ManifestRefusal: Error, Hashable {
 extension ManifestRefusal: RawRepresentable, CaseIterable {
     static let allCases: [ManifestRefusal] =
         [
-            .notServed, .notFound, .failed, .redirected, .unreachable, .timedOut, .encoding, .type, .abandoned,
+            .notServed, .withoutGrant, .notFound, .failed, .redirected, .unreachable, .timedOut, .encoding, .type,
+            .abandoned,
         ] + ManifestCode.allCases.map { .manifest($0) }
 
     var rawValue: String {
         switch self {
         case .notServed: "manifest_path_not_served"
+        case .withoutGrant: "manifest_without_grant"
         case .notFound: "origin_not_found"
         case .failed: "origin_failed"
         case .redirected: "origin_redirected"
@@ -65,7 +69,7 @@ extension ManifestRefusal {
         case .notServed, .notFound: .notFound
         case .failed, .redirected, .unreachable, .encoding, .type, .manifest: .badGateway
         case .timedOut: .gatewayTimeout
-        case .abandoned: .serviceUnavailable
+        case .withoutGrant, .abandoned: .serviceUnavailable
         }
     }
 
@@ -73,13 +77,14 @@ extension ManifestRefusal {
         switch self {
         case .failed, .unreachable, .timedOut, .abandoned: .retry
         case .notServed, .notFound: .none
-        case .redirected, .encoding, .type, .manifest: .configuration
+        case .withoutGrant, .redirected, .encoding, .type, .manifest: .configuration
         }
     }
 
     var message: String {
         switch self {
         case .notServed: "This listener serves manifests only."
+        case .withoutGrant: "There is no grant for the references of this manifest."
         case .notFound: "The origin does not have this manifest."
         case .failed: "The origin answered with an error."
         case .redirected: "The origin answered with a redirect."
@@ -96,6 +101,7 @@ extension ManifestRefusal {
     var operatorHint: String {
         switch self {
         case .notServed: "Check that the edge sends only manifests here, and manifest.suffixes."
+        case .withoutGrant: "Check that the entry has a profile of format cat, its signing key, and the store of uses."
         case .notFound: "Check manifest.origin: the path of a request follows its path."
         case .failed: "Check the origin's log."
         case .redirected: "Name the host that the origin redirects to in manifest.origin."

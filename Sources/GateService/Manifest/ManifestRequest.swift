@@ -53,16 +53,14 @@ struct ManifestRequest {
         var headers = request.head.headers
         let hosts = headers["host"]
         guard hosts.count == 1 else { return nil }
+        // Proxies in front of this listener do not set what those of an edge state: it would be the player's word.
+        headers.removeAll { $0.hasPrefix("x-original-") }
         if isTrusted {
             if !headers.contains(name: "x-forwarded-host") { headers.add(name: "x-forwarded-host", value: hosts[0]) }
             return headers
         }
         // What a client says about itself is no fact.
-        let stated = headers.map(\.name).filter { name in
-            let name = name.lowercased()
-            return name.hasPrefix("x-forwarded-") || name.hasPrefix("x-original-")
-        }
-        for name in stated { headers.remove(name: name) }
+        headers.removeAll { $0.hasPrefix("x-forwarded-") }
         headers.add(name: "x-forwarded-host", value: hosts[0])
         headers.add(name: "x-forwarded-proto", value: isSecure ? "https" : "http")
         if let address = request.connection.channel.remoteAddress?.ipAddress {
@@ -87,5 +85,12 @@ struct ManifestRequest {
     func isManifest(_ suffixes: [String]) -> Bool {
         let path = uri?.path.lowercased() ?? ""
         return suffixes.contains { path.hasSuffix($0) }
+    }
+}
+
+extension HTTPHeaders {
+    /// Removes the fields with such names, which are in lower case for the condition.
+    fileprivate mutating func removeAll(_ condition: (String) -> Bool) {
+        for name in map(\.name) where condition(name.lowercased()) { remove(name: name) }
     }
 }

@@ -15,6 +15,8 @@ struct ManifestFetch: Sendable {
     let uri: RequestURI
     /// The grants that the request showed.
     let grants: ShownGrants?
+    /// The target, as it was requested.
+    let asked: OriginalTarget
 
     /// The host of the request, with its port unless that is the scheme's.
     fileprivate var authority: String {
@@ -39,6 +41,13 @@ struct ManifestFetch: Sendable {
         case .query: "\(target)\((uri.query ?? "").isEmpty ? "?" : "&")\(IssuedGrant.queryName)=\(token)"
         }
     }
+
+    /// The grants that the URL carries as references do.
+    fileprivate func carried(_ mode: GateConfiguration.Manifest.Mode) -> [Substring] {
+        var found: [Substring] = []
+        mode.source.forEachValue(in: HTTPHeaders(), asked) { found.append($0) }
+        return Array(found.prefix(ShownGrants.maximum))
+    }
 }
 
 extension ManifestResponder {
@@ -48,6 +57,8 @@ extension ManifestResponder {
             return refusal(APIRefusal(.notServed), call, .notServed)
         }
         let configuration = settings.configuration
+        let playback = gate.continued(decision, fetch.grants, profile: configuration.profile, at: call.now)
+        if playback == nil, decision.needsGrant { return refusal(.withoutGrant, call) }
         let answer: OriginClient.Answer
         switch await fetched(fetch, call, configuration) {
         case .failure(let fault): return refusal(fault, call)
@@ -57,7 +68,6 @@ extension ManifestResponder {
         guard types.count < 2, let format = ManifestType(type: types.first, path: fetch.uri.path) else {
             return refusal(.type, call)
         }
-        let playback = gate.continued(decision, fetch.grants, profile: configuration.profile, at: call.now)
         let fields: [(StaticString, String)] = [("Content-Type", "\(format.type)")] + fields(decision, playback, call)
         if call.isHead {
             counters.count(.rewritten)
@@ -121,16 +131,22 @@ extension ManifestResponder {
         if let code = await grants.gate.prolong(playback, of: grants.decision, until: plan.end, at: call.now) {
             return refusal(APIRefusal(code), call, .refused)
         }
+        // A player that has a URL for the session already is never sent to another one.
+        let moved = plan.moved.flatMap { token in
+            let carried = fetch.carried(configuration.mode)
+            return carried.contains { grants.gate.lasts($0, for: playback, at: call.now) } ? nil : token
+        }
         switch await rewritten(body, format, plan.token, fetch, configuration) {
         case .failure(let fault): return refusal(.manifest(fault.code), call, details: fault.description)
-        case .success where plan.isMoved:
+        case .success(let manifest):
+            guard let token = moved else {
+                counters.count(.rewritten)
+                return ManifestAnswer(.ok, fields, trace: call.trace, body: ByteBuffer(bytes: manifest))
+            }
             counters.count(.moved)
-            let place = fetch.reference(with: playback.tokenForSession(), configuration.mode)
+            let place = fetch.reference(with: token, configuration.mode)
             let moved: [(StaticString, String)] = [("Location", place)]
             return ManifestAnswer(.found, moved + fields.dropFirst(), trace: call.trace)
-        case .success(let manifest):
-            counters.count(.rewritten)
-            return ManifestAnswer(.ok, fields, trace: call.trace, body: ByteBuffer(bytes: manifest))
         }
     }
 

@@ -31,6 +31,9 @@ package struct ContinuedPlayback: Sendable {
     /// The id of the session, if the grant has one.
     package var session: SessionID? { grant.sessionID }
 
+    /// The end of the session, if the grant states one.
+    fileprivate var sessionEnd: Timestamp? { grant.sessionEnd }
+
     /// True if the grant is as good as the session is long, or no such copy of it can be made.
     package var lastsForSession: Bool {
         guard signer != nil, let end = grant.sessionEnd, let expires = grant.expires else { return true }
@@ -70,6 +73,20 @@ package struct ContinuedPlayback: Sendable {
     }
 }
 
+extension Decision {
+    /// True if the request was allowed, and what the player requests next needs a grant: a manifest without one must not
+    /// be the answer. Nothing does that is unprotected, in shadow mode, without a profile, or a probe, which starts nothing.
+    package var needsGrant: Bool {
+        guard case .allow(let allowance) = self, let entry = subject.entry, entry.grants != nil, !entry.isShadow else {
+            return false
+        }
+        switch allowance.reason {
+        case .unprotected, .shadow, .probe: return false
+        case .verified, .repeated, .withinTTL, .granted, .renewed, .useUnknown: return true
+        }
+    }
+}
+
 extension Gate {
     /// Returns the playback of an allowed request; `nil` if no grant came with it and none was issued.
     ///
@@ -103,6 +120,15 @@ extension Gate {
             let signer = grants.renewer(of: grant, profile, at: now)
             return ContinuedPlayback(token: token, grant, profile, signer)
         }
+    }
+
+    /// Returns true if a grant that a request showed is authentic, of the same session as the playback, and as good as the
+    /// session is long.
+    package func lasts(_ token: Substring, for playback: ContinuedPlayback, at now: Timestamp) -> Bool {
+        guard let session = playback.session, let end = playback.sessionEnd,
+            case .authentic(.cat(let grant)) = grants?.authenticate(token.utf8.span, at: now)
+        else { return false }
+        return grant.sessionID == session && end <= (grant.expires ?? end)
     }
 
     /// Prolongs the slot of a playback whose player has got grants up to `end`, if its entry has a limit.
