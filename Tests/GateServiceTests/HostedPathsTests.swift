@@ -39,7 +39,7 @@ import Testing
     private static func encoded(_ text: String) -> String {
         text.utf8.map { byte in
             let letter = UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
-            return letter ? String(UnicodeScalar(byte)) : "%" + String(byte + 0x100, radix: 16).dropFirst()
+            return letter ? String(UnicodeScalar(byte)) : "%" + String(Int(byte) + 0x100, radix: 16).dropFirst()
         }.joined()
     }
 
