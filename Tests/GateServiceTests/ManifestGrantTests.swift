@@ -70,8 +70,14 @@ import Testing
         let text = ManifestGate.configuration(origin: origin.url)
             .replacing("keys: { k1:", with: "keys: { k2: { secret: \"\(secret)\"\(encoding) }, k1:")
             .replacing("  profiles:\n", with: "  profiles:\n    signed: { format: \(format), key: k2 }\n")
-            .replacing("/shadow/, resource: TNT, use: once, grant: live", with: "/shadow/, resource: TNT, grant: signed")
-            .replacing("{ path: /free/,", with: "{ path: /signed/, resource: TNT, grant: signed }\n    - { path: /free/,")
+            .replacing(
+                "/shadow/, resource: TNT, use: once, grant: live",
+                with: "/shadow/, resource: TNT, grant: signed"
+            )
+            .replacing(
+                "{ path: /free/,",
+                with: "{ path: /signed/, resource: TNT, grant: signed }\n    - { path: /free/,"
+            )
         try await RunningGate.with(text) { (gate) throws in
             #expect(try eventually { try gate.admin("GET", "/readyz").status == 200 })
             let answer = try gate.start("/signed/index.m3u8")

@@ -100,7 +100,10 @@ extension GateConfiguration.Manifest {
             case .cat: break
             case nil: section.note("profile", "no profile \(profile); known: \(known)")
             case let format?:
-                section.note("profile", "\(profile) has the format \(format.name): references carry grants of the format cat")
+                section.note(
+                    "profile",
+                    "\(profile) has the format \(format.name): references carry grants of the format cat"
+                )
             }
         }
         if !section.isFaulty, !sources.grants.contains(mode.source) {

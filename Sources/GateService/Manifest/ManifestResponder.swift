@@ -131,7 +131,13 @@ struct ManifestResponder: HTTPService {
         }
         let fault: DenyCode? = shown.isConflict ? .tokenConflict : nil
         let question = Gate.Question(asked, finding, fault: fault, grants: grants)
-        return decide(question, ManifestFetch(uri: uri, grants: grants, asked: found.target), call, snapshot, into: &output)
+        return decide(
+            question,
+            ManifestFetch(uri: uri, grants: grants, asked: found.target),
+            call,
+            snapshot,
+            into: &output
+        )
     }
 
     /// Decides, if there is room for another fetch: a token is not used up by a request that cannot be answered.
