@@ -121,23 +121,16 @@ struct ManifestResponder: HTTPService {
         let finding = snapshot.gate.catalogue.find(found.path.path, host: found.client.host, form: .asIs)
         let shown = PresentedToken(in: settings.sources.tokens(finding), found.headers, found.target)
         asked.token = shown.token
-        var grants: ShownGrants?
-        switch found.grants(settings.sources) {
-        case .invalid: return refuse(.edgeRequestInvalid, asked, snapshot.gate, call, into: &output)
-        case .found(let some): grants = some
+        guard case .found(let grants) = found.grants(settings.sources) else {
+            return refuse(.edgeRequestInvalid, asked, snapshot.gate, call, into: &output)
         }
         if case .entry(let entry) = finding, let terms = entry.grants, terms.bindsPlayers {
             asked.player = found.player(terms.boundHeaders)
         }
         let fault: DenyCode? = shown.isConflict ? .tokenConflict : nil
         let question = Gate.Question(asked, finding, fault: fault, grants: grants)
-        return decide(
-            question,
-            ManifestFetch(uri: uri, grants: grants, asked: found.target),
-            call,
-            snapshot,
-            into: &output
-        )
+        let fetch = ManifestFetch(uri: uri, grants: grants, asked: found.target)
+        return decide(question, fetch, call, snapshot, into: &output)
     }
 
     /// Decides, if there is room for another fetch: a token is not used up by a request that cannot be answered.

@@ -5,7 +5,7 @@ internal import Encodings
 
 /// An envelope of one authentication code or one signature, by its parts: `COSE_Mac0` or `COSE_Sign1`, in the tag of CWT or not.
 ///
-/// Only the envelope is read. The payload is not looked at before it is authenticated: see ``KeySet/verify(cose:format:at:maximumAttempts:)``.
+/// Only the envelope is read. The payload is not looked at before it is authenticated: see ``KeySet/verify(cose:format:at:maximumAttempts:issuer:)``.
 /// All ranges are in the bytes that were parsed.
 ///
 /// Source: RFC 9052 §4.2 and §6.2; RFC 8392 §6 for the tag 61.
