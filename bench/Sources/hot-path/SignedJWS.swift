@@ -45,7 +45,7 @@ extension HotPath {
         }
         table.run()
         return table.faults(
-            [("ES256 media token / bare check", table["the whole verification"].ratio, 1.08)],
+            [("ES256 media token / bare check", table["the whole verification"].ratio, 1.1)],
             exact: []
         )
     }
