@@ -8,7 +8,7 @@ struct XMLNameTable: Sendable {
     private let names: [StaticString]
     /// The index in the caller's list for each of `names`.
     private let indices: [Int]
-    /// Where the names begin that start with each byte of ASCII, and where the last ones end.
+    /// The places at which the names with each first byte of ASCII begin, and the end of the last ones.
     private let starts: [Int]
 
     /// Creates a table of names that begin with ASCII letters.

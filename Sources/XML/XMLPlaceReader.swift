@@ -100,7 +100,7 @@ private final class XMLPlaceSink {
     }
 }
 
-/// What libxml2 has reported so far.
+/// The events that libxml2 has reported so far.
 @safe
 private struct XMLPlaceState {
     var places = XMLPlaces()

@@ -62,7 +62,7 @@ package struct XMLPlaces {
     package enum Namespace: UInt8 {
         /// None for an attribute; that of the root for an element.
         case own
-        /// That of links, for an attribute.
+        /// The namespace of links, for an attribute.
         case link
         /// Any other.
         case other

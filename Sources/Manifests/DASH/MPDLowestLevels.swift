@@ -8,7 +8,7 @@ internal import Encodings
 /// The levels are in the order of the document, so that those in a level follow each other: a range each is enough, however
 /// many there are.
 struct MPDLowestLevels {
-    /// What is in a level.
+    /// The content of a level.
     private struct Content {
         /// A range of `levels`.
         var levels = 0..<0

@@ -3,7 +3,7 @@
 
 internal import XML
 
-/// What an MPD refers to: its levels, from the MPD to its Representations, and the references on each.
+/// The outline of an MPD: its levels, from the MPD to its Representations, and the references on each.
 struct MPDOutline {
     /// The MPD, a Period, an AdaptationSet or a Representation.
     struct Level {

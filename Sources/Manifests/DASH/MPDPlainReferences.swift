@@ -3,7 +3,7 @@
 
 internal import Encodings
 
-/// What becomes of all relative references of a level that have nothing special in them: they share the bases, and so their
+/// The treatment of all relative references of a level that have nothing special in them: they share the bases, and so their
 /// fate. Found out once, with one of them.
 enum MPDPlainReferences {
     case unchanged

@@ -89,10 +89,7 @@ extension GrantCommand {
             case .refused(let refusal): return GrantRenewalOutcome(refusal: refusal)
             case .authentic(let found): grant = found
             }
-            if let refusal = grant.timeRefusal(at: now) { return GrantRenewalOutcome(refusal: refusal) }
-            if let obstacle = obstacle(to: grant, at: now) {
-                return GrantRenewalOutcome(obstacle: obstacle, renewAfter: grant.renewalStart)
-            }
+            if let outcome = outcomeBeforeRenewal(of: grant, at: now) { return outcome }
             let key = try kid.map { (id) throws(CommandFailure) in try set.signingKey(id, of: name) } ?? grant.key
             do throws(CATIssueError) {
                 let renewed = try CATIssuer(key: key).renew(grant, at: now)
@@ -118,10 +115,7 @@ extension GrantCommand {
             case .refused(let refusal): return GrantRenewalOutcome(refusal: refusal)
             case .authentic(let found): grant = found
             }
-            if let refusal = grant.timeRefusal(at: now) { return GrantRenewalOutcome(refusal: refusal) }
-            if let obstacle = obstacle(to: grant, at: now) {
-                return GrantRenewalOutcome(obstacle: obstacle, renewAfter: grant.renewalStart)
-            }
+            if let outcome = outcomeBeforeRenewal(of: grant, at: now) { return outcome }
             let key = try kid.map { (id) throws(CommandFailure) in try set.signingKey(id, of: name) } ?? grant.key
             do throws(URISigningIssueError) {
                 let renewed = try URISigningIssuer(key: key).renew(grant, at: now)
@@ -129,6 +123,14 @@ extension GrantCommand {
             } catch {
                 guard error != .notRenewable else { return GrantRenewalOutcome(obstacle: .sessionEnds) }
                 throw CommandFailure(error.words, code: error.rawValue)
+            }
+        }
+
+        /// Returns the outcome for a grant that is not renewed at `now`; `nil` if nothing keeps it from that.
+        private func outcomeBeforeRenewal(of grant: any PlaybackGrant, at now: Timestamp) -> GrantRenewalOutcome? {
+            if let refusal = grant.timeRefusal(at: now) { return GrantRenewalOutcome(refusal: refusal) }
+            return obstacle(to: grant, at: now).map { obstacle in
+                GrantRenewalOutcome(obstacle: obstacle, renewAfter: grant.renewalStart)
             }
         }
 
