@@ -22,6 +22,14 @@ import Testing
     ])
     func `other texts are no addresses`(text: String) { #expect(IPAddress(text) == nil) }
 
+    @Test(arguments: [
+        ("fe80::1%eth0", true), ("fe80::1%eth0/64", true), ("fe80::1%", false), ("fe80::1%\u{0}", false),
+        ("fe80::1%a b", false), ("10.0.0.1%eth0", false),
+    ])
+    func `a network may name the zone of an IPv6 address`(text: String, isNetwork: Bool) {
+        #expect((IPNetwork(text) != nil) == isNetwork)
+    }
+
     @Test func `a mapped address is the IPv4 address`() {
         #expect(IPAddress("::ffff:203.0.113.9") == IPAddress("203.0.113.9"))
         #expect(IPAddress("::ffff:203.0.113.9")?.isIPv4 == true)

@@ -8,15 +8,16 @@ package struct IPNetwork: Hashable, Sendable {
 
     /// Parses an address, or `ADDRESS/BITS`. Returns `nil` if it is neither, or if it covers all addresses (`/0`).
     ///
-    /// A zone of an IPv6 address (`%eth0`) names the interface, not the peer, and is left out.
+    /// A zone of an IPv6 address (`%eth0`) names the interface, not the peer, and is left out. It has visible ASCII characters.
     package init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
         guard let whole = parts.first else { return nil }
         let address = whole.prefix { $0 != UInt8(ascii: "%") }
+        let zone = whole.dropFirst(address.count)
         let isV6 = address.contains(UInt8(ascii: ":"))
-        guard isV6 || address.count == whole.count, let number = IPAddress(Substring(address))?.number else {
-            return nil
-        }
+        guard zone.isEmpty || isV6 && zone.count > 1 && zone.allSatisfy({ 0x21...0x7E ~= $0 }),
+            let number = IPAddress(Substring(address))?.number
+        else { return nil }
         let size = isV6 ? 128 : 32
         // Only digits are accepted: `Int` would also accept a sign.
         let digits = parts.count == 1 ? String(size) : String(Substring(parts[1]))

@@ -127,6 +127,7 @@ private final class NumberingService: HTTPService, @unchecked Sendable {  // On 
     private let bodyLimit: Int?
     private let isWaiting: Bool
     private(set) var asked = 0
+    let cancelsAbandoned = false
 
     init(bodyLimit: Int?, isWaiting: Bool) {
         self.bodyLimit = bodyLimit

@@ -3,14 +3,14 @@
 
 import CSecondOpinion
 
-@testable import GateService
+@testable import EdgeTokens
 
 extension Target {
     /// Networks of trusted peers: addresses are those that the C library parses, and a network contains exactly the
     /// addresses of its prefix.
     static let network = Target(name: "network") { input in
         guard let text = input.text else { return }
-        let network = TrustedPeers.Network(text)
+        let network = IPNetwork(text)
         guard let second = SecondNetwork(text) else {
             return demand(network == nil, "\(text.debugDescription) is taken for a network")
         }
@@ -33,12 +33,15 @@ private struct SecondNetwork {
 
     init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
-        guard let name = parts.first, !name.contains(0) else { return nil }
+        guard let name = parts.first else { return nil }
         // A zone is part of how to reach an IPv6 address, not of the address.
-        let plain = name.prefix { $0 != UInt8(ascii: "%") }
+        let named = name.split(separator: UInt8(ascii: "%"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard let plain = named.first, named.count == 1 || !named[1].isEmpty,
+            !name.contains(where: { $0 <= 0x20 || $0 >= 0x7F })
+        else { return nil }
         var bytes = [UInt8](repeating: 0, count: 16)
         let count = Int(unsafe second_address(String(Substring(plain)), &bytes))
-        guard count > 0, count == 16 || plain.count == name.count else { return nil }
+        guard count > 0, count == 16 || named.count == 1 else { return nil }
         let number = bytes.prefix(count).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
         address = count == 16 ? number : 0xFFFF_0000_0000 | number
         var bits = count * 8
