@@ -38,6 +38,7 @@ public struct GateServer: Sendable {
         // The listeners of one section have their files in common.
         let edge = configuration.edge?.listeners.prefix(1) ?? []
         let manifest = configuration.manifest?.listeners.prefix(1) ?? []
+        if let listener = configuration.edge?.grpc.first { _ = try listener.settings(speaking: "h2") }
         for listener in [configuration.api.listener, configuration.admin] + edge + manifest {
             _ = try listener.settings()
         }
@@ -51,6 +52,7 @@ public struct GateServer: Sendable {
             api: configuration.api.listener.address.description,
             admin: configuration.admin.address.description,
             edges: configuration.edge?.listeners.map(\.address.description) ?? [],
+            grpc: configuration.edge?.grpc.map(\.address.description) ?? [],
             manifests: configuration.manifest?.listeners.map(\.address.description) ?? [],
             warnings: builder.warnings
         )
@@ -68,6 +70,8 @@ public struct GateServer: Sendable {
         public let admin: String
         /// The addresses of the edge listener; empty if there is none.
         public let edges: [String]
+        /// The addresses of the listener for Envoy's checks over gRPC; empty if there is none.
+        public let grpc: [String]
         /// The addresses of the manifest listener; empty if there is none.
         public let manifests: [String]
         /// Warnings for the operator that do not prevent operation.
@@ -146,7 +150,8 @@ public struct GateServer: Sendable {
         }
         // The first listener, of the administrator, is there from the start, and says why the others are not.
         services.append(parts.listeners[0])
-        for listener in parts.listeners.dropFirst() {
+        let others: [any Service] = Array(parts.listeners.dropFirst())
+        for listener in others + parts.grpc {
             services.append(parts.mirror.map { ListenerAfterRefresh(mirror: $0, listener: listener) } ?? listener)
         }
         services.append(ShutdownDeadline(limit: configuration.shutdownGrace, logger: logger))
@@ -215,7 +220,7 @@ private struct MirrorRefresh: Service {
 /// does not wait long: without the store, all that needs no grant is decided as ever.
 private struct ListenerAfterRefresh: Service {
     let mirror: RevocationMirror
-    let listener: HTTPListener
+    let listener: any Service
 
     private static let limit = Duration.seconds(3)
 

@@ -190,7 +190,7 @@ import Testing
         #expect(!logs.contains(token.prefix(20)), "\(edge): \(logs)")
     }
 
-    @Test(arguments: EdgeProxy.allCases)
+    @Test(arguments: EdgeProxy.allCases.filter(\.asksOverHTTP))
     func `gets a new grant from the edges that can deliver it`(edge: EdgeProxy) async throws {
         guard edge.isInstalled else { return }
         let folder = try TemporaryFolder()
@@ -216,7 +216,7 @@ import Testing
     }
 
     /// The facts that a grant may be bound to: those that the edge states, and none that a client states.
-    @Test(arguments: EdgeProxy.allCases)
+    @Test(arguments: EdgeProxy.allCases.filter(\.asksOverHTTP))
     func `is described to the gate by its edge, and not by itself`(edge: EdgeProxy) async throws {
         guard edge.isInstalled else { return }
         let folder = try TemporaryFolder()

@@ -13,6 +13,7 @@ enum EdgeProxy: String, CaseIterable {
     case varnish
     case trafficserver
     case envoy
+    case envoyGRPC = "envoy-grpc"
 
     /// A file of this repository.
     static func file(_ name: String) throws -> String {
@@ -35,11 +36,11 @@ enum EdgeProxy: String, CaseIterable {
         gate: String,
         origin: Int
     ) throws -> String {
-        let page = try Self.file(name ?? "docs/edges/\(rawValue).md")
+        let page = try Self.file(name ?? "docs/edges/\(self == .envoyGRPC ? "envoy" : rawValue).md")
         let start = try #require(page.range(of: "```\(kind)\n")).upperBound
         let end = try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound
         return String(page[start..<end])
-            .replacing("/run/playgate/edge.sock", with: gate)
+            .replacing("/run/playgate/edge.sock", with: gate).replacing("/run/playgate/grpc.sock", with: gate)
             .replacing("127.0.0.1:8081", with: gate)
             .replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin)")
             .replacing("\"8089\"", with: "\"\(origin)\"")
@@ -52,7 +53,7 @@ enum EdgeProxy: String, CaseIterable {
         case .haproxy: Program.installed("haproxy")
         case .varnish: Program.installed("varnishd")
         case .trafficserver: Program.installed("traffic_server")
-        case .envoy: Program.oracle("envoy/_bin/envoy")
+        case .envoy, .envoyGRPC: Program.oracle("envoy/_bin/envoy")
         }
     }
 
@@ -73,8 +74,12 @@ enum EdgeProxy: String, CaseIterable {
         case .caddy, .haproxy, .varnish: "forward"
         case .trafficserver: "ats"
         case .envoy: "envoy"
+        case .envoyGRPC: "grpc"
         }
     }
+
+    /// True if the edge asks over HTTP/1.1, as it does a gate that a test replaces.
+    var asksOverHTTP: Bool { self != .envoyGRPC }
 
     /// True if the edge maps the three statuses of checks to the status that the gate names.
     var hasFullStatus: Bool { self == .nginx || self == .haproxy }
@@ -118,16 +123,17 @@ extension EdgeProxy {
         if let segment { tokens = tokens.replacing("]", with: ", { segment: \"\(segment)\" }]") }
         let port = isOnPort ? try RunningEdge.freePort() : nil
         let origin = try RecordingOrigin()
+        let grpc = asksOverHTTP ? "" : ", grpc: { listen: \"unix:\(folder.file("grpc.sock"))\" }"
         let configuration = RunningGate.configuration(
             """
             use: { memory: { capacity: 1000 } }
-            edge: { listen: "\(listen)", \(tokens)\(edge) }
+            edge: { listen: "\(listen)", \(tokens)\(edge)\(grpc) }
             \(more.replacing("EDGE", with: "127.0.0.1:\(port ?? 0)").replacing("ORIGIN", with: "127.0.0.1:\(origin.port)"))
             """,
             catalogue: catalogue
         )
         try await RunningGate.with(configuration) { (gate) throws in
-            let address = asksOverTCP ? gate.edge : folder.file("edge.sock")
+            let address = asksOverTCP ? gate.edge : folder.file(asksOverHTTP ? "edge.sock" : "grpc.sock")
             let options = RunningEdge.Options(
                 hasSegments: segment != nil || !more.isEmpty,
                 port: port,

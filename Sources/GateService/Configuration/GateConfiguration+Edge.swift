@@ -19,9 +19,26 @@ extension GateConfiguration.Edge {
             section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
         }
         dialects = EdgeDialect.readSet(section)
+        grpc = section.optionalSection("grpc", GateConfiguration.Listener.overGRPC) ?? []
+        if !grpc.isEmpty { dialects.insert(.grpc) }
+        if !peers.certificates.isEmpty, let tls = grpc.first?.tls, tls.clientAuthorities == nil {
+            section.note("grpc", "clientCertificates requires tls.clientAuthorities here too")
+        }
         sources = CredentialSources(section, tokensOfEntries: tokensOfEntries, profiles: profiles)
         let ceiling = section.duration("cacheCeiling", in: .zero ... .seconds(3600), default: .seconds(5))
         cacheCeiling = ceiling.components.seconds
+    }
+}
+
+extension GateConfiguration.Listener {
+    fileprivate static func overGRPC(_ section: ConfigurationSection) -> [Self] {
+        #if !GRPC
+            section.note(
+                "listen",
+                "this build has no gRPC: build with the trait GRPC, or configure the edge without grpc"
+            )
+        #endif
+        return list(section, default: .tcp(host: "127.0.0.1", port: 8083))
     }
 }
 
@@ -53,11 +70,11 @@ extension EdgeDialect {
     /// Reads the dialects whose endpoints exist; all by default.
     fileprivate static func readSet(_ section: ConfigurationSection) -> Set<EdgeDialect> {
         var dialects: Set<EdgeDialect> = []
-        for name in section.strings("dialects") ?? allCases.map(\.rawValue) {
-            if let dialect = EdgeDialect(rawValue: name) {
+        for name in section.strings("dialects") ?? overHTTP.map(\.rawValue) {
+            if let dialect = overHTTP.first(where: { $0.rawValue == name }) {
                 dialects.insert(dialect)
             } else {
-                let known = allCases.map(\.rawValue).joined(separator: ", ")
+                let known = overHTTP.map(\.rawValue).joined(separator: ", ")
                 section.note("dialects", "\(name) is not a dialect; known: \(known)")
             }
         }

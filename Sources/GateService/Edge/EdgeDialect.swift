@@ -15,6 +15,11 @@ enum EdgeDialect: String, CaseIterable, Sendable {
     case envoy
     /// Traffic Server's `authproxy`: the original target after the endpoint, by a remap rule of its own.
     case ats
+    /// Envoy's gRPC `ext_authz`: the facts of the client's request in a message. It has a listener of its own.
+    case grpc
+
+    /// The dialects that have an endpoint of HTTP.
+    static let overHTTP: [EdgeDialect] = [.nginx, .forward, .envoy, .ats]
 
     /// The names of the header fields that a dialect reads, in lower case. A fact without a field is in the request line.
     struct Headers {
@@ -41,7 +46,7 @@ enum EdgeDialect: String, CaseIterable, Sendable {
                 host: "x-forwarded-host",
                 range: "range"
             )
-        case .envoy: Headers(target: nil, method: nil, host: "host", range: "range")
+        case .envoy, .grpc: Headers(target: nil, method: nil, host: "host", range: "range")
         case .ats: Headers(target: nil, method: nil, host: "x-forwarded-host", range: "range")
         }
     }
@@ -51,20 +56,21 @@ enum EdgeDialect: String, CaseIterable, Sendable {
     /// rest, see ``EdgeRequest/isKeyWhole``.
     var varying: StaticString {
         switch self {
-        case .nginx: ""
+        case .nginx, .grpc: ""
         case .forward: "X-Forwarded-Uri, X-Forwarded-Method, X-Forwarded-Host"
         case .envoy: "Host"
         case .ats: "X-Forwarded-Host"
         }
     }
 
-    /// The path of the endpoint.
+    /// The path of the endpoint, or of the method of gRPC.
     var endpoint: String {
         switch self {
         case .nginx: "/v1/check/nginx"
         case .forward: "/v1/check/forward"
         case .envoy: "/v1/check/envoy"
         case .ats: "/v1/check/ats"
+        case .grpc: "/envoy.service.auth.v3.Authorization/Check"
         }
     }
 
@@ -75,7 +81,7 @@ enum EdgeDialect: String, CaseIterable, Sendable {
     /// Finds the dialect of a check and the rest after its endpoint; `nil` if there is no such endpoint.
     static func find(_ uri: String) -> (dialect: EdgeDialect, rest: Substring)? {
         let bytes = uri.utf8.span
-        for dialect in allCases {
+        for dialect in overHTTP {
             let endpoint = dialect.endpoint.utf8.span
             let end = endpoint.count
             guard bytes.count >= end, bytes.extracting(..<end).hasSameBytes(as: endpoint) else { continue }

@@ -22,64 +22,92 @@ struct EdgeResponder: HTTPService {
 
     func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
         let snapshot = live.current
-        let now = clock()
+        let isTrusted = snapshot.edge?.peers.trusts(request.connection, snapshot: snapshot.number) ?? false
+        // The connection of an untrusted peer is closed, which frees its place.
+        if !isTrusted { output.closing.closesConnection = true }
         let found = EdgeDialect.find(request.head.uri)
+        return output.write(reply(to: request.head, found, isTrusted: isTrusted, snapshot))
+    }
+
+    /// Answers a check.
+    ///
+    /// - Parameters:
+    ///   - head: The head of the check, with the client's method and header fields.
+    ///   - found: The dialect of the check, and what follows its endpoint; `nil` if there is no such endpoint.
+    ///   - isTrusted: True if the peer may ask.
+    func reply(
+        to head: HTTPRequestHead,
+        _ found: (dialect: EdgeDialect, rest: Substring)?,
+        isTrusted: Bool,
+        _ snapshot: LiveGate.Snapshot
+    ) -> HTTPReply<EdgeAnswer> {
+        let now = clock()
         let client = PlaybackRequest.Client(
-            trace: TraceID(traceparent: request.first("traceparent")),
+            trace: TraceID(traceparent: head.headers.first(name: "traceparent")),
             edge: found?.dialect.rawValue ?? "none"
         )
         // A target that cannot be parsed is not logged: it may contain a token.
         var asked = PlaybackRequest(.path(found?.dialect.endpoint ?? "/"), token: nil, client: client)
         // If a reload removed the section, the listener stays open until a restart and refuses every check.
-        guard let rules = snapshot.edge, rules.peers.trusts(request.connection, snapshot: snapshot.number) else {
-            // The connection of an untrusted peer is closed, which frees its place.
-            output.closing.closesConnection = true
-            return refuse(.peerNotTrusted, asked, snapshot.gate, at: now, into: &output)
+        guard isTrusted, let rules = snapshot.edge else {
+            return .now(refuse(.peerNotTrusted, asked, snapshot.gate, at: now))
         }
         guard let (dialect, rest) = found, rules.answers(dialect),
-            let client = EdgeRequest(request.head, rest: rest, dialect),
+            let client = EdgeRequest(head, rest: rest, dialect),
             let target = OriginalTarget(client.target, cutting: rules.sources.package)
         else {
-            return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output)
+            return .now(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now))
         }
         let places = rules.sources
         let path = target.removingSegments(places.segments)
         asked.take(client, path.path)
         let finding = snapshot.gate.catalogue.find(path, client, dialect)
         let (sources, trace) = (places.tokens(finding), asked.client.trace)
-        let shown = PresentedToken(in: sources, request.head.headers, target)
+        let shown = PresentedToken(in: sources, head.headers, target)
         asked.token = shown.token
         let check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
         let fault: DenyCode? = shown.isConflict ? .tokenConflict : nil
-        guard finding.hasGrants else {
-            return decide(Gate.Question(asked, finding, fault: fault), check, snapshot, into: &output)
+        guard let question = Self.question(asked, finding, fault, head.headers, client, target, places, dialect) else {
+            return .now(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now))
         }
-        let headers = request.head.headers
-        guard asked.takePlayer(finding, client, headers, dialect),
-            case .found(let grants) = PresentedGrants.find(client, headers, target, path: path.path, places, dialect)
-        else { return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output) }
-        return decide(Gate.Question(asked, finding, fault: fault, grants: grants), check, snapshot, into: &output)
+        return decide(question, check, snapshot)
+    }
+
+    /// Returns what the gate is asked; `nil` if grants open the entry, and facts or places of grants are ambiguous.
+    private static func question(
+        _ asked: PlaybackRequest,
+        _ finding: Catalogue.Finding,
+        _ fault: DenyCode?,
+        _ headers: HTTPHeaders,
+        _ client: EdgeRequest,
+        _ target: OriginalTarget,
+        _ places: CredentialSources,
+        _ dialect: EdgeDialect
+    ) -> Gate.Question? {
+        guard finding.hasGrants else { return Gate.Question(asked, finding, fault: fault) }
+        var asked = asked
+        guard asked.takePlayer(finding, client, headers, dialect), case .path(let path) = asked.target,
+            case .found(let grants) = PresentedGrants.find(client, headers, target, path: path, places, dialect)
+        else { return nil }
+        return Gate.Question(asked, finding, fault: fault, grants: grants)
     }
 
     /// Decides a check, if there is room for another one in flight.
     private func decide(
         _ question: Gate.Question,
         _ check: Check,
-        _ snapshot: LiveGate.Snapshot,
-        into output: inout HTTPOutput
-    ) -> PendingAnswer? {
+        _ snapshot: LiveGate.Snapshot
+    ) -> HTTPReply<EdgeAnswer> {
         guard inFlight.take() else {
             metrics.countOverload()
-            output.write(answer(.refuse(Decision.Refusal(code: .overloaded, subject: .nothing)), check))
-            return nil
+            return .now(answer(.refuse(Decision.Refusal(code: .overloaded, subject: .nothing)), check))
         }
         switch snapshot.gate.begin(question, at: check.now) {
         case .decided(let decision):
             inFlight.release()
-            output.write(answer(decision, check))
-            return nil
+            return .now(answer(decision, check))
         case .pending(let use):
-            return {
+            return .later {
                 let decision = await snapshot.gate.complete(use)
                 inFlight.release()
                 return answer(decision, check)
@@ -139,15 +167,11 @@ struct EdgeResponder: HTTPService {
         _ code: DenyCode,
         _ request: PlaybackRequest,
         _ gate: Gate,
-        at now: Timestamp,
-        into output: inout HTTPOutput
-    ) -> PendingAnswer? {
+        at now: Timestamp
+    ) -> EdgeAnswer {
         let decision = gate.refuse(code, request, at: now)
         requests.count(EdgeDialect(rawValue: request.client.edge ?? ""), decision)
-        output.write(
-            EdgeAnswer(decision: decision, trace: request.client.trace, shownIn: 0, sources: [], keeping: .none)
-        )
-        return nil
+        return EdgeAnswer(decision: decision, trace: request.client.trace, shownIn: 0, sources: [], keeping: .none)
     }
 }
 
@@ -247,7 +271,8 @@ struct EdgeCounters: Sendable {
             case .forward: 1
             case .envoy: 2
             case .ats: 3
-            case nil: 4
+            case .grpc: 4
+            case nil: 5
             }
         counters[line * Self.statuses.count + column].increment()
     }

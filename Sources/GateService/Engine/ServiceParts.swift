@@ -9,6 +9,10 @@ internal import Platform
 internal import PlaybackGate
 internal import ServiceLifecycle
 
+#if GRPC
+    internal import GateGRPC
+#endif
+
 /// The parts of a running service, put together: store, gate, reloader and listeners.
 struct ServiceParts {
     let store: any GrantStore
@@ -18,6 +22,8 @@ struct ServiceParts {
     let mirror: RevocationMirror?
     /// The listeners, in the order in which they start.
     private(set) var listeners: [HTTPListener] = []
+    /// The listeners for Envoy's checks over gRPC.
+    private(set) var grpc: [any Service] = []
 
     private let configuration: GateConfiguration
     private let environment: GateServer.ServiceEnvironment
@@ -94,14 +100,15 @@ struct ServiceParts {
         let edges = (configuration.edge?.listeners ?? []).map { (listener: $0, places: places("edge", $0)) }
         let manifests = (configuration.manifest?.listeners ?? [])
             .map { (listener: $0, places: places("manifest", $0)) }
-        let all = [api, admin] + edges.map(\.places) + manifests.map(\.places)
+        let grpc = (configuration.edge?.grpc ?? []).map { (listener: $0, places: places("grpc", $0)) }
+        let all = [api, admin] + (edges + manifests + grpc).map(\.places)
+        let state = Readiness(live: live, keySets: keySets, places: all, clock: environment.clock)
         let adminResponder = AdminResponder(
             live: live,
             reloader: reloader,
             registry: registry,
             gauges: gauges(all, sink),
-            keySets: keySets,
-            places: all,
+            state: state,
             clock: environment.clock
         )
         let apiResponder = APIResponder(
@@ -117,13 +124,17 @@ struct ServiceParts {
             try listener(configuration.admin, adminResponder, admin),
             try listener(configuration.api.listener, apiResponder, api),
         ]
-        try addEdges(edges)
+        try addEdges(edges, grpc, state)
         try addManifests(manifests)
     }
 
     private typealias Places = [(listener: GateConfiguration.Listener, places: ConnectionPlaces)]
 
-    private mutating func addEdges(_ edges: Places) throws(ConfigurationError) {
+    private mutating func addEdges(
+        _ edges: Places,
+        _ grpc: Places,
+        _ state: Readiness
+    ) throws(ConfigurationError) {
         guard !edges.isEmpty else { return }
         let edgeResponder = EdgeResponder(
             live: live,
@@ -133,6 +144,19 @@ struct ServiceParts {
             clock: environment.clock
         )
         for edge in edges { listeners.append(try listener(edge.listener, edgeResponder, edge.places)) }
+        #if GRPC
+            for edge in grpc {
+                let authority = EnvoyAuthority(responder: edgeResponder, readiness: state)
+                let listener = GRPCListener(
+                    try edge.listener.settings(speaking: "h2"),
+                    authority,
+                    group: loops,
+                    places: edge.places,
+                    onListening: announcing("grpc")
+                )
+                self.grpc.append(listener)
+            }
+        #endif
     }
 
     private func gauges(_ places: [ConnectionPlaces], _ sink: LogSink) -> ServiceGauges {
@@ -168,7 +192,7 @@ struct ServiceParts {
             name,
             listener.limits,
             factory: registry,
-            standing: { peer in name == "edge" ? live.standing(of: peer) : .trusted },
+            standing: { peer in name == "edge" || name == "grpc" ? live.standing(of: peer) : .trusted },
             report: { reporter.report($0, $1, listener: name) }
         )
     }
@@ -178,8 +202,7 @@ struct ServiceParts {
         _ responder: any HTTPService,
         _ places: ConnectionPlaces
     ) throws(ConfigurationError) -> HTTPListener {
-        let (name, logger, onListening) = (places.listener, logger, environment.onListening)
-        return HTTPListener(
+        HTTPListener(
             try listener.settings(),
             responder,
             group: loops,
@@ -187,10 +210,16 @@ struct ServiceParts {
             places: places,
             budget: budget,
             clock: environment.clock,
-            onListening: { address in
-                logger.info("listening", metadata: ["listener": "\(name)", "address": "\(address)"])
-                onListening(name, "\(address)")
-            }
+            onListening: announcing(places.listener)
         )
+    }
+
+    /// Returns a function that says where a listener listens.
+    private func announcing(_ name: String) -> @Sendable (ListenerAddress) -> Void {
+        let (logger, onListening) = (logger, environment.onListening)
+        return { address in
+            logger.info("listening", metadata: ["listener": "\(name)", "address": "\(address)"])
+            onListening(name, "\(address)")
+        }
     }
 }
