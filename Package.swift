@@ -19,6 +19,10 @@ let package = Package(
         .trait(name: "SQLite", description: "The replay store in a SQLite file (needs libsqlite3)."),
         .trait(name: "Redis", description: "The replay store in Redis (needs libhiredis)."),
         .trait(name: "KeySets", description: "Key sets that are fetched over HTTPS (async-http-client)."),
+        .trait(
+            name: "ManifestListener",
+            description: "The service's listener that rewrites manifests of an origin (async-http-client)."
+        ),
         .trait(name: "TLS", description: "TLS for listeners and for the connection to Redis (swift-nio-ssl)."),
         .trait(name: "Metrics", description: "Counts of decisions, reported through swift-metrics."),
         .trait(
@@ -26,7 +30,7 @@ let package = Package(
             description: "The gate service, the client of entitlement services, the sandbox and the command lines.",
             enabledTraits: ["Metrics"]
         ),
-        .default(enabledTraits: ["Patterns", "SQLite", "Redis", "KeySets", "TLS", "Service"]),
+        .default(enabledTraits: ["Patterns", "SQLite", "Redis", "KeySets", "ManifestListener", "TLS", "Service"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -130,8 +134,8 @@ let package = Package(
             [
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
                 "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "HTTPServer", "GateStores", "KeySources", .log,
-                .metrics("Metrics"), .metrics("CoreMetrics"), .service("AsyncHTTPClient", "async-http-client"),
-                .service("NIOHTTPCompression", "swift-nio-extras"), .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"),
+                .metrics("Metrics"), .metrics("CoreMetrics"), .manifestListener("AsyncHTTPClient", "async-http-client"),
+                .manifestListener("NIOHTTPCompression", "swift-nio-extras"), .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"),
                 .system, .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
             ],
             embedding: ["openapi.yaml"]
@@ -294,6 +298,9 @@ extension Target {
 extension Target.Dependency {
     static func service(_ product: String, _ package: String) -> Self {
         .product(name: product, package: package, condition: .when(traits: ["Service"]))
+    }
+    static func manifestListener(_ product: String, _ package: String) -> Self {
+        .product(name: product, package: package, condition: .when(traits: ["ManifestListener"]))
     }
     static func metrics(_ product: String) -> Self {
         .product(name: product, package: "swift-metrics", condition: .when(traits: ["Metrics"]))

@@ -42,6 +42,9 @@ extension GateConfiguration {
         manifest = root.optionalSection("manifest") {
             Manifest($0, tokensOfEntries: catalogue.tokens, profiles: profiles, edge: edgeSources)
         }
+        #if !ManifestListener
+            if manifest != nil { root.note("manifest", "this build of playgate cannot rewrite manifests of an origin") }
+        #endif
         (admin, adminHosts) = root.section("admin") {
             (Listener($0, default: .tcp(host: "127.0.0.1", port: 9090)), $0.hostNames("hosts").map { String($0.text) })
         }
