@@ -4,6 +4,7 @@
 public import ConfigurationReading
 internal import GateStores
 internal import HTTPServer
+package import KeySources
 internal import Logging
 internal import MediaTokens
 internal import Metrics
@@ -92,6 +93,8 @@ public struct GateServer: Sendable {
         package var clock: @Sendable () -> Timestamp
         /// Called with the name and the address of each listener, once it listens.
         package var onListening: @Sendable (String, String) -> Void
+        /// Returns the fetcher of a key set in place of the configured one.
+        package var keySetFetcher: @Sendable (any KeySetFetcher) -> any KeySetFetcher = { $0 }
 
         /// Creates an environment.
         package init(

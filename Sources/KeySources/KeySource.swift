@@ -165,12 +165,12 @@ public final class KeySource: Sendable {
         guard !Task.isCancelled else { return }
         let now = clock()
         let (outcome, state) = inner.withLock { inner in
-            let outcome = inner.state.finish(answer, at: now, spread: spread())
-            inner.counts[outcome, default: 0] += 1
-            return (outcome, inner.state)
+            (inner.state.finish(answer, at: now, spread: spread()), inner.state)
         }
         report(.ended(outcome, failures: state.failures, keys: state.keys.count, skipped: state.skipped))
-        guard case .failed = outcome else { return keep(state) }
+        if case .failed = outcome {} else { keep(state) }
+        // A fetch that is counted has its copy written.
+        inner.withLock { $0.counts[outcome, default: 0] += 1 }
     }
 
     private func keep(_ state: KeySetState) {

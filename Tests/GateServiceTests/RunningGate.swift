@@ -5,6 +5,7 @@ import Encodings
 import Foundation
 import GateService
 import GateTestSupport
+import KeySources
 import MediaTokens
 import Platform
 import SystemPackage
@@ -85,12 +86,13 @@ final class RunningGate: Sendable {
             permissions: .ownerReadWrite
         )
         let (addresses, continuation) = AsyncStream.makeStream(of: (String, String).self)
-        let environment = GateServer.ServiceEnvironment(
+        var environment = GateServer.ServiceEnvironment(
             log: log,
             clock: { clock.now },
             onListening: { continuation.yield(($0, $1)) }
         )
-        let task = Task {
+        environment.keySetFetcher = { ($0 as? HTTPSKeySetFetcher)?.withoutTimeLimits ?? $0 }
+        let task = Task { [environment] in
             defer { continuation.finish() }
             do { try await server.run(environment) } catch  where Task.isCancelled {}
         }
