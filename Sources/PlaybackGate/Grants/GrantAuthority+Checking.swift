@@ -77,14 +77,26 @@ extension GrantAuthority {
 
     /// Checks the signature of a grant, and asks for its key if the verifier does not have it.
     private func authenticateAnew(_ token: Span<UInt8>, at now: Timestamp) -> Authentication {
-        // Only a signed URI has full stops.
-        let isSignedURI = signedURIs != nil && token.firstIndex(of: UInt8(ascii: "."), from: 0) != nil
-        let answer = isSignedURI ? checkSignedURI(token, at: now) : checkCAT(token, at: now)
-        guard case .refused(let refusal) = answer, refusal.code == .keyUnknown,
-            let id = isSignedURI ? try? UnverifiedSignedURI(token).keyID : try? UnverifiedCAT(token).keyID,
+        switch isSignedURI(token) ? checkSignedURI(token, at: now) : checkCAT(token, at: now) {
+        case .authentic(let grant): .authentic(grant)
+        case .refused(let refusal): .refused(awaited(refusal, of: token, at: now))
+        }
+    }
+
+    /// True if the verifier of signed URIs is the one for a token: no other format has full stops.
+    func isSignedURI(_ token: Span<UInt8>) -> Bool {
+        signedURIs != nil && token.firstIndex(of: UInt8(ascii: "."), from: 0) != nil
+    }
+
+    /// Asks for the key of a token if it is refused because the key is not known.
+    ///
+    /// - Returns: The refusal, with ``GrantRefusal/Detail/keySetAwaited`` if a key set is being fetched that may bring the key.
+    func awaited(_ refusal: GrantRefusal, of token: Span<UInt8>, at now: Timestamp) -> GrantRefusal {
+        guard refusal.code == .keyUnknown,
+            let id = isSignedURI(token) ? try? UnverifiedSignedURI(token).keyID : try? UnverifiedCAT(token).keyID,
             askForKey(id, now)
-        else { return answer }
-        return .refused(GrantRefusal(.keyUnknown, .keySetAwaited))
+        else { return refusal }
+        return GrantRefusal(.keyUnknown, .keySetAwaited)
     }
 
     private func checkCAT(_ token: Span<UInt8>, at now: Timestamp) -> Authentication {
