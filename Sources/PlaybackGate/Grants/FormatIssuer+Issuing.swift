@@ -12,9 +12,14 @@ struct GrantOrder {
     let scope: String
     /// The path of the manifest, percent-encoded, if it is known.
     let manifest: String?
+    /// The parameters of the manifest's URL beside those of the grant, without `?`; empty for none.
+    var query = ""
     /// The player, for profiles that bind grants to it.
     let player: PlaybackRequest.Player?
     let now: Timestamp
+
+    /// The query of the manifest's URL with its question mark; empty for none.
+    var urlEnd: String { query.isEmpty ? "" : "?\(query)" }
 
     /// The expiry: the end of the life, or of the session if that is earlier.
     var expires: Timestamp {
@@ -48,6 +53,7 @@ extension FormatIssuer {
         request.host = rules.host
         // A manifest outside the scope would not be opened by what is signed.
         request.file = order.manifest.flatMap { $0.utf8.starts(with: order.scope.utf8) ? $0 : nil }
+        request.query = order.query
         request.session = order.session.id.hexadecimal
         if rules.binding.address != .none {
             guard let address = order.player?.address else { return nil }
@@ -103,7 +109,7 @@ extension IssuedGrant {
                 cookies: [.init(attribute.name, signed.token, path: order.scope, rules.cookieAttributes)],
                 query: "\(attribute.name)=\(signed.token)",
                 path: path,
-                url: origin.flatMap { origin in path.map { origin + $0 } }
+                url: origin.flatMap { origin in path.map { origin + $0 + order.urlEnd } }
             )
         )
     }

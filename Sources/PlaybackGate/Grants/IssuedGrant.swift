@@ -23,6 +23,8 @@ public struct IssuedGrant: Hashable, Sendable {
     public let manifest: String?
     /// The carriers of a grant in another format than Common Access Tokens.
     private let carriers: Carriers?
+    /// The query of ``url`` with its question mark; empty for none.
+    private let urlEnd: String
 
     /// The carriers of a grant, as far as its format has them.
     struct Carriers: Hashable, Sendable {
@@ -57,6 +59,7 @@ public struct IssuedGrant: Hashable, Sendable {
         session = order.session
         scope = order.scope
         manifest = order.manifest
+        urlEnd = order.urlEnd
         self.carriers = carriers
     }
 
@@ -67,7 +70,8 @@ public struct IssuedGrant: Hashable, Sendable {
         expires: Timestamp,
         session: PlaybackSession,
         scope: String,
-        manifest: String?
+        manifest: String?,
+        urlEnd: String = ""
     ) {
         self.profile = profile
         self.token = token.token
@@ -76,6 +80,7 @@ public struct IssuedGrant: Hashable, Sendable {
         self.session = session
         self.scope = scope
         self.manifest = manifest
+        self.urlEnd = urlEnd
         carriers = nil
     }
 
@@ -122,7 +127,7 @@ public struct IssuedGrant: Hashable, Sendable {
     public var url: String? {
         if let carriers { return carriers.url }
         guard let origin, let path else { return nil }
-        return origin + path
+        return origin + path + urlEnd
     }
 
     /// The name of the query parameter with a grant.
