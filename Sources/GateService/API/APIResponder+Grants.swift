@@ -77,12 +77,9 @@ extension APIResponder {
         guard let grants = call.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
         try takeRoom(for: 1)
         defer { inFlight.release(1) }
-        let explanation = grants.verifier.explain(body.grant.utf8.span, body.facts, at: body.time ?? call.time)
-        var (isValid, code, claim) = (true, String?.none, ClaimLabel?.none)
-        if case .refused(let refusal) = explanation.verdict {
-            (isValid, code, claim) = (false, refusal.code.rawValue, refusal.claim)
-        }
-        let claims = explanation.claims.map { claim in
+        let (verdict, key, found) = grants.explanation(of: body.grant, body.facts, at: body.time ?? call.time)
+        let refusal: GrantRefusal? = if case .refused(let refusal) = verdict { refusal } else { nil }
+        let claims = found.map { claim in
             JSON.object([
                 ("claim", .string(claim.name)), ("label", claim.label.map { .number($0) } ?? .null),
                 ("outcome", .string(claim.outcome.rawValue)), ("code", .optional(claim.refusal?.code.rawValue)),
@@ -90,8 +87,9 @@ extension APIResponder {
             ])
         }
         let members: [JSON.Member] = [
-            ("valid", .bool(isValid)), ("code", .optional(code)), ("claim", .optional(claim?.description)),
-            ("key", .optional(explanation.key?.id?.description)), ("claims", .array(claims)),
+            ("valid", .bool(refusal == nil)), ("code", .optional(refusal?.code.rawValue)),
+            ("claim", .optional(refusal?.claimName)),
+            ("key", .optional(key?.id?.description)), ("claims", .array(claims)),
             ("trace", .string("\(call.trace)")),
         ]
         return .json(.object(members), trace: call.trace)
@@ -110,6 +108,22 @@ extension APIResponder {
             let members: [JSON.Member] = [("freed", .bool(isFreed)), ("trace", .string("\(trace)"))]
             return .json(.object(members), trace: trace)
         }
+    }
+}
+
+extension GrantAuthority {
+    /// Explains a grant for a request, as a signed URI if it has full stops, which no other format has.
+    fileprivate func explanation(
+        of token: String,
+        _ facts: RequestFacts,
+        at now: Timestamp
+    ) -> (verdict: GrantVerdict, key: TokenKey?, claims: [CATExplanation.Claim]) {
+        if let signedURIs, token.utf8.contains(UInt8(ascii: ".")) {
+            let explanation = signedURIs.explain(token.utf8.span, facts, at: now)
+            return (explanation.verdict, explanation.key, explanation.claims)
+        }
+        let explanation = verifier.explain(token.utf8.span, facts, at: now)
+        return (explanation.verdict, explanation.key, explanation.claims)
     }
 }
 
