@@ -249,7 +249,7 @@ public final class Gate: Sendable {
         case .invalidPath: return .decided(refusal(.invalidPath, .nothing))
         case .hostMissing: return .decided(refusal(.hostMissing, .nothing))
         }
-        let subject = Decision.Subject(entry: entry, token: nil)
+        var subject = Decision.Subject(entry: entry, token: nil)
         guard entry.permits(request.method) else { return .decided(refusal(.methodNotPermitted, subject)) }
         if case .none = entry.protection {
             return .decided(.allow(Decision.Allowance(reason: .unprotected, subject: subject)))
@@ -258,7 +258,9 @@ public final class Gate: Sendable {
         if let terms = entry.grants, let grants {
             switch examine(question, terms, entry, grants, at: now) {
             case .decided(let decision): return decision
-            case .refused(let code): if code != .grant(.missing) || entry.use == .grant { missing = code }
+            case .refused(let code, let outcome):
+                subject.signedURI = outcome
+                if code != .grant(.missing) || entry.use == .grant { missing = code }
             }
         }
         if entry.use == .grant { return .decided(refusal(missing, subject)) }
@@ -273,8 +275,8 @@ public final class Gate: Sendable {
         }
         switch verifier.verify(token.utf8.span, for: resource, requestor: requestor, at: now) {
         case .refused(let refused):
-            return .decided(refusal(.token(refused.reason), Decision.Subject(entry: entry, token: refused.token)))
-        case .valid(let token, _): return use(of: token, resource, entry, request, at: now)
+            return .decided(refusal(.token(refused.reason), subject.with(refused.token)))
+        case .valid(let token, _): return use(of: token, resource, entry, request, subject.with(token), at: now)
         }
     }
 
@@ -284,9 +286,9 @@ public final class Gate: Sendable {
         _ resource: MediaResource,
         _ entry: Catalogue.Entry,
         _ request: PlaybackRequest,
+        _ subject: Decision.Subject,
         at now: Timestamp
     ) -> Examination {
-        let subject = Decision.Subject(entry: entry, token: token)
         for policy in policies {
             if let code = policy.refusal(token, resource) { return .decided(refusal(code, subject)) }
         }
@@ -359,6 +361,11 @@ public final class Gate: Sendable {
         )
         return decision
     }
+}
+
+extension Decision.Subject {
+    /// Returns the subject with a token.
+    fileprivate func with(_ token: MediaToken?) -> Self { Self(entry: entry, token: token, signedURI: signedURI) }
 }
 
 extension Catalogue.Entry {

@@ -93,8 +93,8 @@ public struct URISigningClaims: Sendable {
 }
 
 extension RequestURI {
-    /// The host, and the port if it is not the scheme's.
-    fileprivate var authorityText: String? {
+    /// The host, and the port if it is not the scheme's; `nil` if the host is not known.
+    var authorityText: String? {
         guard let host else { return nil }
         return hasDefaultPort ? String(host) : port.map { "\(host):\($0)" } ?? String(host)
     }

@@ -52,7 +52,7 @@ public final class URISigningGrant: PlaybackGrant {
         } else {
             container = .absent
         }
-        network = claims.address.map { Network($0, keys) } ?? .absent
+        network = claims.address.map { Network($0, keys + profile.issuer.decryptionKeys) } ?? .absent
         isSubjectAcceptable = claims.subject.map { JWE($0.utf8.span) != nil } ?? true
     }
 
@@ -111,9 +111,18 @@ public final class URISigningGrant: PlaybackGrant {
         return Timestamp(millisecondsSince1970: Int64(bitPattern: time))
     }
 
-    /// Returns the subject of the token, if one of the keys decrypts it. It informs only.
-    public func subject(_ keys: [EncryptionKey]) -> [UInt8]? {
-        claims.subject.flatMap { JWE($0.utf8.span) }?.decrypted(by: keys)
+    /// Returns the subject of the token, if one of the keys decrypts it, or one of the issuer's. It informs only.
+    public func subject(_ keys: [EncryptionKey] = []) -> [UInt8]? {
+        claims.subject.flatMap { JWE($0.utf8.span) }?.decrypted(by: keys + profile.issuer.decryptionKeys)
+    }
+
+    /// The folder whose URIs the token opens, all of them and no others; `nil` for any other container.
+    public var scope: URISigningClaims.Scope? {
+        guard case .present(.prefix(let bytes)) = container, let text = String(validating: bytes, as: UTF8.self),
+            let uri = RequestURI(url: text[...]), let host = uri.authorityText, uri.path.utf8.last == UInt8(ascii: "/"),
+            uri.absolute?.hasSameBytes(as: text) ?? false
+        else { return nil }
+        return URISigningClaims.Scope(scheme: uri.scheme, host: host, path: String(uri.path))
     }
 }
 

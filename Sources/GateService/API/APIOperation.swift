@@ -13,6 +13,7 @@ enum APIOperation {
     case exchange
     case renew
     case explain
+    case redirect
     /// The rewriting of a manifest.
     case rewrite
     /// The signing of a URL for a playback.
@@ -41,6 +42,7 @@ enum APIOperation {
         case "/v1/grants": self = .exchange
         case "/v1/grants/renew": self = .renew
         case "/v1/grants/verify": self = .explain
+        case "/v1/grants/redirect": self = .redirect
         case "/v1/manifests/rewrite": self = .rewrite
         case "/v1/sign": self = .sign
         // A client is known to double the first slash.
@@ -70,7 +72,7 @@ enum APIOperation {
         case .playback, .batch, .end, .sign: .playback
         case .hostedValidate, .hostedSign: .tvs
         case .verify: .verify
-        case .exchange, .renew, .explain, .rewrite: .grant
+        case .exchange, .renew, .explain, .redirect, .rewrite: .grant
         case .revoke, .revocations: .revoke
         case .catalogue: .catalogue
         case .codes, .code, .document, .keys: nil
@@ -87,6 +89,7 @@ enum APIOperation {
         case .exchange: GrantExchangeBody.largestBody
         case .renew: GrantBody.largestBody
         case .explain: GrantVerifyBody.largestBody
+        case .redirect: GrantRedirectBody.largestBody
         case .rewrite: Self.largestManifest
         case .sign: SignBody.largestBody
         case .hostedValidate, .hostedSign: 64 * 1024

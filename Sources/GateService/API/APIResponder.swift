@@ -127,6 +127,7 @@ struct APIResponder: HTTPService {
         case .exchange: return try exchange(call)
         case .renew: return try renew(call)
         case .explain: return .now(try explain(call))
+        case .redirect: return try redirect(call)
         case .rewrite: return try rewrite(call)
         case .sign: return try sign(call, caller)
         case .hostedValidate: return .now(try validate(call, caller))

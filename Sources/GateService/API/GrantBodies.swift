@@ -51,7 +51,7 @@ struct GrantVerifyBody: StrictBody {
     let time: Timestamp?
 
     init(_ object: BodyObject) throws(BodyFault) {
-        var grant = try object.grant(limit: URISigningVerifier.maximumSize)
+        var grant = try object.grant()
         grant.makeContiguousUTF8()
         self.grant = grant
         guard let url = try object.text("url", limit: 8 * 1024), let uri = RequestURI(url: url[...]) else {
@@ -66,8 +66,8 @@ struct GrantVerifyBody: StrictBody {
 }
 
 extension BodyObject {
-    fileprivate func grant(limit: Int = CATVerifier.maximumSize) throws(BodyFault) -> String {
-        guard let grant = try text("grant", limit: limit) else { throw BodyFault("grant is missing") }
+    fileprivate func grant() throws(BodyFault) -> String {
+        guard let grant = try text("grant", limit: URISigningVerifier.maximumSize) else { throw BodyFault("grant is missing") }
         return grant
     }
 }

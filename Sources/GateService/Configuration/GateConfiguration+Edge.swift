@@ -18,7 +18,8 @@ extension GateConfiguration.Edge {
         if !peers.certificates.isEmpty, listeners.first?.tls?.clientAuthorities == nil {
             section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
         }
-        dialects = EdgeDialect.readSet(section)
+        dialects = EdgeDialect.readSet("dialects", section, of: EdgeDialect.allCases, default: EdgeDialect.allCases)
+        redirects = EdgeDialect.readSet("redirects", section, of: EdgeDialect.redirecting, default: [])
         sources = CredentialSources(section, tokensOfEntries: tokensOfEntries, profiles: profiles)
         let ceiling = section.duration("cacheCeiling", in: .zero ... .seconds(3600), default: .seconds(5))
         cacheCeiling = ceiling.components.seconds
@@ -50,15 +51,20 @@ extension TrustedPeers {
 }
 
 extension EdgeDialect {
-    /// Reads the dialects whose endpoints exist; all by default.
-    fileprivate static func readSet(_ section: ConfigurationSection) -> Set<EdgeDialect> {
+    /// Reads a set of dialects.
+    fileprivate static func readSet(
+        _ key: String,
+        _ section: ConfigurationSection,
+        of known: [EdgeDialect],
+        default fallback: [EdgeDialect]
+    ) -> Set<EdgeDialect> {
         var dialects: Set<EdgeDialect> = []
-        for name in section.strings("dialects") ?? allCases.map(\.rawValue) {
-            if let dialect = EdgeDialect(rawValue: name) {
+        for name in section.strings(key) ?? fallback.map(\.rawValue) {
+            if let dialect = known.first(where: { $0.rawValue == name }) {
                 dialects.insert(dialect)
             } else {
-                let known = allCases.map(\.rawValue).joined(separator: ", ")
-                section.note("dialects", "\(name) is not a dialect; known: \(known)")
+                let kind = EdgeDialect(rawValue: name) == nil ? "is not a dialect" : "passes no redirect on to the client"
+                section.note(key, "\(name) \(kind); known: \(known.map(\.rawValue).joined(separator: ", "))")
             }
         }
         return dialects

@@ -130,6 +130,8 @@ struct GateConfiguration: Sendable {
         var peers: TrustedPeers
         /// The dialects whose endpoints exist.
         var dialects: Set<EdgeDialect>
+        /// The dialects whose edges pass a redirect on to the client.
+        var redirects: Set<EdgeDialect>
         /// The places in which clients may show tokens and grants.
         var sources: CredentialSources
         /// The longest time for which an edge may cache an answer, in seconds.

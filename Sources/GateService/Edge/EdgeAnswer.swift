@@ -10,7 +10,7 @@ internal import NIOHTTP1
 internal import Platform
 internal import PlaybackGate
 
-/// The answer to a check: 200, 401 or 403, without a body. It always has the same fields, so that a client's own fields do
+/// The answer to a check: 200, 401 or 403, without a body; or 302 with a renewed grant, for edges that pass it on. It always has the same fields, so that a client's own fields do
 /// not survive if an edge copies the gate's.
 struct EdgeAnswer: HTTPAnswer {
     let decision: Decision
@@ -36,9 +36,9 @@ struct EdgeAnswer: HTTPAnswer {
         static let none = Keeping(seconds: 0, varying: "", tokenHeaders: "")
     }
 
-    /// 200 to allow, 401 if the token is missing, else 403. nginx turns other refusals into 500.
+    /// 200 to allow, or 302 to a renewed grant; 401 if the token is missing, else 403. nginx turns other refusals into 500.
     var status: Int {
-        guard case .refuse(let refusal) = decision else { return 200 }
+        guard case .refuse(let refusal) = decision else { return grant?.location == nil ? 200 : 302 }
         return refusal.code.isMissing ? 401 : 403
     }
 
@@ -56,6 +56,7 @@ struct EdgeAnswer: HTTPAnswer {
     func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPCommonFields) {
         switch status {
         case 200: writer.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n")
+        case 302: writer.write("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n")
         case 401: writer.write("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nWWW-Authenticate: MediaToken\r\n")
         default: writer.write("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n")
         }

@@ -58,6 +58,10 @@ enum EdgeDialect: String, CaseIterable, Sendable {
         }
     }
 
+    /// The dialects of edges that can pass an answer of the gate with 302 on to the client. nginx answers 500 in its place, and
+    /// Traffic Server 403.
+    static let redirecting: [EdgeDialect] = [.forward, .envoy]
+
     /// The path of the endpoint.
     var endpoint: String {
         switch self {

@@ -49,14 +49,15 @@ struct EdgeResponder: HTTPService {
         let (sources, trace) = (places.tokens(finding), asked.client.trace)
         let shown = PresentedToken(in: sources, request.head.headers, target)
         asked.token = shown.token
-        let check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
+        var check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
+        if !target.packages.isEmpty { check.target = target }
         let fault: DenyCode? = shown.isConflict ? .tokenConflict : nil
         guard finding.hasGrants else {
             return decide(Gate.Question(asked, finding, fault: fault), check, snapshot, into: &output)
         }
         let headers = request.head.headers
         guard asked.takePlayer(finding, client, headers, dialect),
-            case .found(let grants) = PresentedGrants.find(client, headers, target, path: path.path, places, dialect)
+            case .found(let grants) = PresentedGrants.find(client, headers, target, path: path.path, rules, dialect)
         else { return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output) }
         return decide(Gate.Question(asked, finding, fault: fault, grants: grants), check, snapshot, into: &output)
     }
@@ -97,6 +98,15 @@ struct EdgeResponder: HTTPService {
         /// True if the edge's cache key permits caching. The decision must permit it too.
         let isKept: Bool
         let now: Timestamp
+        /// The target without its grants, if it had any.
+        var target: OriginalTarget?
+
+        /// Returns the target with a signed URI's token in its query; `nil` if it had no grants.
+        func location(with token: String) -> String? {
+            guard let target else { return nil }
+            let text = target.query.map { "\(target.path)?\($0)"[...] } ?? target.path
+            return (rules.sources.package ?? .standard).inQuery(token, of: text)
+        }
 
         init(
             _ rules: EdgeRules,
@@ -118,8 +128,7 @@ struct EdgeResponder: HTTPService {
     }
 
     private func answer(_ decision: Decision, _ check: Check) -> EdgeAnswer {
-        requests.count(check.dialect, decision)
-        return EdgeAnswer(
+        let answer = EdgeAnswer(
             decision: decision,
             trace: check.trace,
             shownIn: check.shownIn,
@@ -130,8 +139,10 @@ struct EdgeResponder: HTTPService {
                 tokenHeaders: check.rules.sources.tokenHeaders
             ),
             session: decision.access?.session,
-            grant: decision.access?.delivered.flatMap { DeliveredGrant($0, at: check.now) }
+            grant: decision.access?.delivered.flatMap { DeliveredGrant($0, check.location(with: $0.token), at: check.now) }
         )
+        requests.count(check.dialect, answer.status)
+        return answer
     }
 
     /// Refuses a check before the catalogue look-up.
@@ -143,10 +154,15 @@ struct EdgeResponder: HTTPService {
         into output: inout HTTPOutput
     ) -> PendingAnswer? {
         let decision = gate.refuse(code, request, at: now)
-        requests.count(EdgeDialect(rawValue: request.client.edge ?? ""), decision)
-        output.write(
-            EdgeAnswer(decision: decision, trace: request.client.trace, shownIn: 0, sources: [], keeping: .none)
+        let answer = EdgeAnswer(
+            decision: decision,
+            trace: request.client.trace,
+            shownIn: 0,
+            sources: [],
+            keeping: .none
         )
+        requests.count(EdgeDialect(rawValue: request.client.edge ?? ""), answer.status)
+        output.write(answer)
         return nil
     }
 }
@@ -197,8 +213,14 @@ extension Catalogue.Finding {
 
 extension DeliveredGrant {
     /// Creates a grant to deliver by cookie, or as its profile has it renewed.
-    fileprivate convenience init?(_ grant: IssuedGrant, at now: Timestamp) {
+    ///
+    /// - Parameter location: The target of the request with the grant in its query; `nil` if it had none.
+    fileprivate convenience init?(_ grant: IssuedGrant, _ location: @autoclosure () -> String?, at now: Timestamp) {
         let rules = grant.profile.rules
+        if grant.isByRedirect {
+            self.init(token: grant.token, cookie: nil, location: location())
+            return
+        }
         let isInHeader = rules.renewal?.way == .header || rules.deliveries.contains(.header)
         let hasCookie = rules.renewal?.way != .header || rules.deliveries.contains(.cookie)
         self.init(
@@ -225,7 +247,7 @@ extension Catalogue {
 struct EdgeCounters: Sendable {
     private let counters: [Counter]
 
-    private static let statuses = [200, 401, 403]
+    private static let statuses = [200, 401, 403, 302]
 
     init(factory: any MetricsFactory) {
         counters = (EdgeDialect.allCases.map(\.rawValue) + ["none"]).flatMap { edge in
@@ -239,8 +261,8 @@ struct EdgeCounters: Sendable {
         }
     }
 
-    func count(_ dialect: EdgeDialect?, _ decision: Decision) {
-        let column = decision.isAllowed ? 0 : decision.code?.isMissing ?? false ? 1 : 2
+    func count(_ dialect: EdgeDialect?, _ status: Int) {
+        let column = Self.statuses.firstIndex(of: status) ?? 2
         let line =
             switch dialect {
             case .nginx: 0

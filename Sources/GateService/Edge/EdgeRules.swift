@@ -16,6 +16,13 @@ final class EdgeRules: Sendable {
 
     func answers(_ dialect: EdgeDialect) -> Bool { edge.dialects.contains(dialect) }
 
+    /// True if an answer may redirect the client to the same manifest with another grant in its query.
+    ///
+    /// - Parameter path: The path as it was requested, without grants. Two slashes at its start would name another host.
+    func redirects(_ dialect: EdgeDialect, _ path: Substring) -> Bool {
+        edge.redirects.contains(dialect) && ManifestType(type: nil, path: path) != nil && !path.utf8.starts(with: "//".utf8)
+    }
+
     /// Returns the time for which an answer may be cached, in seconds: 0 if a token was consumed, the request was refused,
     /// or the answer may change at once; else at most the token's remaining life and the configured ceiling.
     func secondsToKeep(_ decision: Decision, at now: Timestamp) -> Int64 {

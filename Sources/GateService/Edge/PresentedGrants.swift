@@ -22,11 +22,12 @@ enum PresentedGrants {
         _ headers: HTTPHeaders,
         _ target: OriginalTarget,
         path: Substring,
-        _ sources: CredentialSources,
+        _ rules: EdgeRules,
         _ dialect: EdgeDialect
     ) -> Finding {
         let form: RequestURI.Form = dialect.pathForm == .resolved ? .resolved : .asIs
-        return find(client, headers, target, path: path, sources, dialect.factHeaders, form)
+        let redirects = !target.packages.isEmpty && rules.redirects(dialect, target.path)
+        return find(client, headers, target, path: path, rules.sources, dialect.factHeaders, form, redirects: redirects)
     }
 
     /// Finds the grants of a request in the configured places, in their order, and the facts that they may be bound to.
@@ -34,6 +35,7 @@ enum PresentedGrants {
     /// - Parameters:
     ///   - path: The path without token segments.
     ///   - names: The names of the header fields that state facts.
+    ///   - redirects: True if the answer can redirect the client to the same target with another grant.
     static func find(
         _ client: EdgeRequest,
         _ headers: HTTPHeaders,
@@ -41,7 +43,8 @@ enum PresentedGrants {
         path: Substring,
         _ sources: CredentialSources,
         _ names: EdgeDialect.FactHeaders,
-        _ form: RequestURI.Form
+        _ form: RequestURI.Form,
+        redirects: Bool = false
     ) -> Finding {
         var (first, rest): (Substring?, [Substring]) = (nil, [])
         func show(_ token: Substring) {
@@ -64,7 +67,8 @@ enum PresentedGrants {
         var facts = RequestFacts(uri: uri, method: client.method == .other ? nil : client.method.rawValue[...])
         guard stated.fill(&facts) else { return .invalid }
         facts.headers = EdgeHeaderFields(headers: headers)
-        return .found(ShownGrants(facts, first: first, others: rest))
+        let redirectable = redirects ? target.packages : []
+        return .found(ShownGrants(facts, first: first, others: rest, redirectable: redirectable))
     }
 }
 

@@ -135,6 +135,8 @@ extension CATRenewal.Delivery {
         case .automatic: self = .automatic
         case .cookie: self = .cookie
         case .header: self = .header
+        // For signed URIs alone.
+        case .query: self = .cookie
         }
     }
 }
