@@ -47,6 +47,16 @@ extension Span<UInt8> {
         }
     }
 
+    /// True if there is a control character below the space (U+0000 to U+001F).
+    package var hasControls: Bool {
+        // A minimum without bounds checks is found by vector instructions.
+        unsafe withUnsafeBufferPointer { bytes in
+            var least = UInt8.max
+            for index in bytes.indices { least = unsafe Swift.min(least, bytes[index]) }
+            return least < 0x20
+        }
+    }
+
     /// True if both spans have the same bytes.
     @inlinable
     package func hasSameBytes(as other: Span<UInt8>) -> Bool {

@@ -142,14 +142,16 @@ public struct URISigningVerifier: Sendable {
             return .refused(GrantRefusal(.malformed, error.claim.map { .member($0) }))
         }
         if let name = claims.issuer {
-            guard name.hasSameBytes(as: issuer.name) else {
+            guard name.isSame(as: issuer.name, in: payload.span) else {
                 return .refused(GrantRefusal(.issuerRefused, member: .issuer))
             }
         } else if !issuer.isNameOptional {
             return .refused(GrantRefusal(.issuerRefused, member: .issuer))
         }
         guard claims.version == 1 else { return .refused(GrantRefusal(.versionUnsupported, member: .version)) }
-        guard claims.isCriticalUnderstood else { return .refused(GrantRefusal(.claimUnsupported, member: .critical)) }
+        guard claims.isCriticalUnderstood(payload.span) else {
+            return .refused(GrantRefusal(.claimUnsupported, member: .critical))
+        }
         return .authentic(
             URISigningGrant(key, profile, payload: payload, claims, settings.policy.decryptionKeys)
         )

@@ -30,13 +30,16 @@ extension HotPath {
         }
         other.add(to: signatures, count: 100)
         signatures.run()
-        // Measured: 2.95 and 1.07. The limits leave room for noise.
+        // Asked: 2.5 and 1.05. Measured: 1.65 and 1.03; the second limit leaves room for noise.
         return table.faults(
-            [("HS256 signed URI / one-shot HMAC", table["the whole check"].ratio, 3.5)],
-            exact: []
+            [("HS256 signed URI / one-shot HMAC", table["the whole check"].ratio, 2.5)],
+            exact: [
+                ("allocations of a signed URI", table["the whole check"].allocations, 7),
+                ("allocations of a judged signed URI", table["judged from a cache"].allocations, 0),
+            ]
         )
             + signatures.faults(
-                [("ES256 signed URI / bare check", signatures["the whole check"].ratio, 1.12)],
+                [("ES256 signed URI / bare check", signatures["the whole check"].ratio, 1.07)],
                 exact: []
             )
     }
