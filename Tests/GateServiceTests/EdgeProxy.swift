@@ -12,6 +12,7 @@ enum EdgeProxy: String, CaseIterable {
     case haproxy
     case varnish
     case trafficserver
+    case envoy
 
     /// A file of this repository.
     static func file(_ name: String) throws -> String {
@@ -27,7 +28,7 @@ enum EdgeProxy: String, CaseIterable {
     }
 
     /// The block of the edge's page that is marked as `kind`, with the common placeholders replaced.
-    fileprivate func block(
+    func block(
         _ kind: String,
         of name: String? = nil,
         _ folder: TemporaryFolder,
@@ -51,6 +52,7 @@ enum EdgeProxy: String, CaseIterable {
         case .haproxy: Program.installed("haproxy")
         case .varnish: Program.installed("varnishd")
         case .trafficserver: Program.installed("traffic_server")
+        case .envoy: Program.oracle("envoy/_bin/envoy")
         }
     }
 
@@ -70,6 +72,7 @@ enum EdgeProxy: String, CaseIterable {
         case .nginx: "nginx"
         case .caddy, .haproxy, .varnish: "forward"
         case .trafficserver: "ats"
+        case .envoy: "envoy"
         }
     }
 
@@ -224,173 +227,5 @@ final class RunningEdge {
 
     func get(_ target: String, _ headers: [String: String] = [:]) throws -> HTTPConnection.Response {
         try connect().request("GET", target, headers: headers)
-    }
-}
-
-/// The start of an edge, as its page describes.
-private struct EdgePage {
-    typealias Start = (arguments: [String], address: String)
-
-    let edge: EdgeProxy
-    let folder: TemporaryFolder
-    let gate: String
-    let origin: Int
-    let options: RunningEdge.Options
-
-    private var socket: String { folder.file("edge-players.sock") }
-
-    /// The address for players, as the edge's page is to name it.
-    private func listener(unix: String) -> String { options.port.map { "127.0.0.1:\($0)" } ?? unix }
-
-    private var address: String { listener(unix: "unix:\(socket)") }
-
-    func start() throws -> Start {
-        switch edge {
-        case .nginx: try nginx()
-        case .caddy: try caddy()
-        case .haproxy: try haproxy()
-        case .varnish: try varnish()
-        case .trafficserver: try trafficServer()
-        }
-    }
-
-    /// Returns the block that is marked as `kind`. For a patient edge, the wait `brief` is replaced by `long`.
-    private func block(_ kind: String, waiting brief: String = "", _ long: String = "") throws -> String {
-        let text = try edge.block(kind, folder, gate: gate, origin: origin)
-        guard options.isPatient, !brief.isEmpty else { return text }
-        try #require(text.contains(brief), "the page of \(edge) waits in another way")
-        return text.replacing(brief, with: long)
-    }
-
-    private func nginx() throws -> Start {
-        var text = try block("nginx", waiting: "_timeout 300ms", "_timeout 10s")
-        for (printed, other) in options.replacing {
-            try #require(text.contains(printed), "the page of nginx prints something else")
-            text = text.replacing(printed, with: other)
-        }
-        let line = "            auth_request /_gate;\n"
-        if options.hasSegments { text = try inserting("nginx-segment", into: text, before: line) }
-        let check = "        location = /_gate {\n"
-        text = try inserting(text: manifests("nginx"), into: text, before: check)
-        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-            .map { "    \($0)_temp_path \(folder.file($0));\n" }.joined()
-        text = text.replacing("listen 127.0.0.1:8088", with: "listen \(address)")
-            .replacing("worker_processes auto;", with: "worker_processes 1; daemon off;")
-            .replacing("http {\n", with: "http {\n\(temporary)")
-            .replacing("/run/nginx.pid", with: folder.file("nginx.pid"))
-            .replacing("/var/log/nginx/", with: folder.path + "/nginx-")
-            .replacing("/var/cache/", with: folder.path + "/")
-        if !options.hasOwnUser { text = text.replacing("user www-data;", with: getuid() == 0 ? "user root;" : "") }
-        let file = try folder.write("nginx.conf", text)
-        return (["-c", file, "-p", folder.path, "-e", folder.file("nginx-start.log")], address)
-    }
-
-    /// Returns `text` with the block that is marked as `kind` before or after a line of it.
-    private func inserting(
-        _ kind: String,
-        into text: String,
-        before line: String = "",
-        after: String = ""
-    ) throws
-        -> String
-    {
-        try #require(text.contains(line + after), "the page of \(edge) prints something else")
-        return text.replacing(line + after, with: after + (try block(kind)) + line)
-    }
-
-    /// Returns a text with another before a line of it.
-    private func inserting(text other: String, into text: String, before line: String) throws -> String {
-        try #require(text.contains(line), "the page of \(edge) prints something else")
-        return text.replacing(line, with: other + line)
-    }
-
-    /// Returns the lines that send manifests to their listener, as their page prints them; empty without a listener.
-    private func manifests(_ kind: String) throws -> String {
-        guard !options.manifests.isEmpty else { return "" }
-        let page = "docs/players-without-cookies.md"
-        let port = options.manifests.split(separator: ":").last ?? ""
-        return try edge.block(kind, of: page, folder, gate: gate, origin: origin)
-            .replacing("127.0.0.1:8082", with: options.manifests).replacing("\"8082\"", with: "\"\(port)\"")
-    }
-
-    private func caddy() throws -> Start {
-        var text = try block("caddyfile", waiting: "response_header_timeout 300ms", "response_header_timeout 10s")
-        if options.hasSegments { text = try inserting("caddyfile-segment", into: text, after: "\t\trewrite * ?\n") }
-        let site = options.port.map { "http://127.0.0.1:\($0) {" } ?? "http:// {\n\tbind unix/\(socket)"
-        text = text.replacing("http://127.0.0.1:8088 {", with: site)
-        let file = try folder.write("Caddyfile", text)
-        return (["run", "--config", file, "--adapter", "caddyfile"], address)
-    }
-
-    private func haproxy() throws -> Start {
-        try folder.write("playgate.lua", try block("lua", waiting: "local timeout = 75", "local timeout = 10000"))
-        var text = try block("haproxy")
-        let line = "    http-request set-pathq %[path]\n"
-        if options.hasSegments {
-            try #require(text.contains(line))
-            text = text.replacing(line, with: try block("haproxy-segment"))
-        }
-        text = text.replacing("/etc/haproxy", with: folder.path)
-            .replacing("bind 127.0.0.1:8088", with: "bind \(listener(unix: "unix@\(socket)"))")
-            .replacing("log /dev/log local0 info", with: "log stdout format raw local0 info")
-            .replacing("    user haproxy\n    group haproxy\n", with: "")
-        return (["-db", "-f", try folder.write("haproxy.cfg", text)], address)
-    }
-
-    private func varnish() throws -> Start {
-        var text = try block("vcl", waiting: "_timeout = 300ms", "_timeout = 10s")
-        let line = "    set req.url = regsub(req.http.X-Forwarded-Uri, \"\\?.*$\", \"\");\n"
-        if options.hasSegments { text = try inserting("vcl-segment", into: text, after: line) }
-        let first = "# Every answer may be read by the pages of this origin.\n"
-        text = try inserting(text: manifests("vcl"), into: text, before: first)
-        let strip = try folder.write("playgate-strip.vcl", try EdgeProxy.file("examples/playgate-strip.vcl"))
-        let file = try folder.write(
-            "playgate.vcl",
-            text.replacing("/etc/varnish/playgate-strip.vcl", with: strip)
-        )
-        let work = folder.file("varnish")
-        let arguments = ["-F", "-j", "none", "-n", work, "-a", listener(unix: socket), "-f", file, "-s", "malloc,16m"]
-        return (arguments, address)
-    }
-
-    private func trafficServer() throws -> Start {
-        let port = try options.port ?? RunningEdge.freePort()
-        // A folder of its own for each start: an instance that ends removes its copies of the plugins.
-        let name = "trafficserver-\(port)"
-        let root = folder.file(name)
-        // Traffic Server runs as another user than root.
-        for path in [folder.path, root] + ["etc", "run", "log", "cache"].map({ "\(root)/\($0)" }) {
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-            try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: path)
-        }
-        let places = [
-            "prefix: \(root)", "exec_prefix: /usr", "bindir: /usr/bin", "sbindir: /usr/sbin", "sysconfdir: \(root)/etc",
-            "datadir: \(root)/cache", "includedir: /usr/include", "libdir: /usr/lib",
-            "libexecdir: /usr/lib/trafficserver/modules", "localstatedir: \(root)/run", "runtimedir: \(root)/run",
-            "logdir: \(root)/log", "mandir: /usr/share/man", "infodir: /usr/share/info", "cachedir: \(root)/cache",
-        ]
-        let layout = try folder.write("\(name)/runroot.yaml", places.joined(separator: "\n") + "\n")
-        var remap = try block("remap", waiting: "connect_attempts_timeout=1", "connect_attempts_timeout=20")
-        if options.isPatient { remap = remap.replacing("activity_timeout_out=1", with: "activity_timeout_out=20") }
-        remap = remap.replacing("/etc/trafficserver", with: "\(root)/etc")
-        try folder.write("\(name)/etc/remap.config", remap)
-        let line = "local function cut(path) return path end\n"
-        var script = try block("lua")
-        try #require(script.contains(line))
-        if options.hasSegments { script = script.replacing(line, with: try block("lua-segment")) }
-        try folder.write("\(name)/etc/playgate.lua", script)
-        try folder.write("\(name)/etc/playgate.config", try block("header-rewrite"))
-        try folder.write("\(name)/etc/playgate-cors.config", try block("header-rewrite-cors"))
-        let records =
-            try block("records").replacing("STRING 8088", with: "STRING \(port):ip-in=127.0.0.1")
-            + "CONFIG proxy.config.exec_thread.autoconfig INT 0\nCONFIG proxy.config.exec_thread.limit INT 1\n"
-            + "CONFIG proxy.config.admin.user_id STRING trafficserver\n"
-        try folder.write("\(name)/etc/records.config", records)
-        try folder.write("\(name)/etc/storage.config", "\(root)/cache 16M\n")
-        try folder.write(
-            "\(name)/etc/ip_allow.yaml",
-            "ip_allow: [{ apply: in, ip_addrs: 0/0, action: allow, methods: ALL }]\n"
-        )
-        return (["--run-root=\(layout)"], "127.0.0.1:\(port)")
     }
 }

@@ -70,10 +70,8 @@ final class FilmBrowser: Sendable {
 
     /// The script of PyPI's js.videojs; `nil` if it is not installed.
     private static func script() -> [UInt8]? {
-        let folder = "\(repository)/.build-oracles/lib"
-        let versions = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        let files = versions.map { "\(folder)/\($0)/site-packages/js/videojs/resources/video.min.js" }
-        return files.lazy.compactMap { FileManager.default.contents(atPath: $0) }.first.map { [UInt8]($0) }
+        Program.oracle("js/videojs/resources/video.min.js").flatMap { FileManager.default.contents(atPath: $0) }
+            .map { [UInt8]($0) }
     }
 
     /// The files of a stream and of the page.

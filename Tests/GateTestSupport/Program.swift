@@ -52,4 +52,13 @@ package final class Program: Sendable {
             ]
         return folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
+
+    /// The path of a file of a package from PyPI that `scripts/setup test` installs; `nil` if it is not installed.
+    package static func oracle(_ file: String) -> String? {
+        let folder = "\(repository)/.build-oracles/lib"
+        let versions = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return versions.map { "\(folder)/\($0)/site-packages/\(file)" }.first {
+            FileManager.default.isReadableFile(atPath: $0)
+        }
+    }
 }

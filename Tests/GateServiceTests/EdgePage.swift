@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import Testing
+
+/// The start of an edge, as its page describes.
+struct EdgePage {
+    typealias Start = (arguments: [String], address: String)
+
+    let edge: EdgeProxy
+    let folder: TemporaryFolder
+    let gate: String
+    let origin: Int
+    let options: RunningEdge.Options
+
+    private var socket: String { folder.file("edge-players.sock") }
+
+    /// The address for players, as the edge's page is to name it.
+    private func listener(unix: String) -> String { options.port.map { "127.0.0.1:\($0)" } ?? unix }
+
+    private var address: String { listener(unix: "unix:\(socket)") }
+
+    func start() throws -> Start {
+        switch edge {
+        case .nginx: try nginx()
+        case .caddy: try caddy()
+        case .haproxy: try haproxy()
+        case .varnish: try varnish()
+        case .trafficserver: try trafficServer()
+        case .envoy: try envoy()
+        }
+    }
+
+    /// Returns the block that is marked as `kind`. For a patient edge, the wait `brief` is replaced by `long`.
+    private func block(_ kind: String, waiting brief: String = "", _ long: String = "") throws -> String {
+        let text = try edge.block(kind, folder, gate: gate, origin: origin)
+        guard options.isPatient, !brief.isEmpty else { return text }
+        try #require(text.contains(brief), "the page of \(edge) waits in another way")
+        return text.replacing(brief, with: long)
+    }
+
+    /// Returns a text of the page with the replacements of the options.
+    private func replaced(_ text: String) throws -> String {
+        try options.replacing.reduce(text) { text, row in
+            try #require(text.contains(row.key), "the page of \(edge) prints something else")
+            return text.replacing(row.key, with: row.value)
+        }
+    }
+
+    private func nginx() throws -> Start {
+        var text = try replaced(try block("nginx", waiting: "_timeout 300ms", "_timeout 10s"))
+        let line = "            auth_request /_gate;\n"
+        if options.hasSegments { text = try inserting("nginx-segment", into: text, before: line) }
+        let check = "        location = /_gate {\n"
+        text = try inserting(text: manifests("nginx"), into: text, before: check)
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map { "    \($0)_temp_path \(folder.file($0));\n" }.joined()
+        text = text.replacing("listen 127.0.0.1:8088", with: "listen \(address)")
+            .replacing("worker_processes auto;", with: "worker_processes 1; daemon off;")
+            .replacing("http {\n", with: "http {\n\(temporary)")
+            .replacing("/run/nginx.pid", with: folder.file("nginx.pid"))
+            .replacing("/var/log/nginx/", with: folder.path + "/nginx-")
+            .replacing("/var/cache/", with: folder.path + "/")
+        if !options.hasOwnUser { text = text.replacing("user www-data;", with: getuid() == 0 ? "user root;" : "") }
+        let file = try folder.write("nginx.conf", text)
+        return (["-c", file, "-p", folder.path, "-e", folder.file("nginx-start.log")], address)
+    }
+
+    /// Returns `text` with the block that is marked as `kind` before or after a line of it.
+    private func inserting(
+        _ kind: String,
+        into text: String,
+        before line: String = "",
+        after: String = ""
+    ) throws
+        -> String
+    {
+        try #require(text.contains(line + after), "the page of \(edge) prints something else")
+        return text.replacing(line + after, with: after + (try block(kind)) + line)
+    }
+
+    /// Returns a text with another before a line of it.
+    private func inserting(text other: String, into text: String, before line: String) throws -> String {
+        try #require(text.contains(line), "the page of \(edge) prints something else")
+        return text.replacing(line, with: other + line)
+    }
+
+    /// Returns the lines that send manifests to their listener, as their page prints them; empty without a listener.
+    private func manifests(_ kind: String) throws -> String {
+        guard !options.manifests.isEmpty else { return "" }
+        let page = "docs/players-without-cookies.md"
+        let port = options.manifests.split(separator: ":").last ?? ""
+        return try edge.block(kind, of: page, folder, gate: gate, origin: origin)
+            .replacing("127.0.0.1:8082", with: options.manifests).replacing("\"8082\"", with: "\"\(port)\"")
+    }
+
+    private func caddy() throws -> Start {
+        var text = try block("caddyfile", waiting: "response_header_timeout 300ms", "response_header_timeout 10s")
+        if options.hasSegments { text = try inserting("caddyfile-segment", into: text, after: "\t\trewrite * ?\n") }
+        let site = options.port.map { "http://127.0.0.1:\($0) {" } ?? "http:// {\n\tbind unix/\(socket)"
+        text = text.replacing("http://127.0.0.1:8088 {", with: site)
+        let file = try folder.write("Caddyfile", text)
+        return (["run", "--config", file, "--adapter", "caddyfile"], address)
+    }
+
+    private func haproxy() throws -> Start {
+        try folder.write("playgate.lua", try block("lua", waiting: "local timeout = 75", "local timeout = 10000"))
+        var text = try block("haproxy")
+        let line = "    http-request set-pathq %[path]\n"
+        if options.hasSegments {
+            try #require(text.contains(line))
+            text = text.replacing(line, with: try block("haproxy-segment"))
+        }
+        text = text.replacing("/etc/haproxy", with: folder.path)
+            .replacing("bind 127.0.0.1:8088", with: "bind \(listener(unix: "unix@\(socket)"))")
+            .replacing("log /dev/log local0 info", with: "log stdout format raw local0 info")
+            .replacing("    user haproxy\n    group haproxy\n", with: "")
+        return (["-db", "-f", try folder.write("haproxy.cfg", text)], address)
+    }
+
+    private func varnish() throws -> Start {
+        var text = try block("vcl", waiting: "_timeout = 300ms", "_timeout = 10s")
+        let line = "    set req.url = regsub(req.http.X-Forwarded-Uri, \"\\?.*$\", \"\");\n"
+        if options.hasSegments { text = try inserting("vcl-segment", into: text, after: line) }
+        let first = "# Every answer may be read by the pages of this origin.\n"
+        text = try inserting(text: manifests("vcl"), into: text, before: first)
+        let strip = try folder.write("playgate-strip.vcl", try EdgeProxy.file("examples/playgate-strip.vcl"))
+        let file = try folder.write(
+            "playgate.vcl",
+            text.replacing("/etc/varnish/playgate-strip.vcl", with: strip)
+        )
+        let work = folder.file("varnish")
+        let arguments = ["-F", "-j", "none", "-n", work, "-a", listener(unix: socket), "-f", file, "-s", "malloc,16m"]
+        return (arguments, address)
+    }
+
+    private func envoy() throws -> Start {
+        var text = try replaced(try block("yaml", waiting: "timeout: 0.3s", "timeout: 10s"))
+        let line = "                            headers:replace(\":path\", path)\n"
+        if options.hasSegments { text = try inserting("lua-segment", into: text, before: line) }
+        let players = "{ socket_address: { address: 127.0.0.1, port_value: 8088 } }"
+        let listener =
+            options.port.map { players.replacing("8088", with: "\($0)") } ?? "{ pipe: { path: \(socket) } }"
+        try #require(text.contains(players), "the page of Envoy listens in another way")
+        text = text.replacing(players, with: listener).replacing("port_value: 8089", with: "port_value: \(origin)")
+        let file = try folder.write("envoy.yaml", text)
+        return (["-c", file, "--concurrency", "1", "--disable-hot-restart", "--log-level", "warning"], address)
+    }
+
+    private func trafficServer() throws -> Start {
+        let port = try options.port ?? RunningEdge.freePort()
+        // A folder of its own for each start: an instance that ends removes its copies of the plugins.
+        let name = "trafficserver-\(port)"
+        let root = folder.file(name)
+        // Traffic Server runs as another user than root.
+        for path in [folder.path, root] + ["etc", "run", "log", "cache"].map({ "\(root)/\($0)" }) {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: path)
+        }
+        let places = [
+            "prefix: \(root)", "exec_prefix: /usr", "bindir: /usr/bin", "sbindir: /usr/sbin", "sysconfdir: \(root)/etc",
+            "datadir: \(root)/cache", "includedir: /usr/include", "libdir: /usr/lib",
+            "libexecdir: /usr/lib/trafficserver/modules", "localstatedir: \(root)/run", "runtimedir: \(root)/run",
+            "logdir: \(root)/log", "mandir: /usr/share/man", "infodir: /usr/share/info", "cachedir: \(root)/cache",
+        ]
+        let layout = try folder.write("\(name)/runroot.yaml", places.joined(separator: "\n") + "\n")
+        var remap = try block("remap", waiting: "connect_attempts_timeout=1", "connect_attempts_timeout=20")
+        if options.isPatient { remap = remap.replacing("activity_timeout_out=1", with: "activity_timeout_out=20") }
+        remap = remap.replacing("/etc/trafficserver", with: "\(root)/etc")
+        try folder.write("\(name)/etc/remap.config", remap)
+        let line = "local function cut(path) return path end\n"
+        var script = try block("lua")
+        try #require(script.contains(line))
+        if options.hasSegments { script = script.replacing(line, with: try block("lua-segment")) }
+        try folder.write("\(name)/etc/playgate.lua", script)
+        try folder.write("\(name)/etc/playgate.config", try block("header-rewrite"))
+        try folder.write("\(name)/etc/playgate-cors.config", try block("header-rewrite-cors"))
+        let records =
+            try block("records").replacing("STRING 8088", with: "STRING \(port):ip-in=127.0.0.1")
+            + "CONFIG proxy.config.exec_thread.autoconfig INT 0\nCONFIG proxy.config.exec_thread.limit INT 1\n"
+            + "CONFIG proxy.config.admin.user_id STRING trafficserver\n"
+        try folder.write("\(name)/etc/records.config", records)
+        try folder.write("\(name)/etc/storage.config", "\(root)/cache 16M\n")
+        try folder.write(
+            "\(name)/etc/ip_allow.yaml",
+            "ip_allow: [{ apply: in, ip_addrs: 0/0, action: allow, methods: ALL }]\n"
+        )
+        return (["--run-root=\(layout)"], "127.0.0.1:\(port)")
+    }
+}
