@@ -39,6 +39,7 @@ enum EdgeProxy: String, CaseIterable {
         let end = try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound
         return String(page[start..<end])
             .replacing("/run/playgate/edge.sock", with: gate)
+            .replacing("/run/playgate/spoe.sock", with: gate)
             .replacing("127.0.0.1:8081", with: gate)
             .replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin)")
             .replacing("\"8089\"", with: "\"\(origin)\"")
@@ -64,14 +65,21 @@ enum EdgeProxy: String, CaseIterable {
     /// True if the edge connects to the gate over TCP instead of a unix socket.
     var asksOverTCP: Bool { self == .trafficserver }
 
-    /// The dialect of the gate's endpoint that the edge uses.
+    /// The dialect in which the edge asks.
     var dialect: String {
         switch self {
         case .nginx: "nginx"
-        case .caddy, .haproxy, .varnish: "forward"
+        case .caddy, .varnish: "forward"
+        case .haproxy: "spoe"
         case .trafficserver: "ats"
         }
     }
+
+    /// The gate's listener that the edge asks, by its name in metrics.
+    var listener: String { self == .haproxy ? "spoe" : "edge" }
+
+    /// The key of the listener's addresses in the section `edge`.
+    var listenKey: String { self == .haproxy ? "spoe" : "listen" }
 
     /// True if the edge maps the three statuses of checks to the status that the gate names.
     var hasFullStatus: Bool { self == .nginx || self == .haproxy }
@@ -118,7 +126,7 @@ extension EdgeProxy {
         let configuration = RunningGate.configuration(
             """
             use: { memory: { capacity: 1000 } }
-            edge: { listen: "\(listen)", \(tokens)\(edge) }
+            edge: { \(listenKey): "\(listen)", \(tokens)\(edge) }
             \(more.replacing("EDGE", with: "127.0.0.1:\(port ?? 0)").replacing("ORIGIN", with: "127.0.0.1:\(origin.port)"))
             """,
             catalogue: catalogue
@@ -323,7 +331,7 @@ private struct EdgePage {
     }
 
     private func haproxy() throws -> Start {
-        try folder.write("playgate.lua", try block("lua", waiting: "local timeout = 75", "local timeout = 10000"))
+        try folder.write("playgate.spoe", try block("spoe", waiting: "timeout processing 300ms", "timeout processing 10s"))
         var text = try block("haproxy")
         let line = "    http-request set-pathq %[path]\n"
         if options.hasSegments {

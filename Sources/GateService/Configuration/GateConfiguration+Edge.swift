@@ -13,12 +13,16 @@ extension GateConfiguration.Edge {
         tokensOfEntries: [PlaybackGate.Catalogue.Entry: [TokenSource]],
         profiles: [GrantProfile]
     ) {
-        listeners = GateConfiguration.Listener.list(section, default: .tcp(host: "127.0.0.1", port: 8081))
+        let all = GateConfiguration.Listener.list(section, default: .tcp(host: "127.0.0.1", port: 8081))
+        offloads = all.first.map { GateConfiguration.Listener.list(section, "spoe", like: $0) } ?? []
+        // Whoever only wants HAProxy gets no other listener.
+        listeners = offloads.isEmpty || section.has("listen") ? all : []
         peers = TrustedPeers(section)
-        if !peers.certificates.isEmpty, listeners.first?.tls?.clientAuthorities == nil {
+        if !peers.certificates.isEmpty, all.first?.tls?.clientAuthorities == nil {
             section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
         }
         dialects = EdgeDialect.readSet(section)
+        if !offloads.isEmpty { dialects.insert(.spoe) }
         sources = CredentialSources(section, tokensOfEntries: tokensOfEntries, profiles: profiles)
         let ceiling = section.duration("cacheCeiling", in: .zero ... .seconds(3600), default: .seconds(5))
         cacheCeiling = ceiling.components.seconds
@@ -53,11 +57,14 @@ extension EdgeDialect {
     /// Reads the dialects whose endpoints exist; all by default.
     fileprivate static func readSet(_ section: ConfigurationSection) -> Set<EdgeDialect> {
         var dialects: Set<EdgeDialect> = []
-        for name in section.strings("dialects") ?? allCases.map(\.rawValue) {
-            if let dialect = EdgeDialect(rawValue: name) {
+        let known = allCases.filter { $0.endpoint != nil }
+        for name in section.strings("dialects") ?? known.map(\.rawValue) {
+            if let dialect = known.first(where: { $0.rawValue == name }) {
                 dialects.insert(dialect)
+            } else if name == EdgeDialect.spoe.rawValue {
+                section.note("dialects", "spoe has no endpoint: it has addresses of its own, by the key spoe")
             } else {
-                let known = allCases.map(\.rawValue).joined(separator: ", ")
+                let known = known.map(\.rawValue).joined(separator: ", ")
                 section.note("dialects", "\(name) is not a dialect; known: \(known)")
             }
         }

@@ -19,8 +19,10 @@ final class DeliveredGrant: Sendable {
         static let older = PlayerHeaders(rawValue: 2)
     }
 
-    private let token: String
-    private let cookie: String?
+    /// The token.
+    let token: String
+    /// The whole value of `Set-Cookie`; `nil` if the grant is not delivered as a cookie.
+    let cookie: String?
     private let headers: PlayerHeaders
 
     /// The maximum size of a cookie or token, in bytes. Browsers drop larger cookies silently.
