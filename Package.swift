@@ -93,11 +93,11 @@ let package = Package(
         .room(
             "HTTPServer",
             [
-                "Platform", "Encodings", "Cryptography", .log, .metrics("Metrics"), .nio("NIOCore"), .nio("NIOPosix"),
-                .nio("NIOHTTP1"),
-                .nioExtras, .nioSSL, .lifecycle("ServiceLifecycle"),
+                "Platform", "Encodings", "Cryptography", .metrics("Metrics"), .nio("NIOCore"), .nio("NIOPosix"),
+                .nio("NIOHTTP1"), .nioExtras, .nioSSL, .lifecycle("ServiceLifecycle"),
             ]
         ),
+        .room("SPOPServer", ["HTTPServer", .nio("NIOCore"), .lifecycle("ServiceLifecycle")]),
         .room(
             "GateStores",
             [
@@ -133,7 +133,7 @@ let package = Package(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "HTTPServer", "GateStores", "KeySources", .log,
+                "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "HTTPServer", "SPOPServer", "GateStores", "KeySources", .log,
                 .metrics("Metrics"), .metrics("CoreMetrics"), .manifestListener("AsyncHTTPClient", "async-http-client"),
                 .manifestListener("NIOHTTPCompression", "swift-nio-extras"), .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"),
                 .system, .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
@@ -227,13 +227,12 @@ let package = Package(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "GateTestSupport", "HTTPServer",
-                "MediaResources", "MediaTokens", "Keys", "EdgeTokens", "PlaybackGate", "KeySources", "GateService",
-                "playgate", .nio("NIOCore"),
-                .nio("NIOHTTP1"),
-                .nio("NIOPosix"), .system,
+                "SPOPServer", "MediaResources", "MediaTokens", "Keys", "EdgeTokens", "PlaybackGate", "KeySources",
+                "GateService", "playgate", .nio("NIOCore"), .nio("NIOHTTP1"), .nio("NIOPosix"), .system,
             ],
             exclude: ["BadConfigurations", "Players"]
         ),
+        .tests("SPOPServer", ["HTTPServer", "SPOPServer", .nio("NIOCore"), .nio("NIOEmbedded")]),
         // An integrator's code, which is a package of its own too.
         .target(name: "Integrator", dependencies: ["AccessEnabler"], path: "Tests/Integrator/Sources/Integrator"),
         .tests(

@@ -37,7 +37,7 @@ public struct GateServer: Sendable {
         configuration = try GateConfiguration(file: path)
         builder = try GateBuilder(configuration, at: now)
         // The listeners of one section have their files in common.
-        let edge = configuration.edge?.listeners.prefix(1) ?? []
+        let edge = configuration.edge.map { ($0.listeners + $0.offloads).prefix(1) } ?? []
         let manifest = configuration.manifest?.listeners.prefix(1) ?? []
         for listener in [configuration.api.listener, configuration.admin] + edge + manifest {
             _ = try listener.settings()
@@ -52,6 +52,7 @@ public struct GateServer: Sendable {
             api: configuration.api.listener.address.description,
             admin: configuration.admin.address.description,
             edges: configuration.edge?.listeners.map(\.address.description) ?? [],
+            offloads: configuration.edge?.offloads.map(\.address.description) ?? [],
             manifests: configuration.manifest?.listeners.map(\.address.description) ?? [],
             warnings: builder.warnings
         )
@@ -69,6 +70,8 @@ public struct GateServer: Sendable {
         public let admin: String
         /// The addresses of the edge listener; empty if there is none.
         public let edges: [String]
+        /// The addresses of the listener for HAProxy's stream processing offload; empty if there is none.
+        public let offloads: [String]
         /// The addresses of the manifest listener; empty if there is none.
         public let manifests: [String]
         /// Warnings for the operator that do not prevent operation.
@@ -218,7 +221,7 @@ private struct MirrorRefresh: Service {
 /// does not wait long: without the store, all that needs no grant is decided as ever.
 private struct ListenerAfterRefresh: Service {
     let mirror: RevocationMirror
-    let listener: HTTPListener
+    let listener: any Service
 
     private static let limit = Duration.seconds(3)
 

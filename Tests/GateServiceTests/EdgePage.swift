@@ -106,7 +106,7 @@ struct EdgePage {
     }
 
     private func haproxy() throws -> Start {
-        try folder.write("playgate.lua", try block("lua", waiting: "local timeout = 75", "local timeout = 10000"))
+        try folder.write("playgate.spoe", try block("spoe", waiting: "timeout processing 300ms", "timeout processing 10s"))
         var text = try block("haproxy")
         let line = "    http-request set-pathq %[path]\n"
         if options.hasSegments {

@@ -195,7 +195,7 @@ import Testing
         guard edge.isInstalled else { return }
         let folder = try TemporaryFolder()
         let path = edge.asksOverTCP ? nil : folder.file("edge.sock")
-        let gate = try GrantingGate(path)
+        let gate = try GrantingGate(path, isOffload: edge == .haproxy)
         let proxy = try RunningEdge(edge, folder, gate: path ?? "127.0.0.1:\(gate.port)")
         for round in 0..<2 {
             for target in ["/live/renew/1", "/live/renew/hostile"] {
@@ -221,7 +221,7 @@ import Testing
         guard edge.isInstalled else { return }
         let folder = try TemporaryFolder()
         let path = edge.asksOverTCP ? nil : folder.file("edge.sock")
-        let gate = try GrantingGate(path)
+        let gate = try GrantingGate(path, isOffload: edge == .haproxy)
         let proxy = try RunningEdge(edge, folder, gate: path ?? "127.0.0.1:\(gate.port)")
         let spoofed = [
             "X-Original-URL": "ftp://evil/live/seg/1", "X-Original-Scheme": "ftp", "X-Original-Host": "evil",

@@ -40,6 +40,7 @@ enum EdgeProxy: String, CaseIterable {
         let end = try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound
         return String(page[start..<end])
             .replacing("/run/playgate/edge.sock", with: gate)
+            .replacing("/run/playgate/spoe.sock", with: gate)
             .replacing("127.0.0.1:8081", with: gate)
             .replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin)")
             .replacing("\"8089\"", with: "\"\(origin)\"")
@@ -66,15 +67,22 @@ enum EdgeProxy: String, CaseIterable {
     /// True if the edge connects to the gate over TCP instead of a unix socket.
     var asksOverTCP: Bool { self == .trafficserver }
 
-    /// The dialect of the gate's endpoint that the edge uses.
+    /// The dialect in which the edge asks.
     var dialect: String {
         switch self {
         case .nginx: "nginx"
-        case .caddy, .haproxy, .varnish: "forward"
+        case .caddy, .varnish: "forward"
+        case .haproxy: "spoe"
         case .trafficserver: "ats"
         case .envoy: "envoy"
         }
     }
+
+    /// The gate's listener that the edge asks, by its name in metrics.
+    var listener: String { self == .haproxy ? "spoe" : "edge" }
+
+    /// The key of the listener's addresses in the section `edge`.
+    var listenKey: String { self == .haproxy ? "spoe" : "listen" }
 
     /// True if the edge maps the three statuses of checks to the status that the gate names.
     var hasFullStatus: Bool { self == .nginx || self == .haproxy }
@@ -121,7 +129,7 @@ extension EdgeProxy {
         let configuration = RunningGate.configuration(
             """
             use: { memory: { capacity: 1000 } }
-            edge: { listen: "\(listen)", \(tokens)\(edge) }
+            edge: { \(listenKey): "\(listen)", \(tokens)\(edge) }
             \(more.replacing("EDGE", with: "127.0.0.1:\(port ?? 0)").replacing("ORIGIN", with: "127.0.0.1:\(origin.port)"))
             """,
             catalogue: catalogue

@@ -120,7 +120,7 @@ import Testing
             for number in 0..<50 { #expect(try proxy.get("/live/seg/\(number)?token=\(token)").status == 200) }
             #expect(try gate.metric("playgate_edge_requests_total{edge=\"\(edge.dialect)\",status=\"200\"}") == 50)
             // One connection, and those that the edge opened for health checks.
-            let connections = try gate.metric("playgate_connections_total{listener=\"edge\"}") ?? 0
+            let connections = try gate.metric("playgate_connections_total{listener=\"\(edge.listener)\"}") ?? 0
             #expect(connections <= 4, "\(connections)")
         }
     }

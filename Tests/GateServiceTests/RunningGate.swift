@@ -20,6 +20,8 @@ final class RunningGate: Sendable {
     let edges: [String]
     /// The address of the manifest listener; empty if there is none.
     let manifests: String
+    /// The addresses for HAProxy's offload.
+    let offloads: [String]
     private let clock: TestClock
 
     /// Returns a configuration with the keys of ``GateSample/trusted`` and a small catalogue, followed by `more`.
@@ -51,6 +53,7 @@ final class RunningGate: Sendable {
     private init(folder: TemporaryFolder, _ addresses: [String: [String]], clock: TestClock) {
         self.folder = folder
         edges = addresses["edge"] ?? []
+        offloads = addresses["spoe"] ?? []
         manifests = addresses["manifest"]?.first ?? ""
         api = addresses["api"]?.first ?? ""
         admin = addresses["admin"]?.first ?? ""
@@ -97,7 +100,7 @@ final class RunningGate: Sendable {
             do { try await server.run(environment) } catch  where Task.isCancelled {}
         }
         var known: [String: [String]] = [:]
-        var missing = 2 + server.summary.edges.count + server.summary.manifests.count
+        var missing = 2 + server.summary.edges.count + server.summary.offloads.count + server.summary.manifests.count
         for await (name, address) in addresses {
             known[name, default: []].append(address)
             missing -= 1

@@ -13,12 +13,17 @@ extension GateConfiguration.Edge {
         tokensOfEntries: [PlaybackGate.Catalogue.Entry: [TokenSource]],
         profiles: [GrantProfile]
     ) {
-        listeners = GateConfiguration.Listener.list(section, default: .tcp(host: "127.0.0.1", port: 8081))
+        let all = GateConfiguration.Listener.list(section, default: .tcp(host: "127.0.0.1", port: 8081))
+        offloads = all.first.map { GateConfiguration.Listener.list(section, "spoe", like: $0) } ?? []
+        // Whoever only wants HAProxy gets no other listener.
+        listeners = offloads.isEmpty || section.has("listen") ? all : []
         peers = TrustedPeers(section)
-        if !peers.certificates.isEmpty, listeners.first?.tls?.clientAuthorities == nil {
+        if !peers.certificates.isEmpty, all.first?.tls?.clientAuthorities == nil {
             section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
         }
-        dialects = EdgeDialect.readSet("dialects", section, of: EdgeDialect.allCases, default: EdgeDialect.allCases)
+        let answering = EdgeDialect.allCases.filter { $0.endpoint != nil }
+        dialects = EdgeDialect.readSet("dialects", section, of: answering, default: answering)
+        if !offloads.isEmpty { dialects.insert(.spoe) }
         redirects = EdgeDialect.readSet("redirects", section, of: EdgeDialect.redirecting, default: [])
         sources = CredentialSources(section, tokensOfEntries: tokensOfEntries, profiles: profiles)
         let ceiling = section.duration("cacheCeiling", in: .zero ... .seconds(3600), default: .seconds(5))
@@ -62,6 +67,8 @@ extension EdgeDialect {
         for name in section.strings(key) ?? fallback.map(\.rawValue) {
             if let dialect = known.first(where: { $0.rawValue == name }) {
                 dialects.insert(dialect)
+            } else if key == "dialects", name == EdgeDialect.spoe.rawValue {
+                section.note(key, "spoe has no endpoint: it has addresses of its own, by the key spoe")
             } else {
                 let kind = EdgeDialect(rawValue: name) == nil ? "is not a dialect" : "passes no redirect on to the client"
                 section.note(key, "\(name) \(kind); known: \(known.map(\.rawValue).joined(separator: ", "))")

@@ -74,8 +74,10 @@ extension GateConfiguration {
             root.note("admin", "has the same address as \(name): \(address)")
         }
         noteAddresses("edge", edge?.listeners ?? [], others, root)
-        let edges = (edge?.listeners ?? []).map { ("edge", $0.address) }
-        noteAddresses("manifest", manifest?.listeners ?? [], others + edges, root)
+        let edges = (edge?.listeners ?? []).map { ("edge.listen", $0.address) }
+        noteAddresses("edge", edge?.offloads ?? [], others + edges, root)
+        let offloads = (edge?.offloads ?? []).map { ("edge.spoe", $0.address) }
+        noteAddresses("manifest", manifest?.listeners ?? [], others + edges + offloads, root)
         if edge == nil, manifest == nil, !catalogue.tokens.isEmpty {
             root.note("catalogue", "tokens of an entry require an edge listener")
         }

@@ -127,8 +127,10 @@ struct GateConfiguration: Sendable {
     struct Edge: Sendable {
         /// The listeners, one for each address; all other settings are common.
         var listeners: [Listener]
+        /// The listeners of HAProxy's stream processing offload, one for each address.
+        var offloads: [Listener]
         var peers: TrustedPeers
-        /// The dialects whose endpoints exist.
+        /// The dialects that are answered.
         var dialects: Set<EdgeDialect>
         /// The dialects whose edges pass a redirect on to the client.
         var redirects: Set<EdgeDialect>

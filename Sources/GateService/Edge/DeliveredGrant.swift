@@ -19,8 +19,10 @@ final class DeliveredGrant: Sendable {
         static let older = PlayerHeaders(rawValue: 2)
     }
 
-    private let token: String
-    private let cookie: String?
+    /// The token.
+    let token: String
+    /// The whole value of `Set-Cookie`; `nil` if the grant is not delivered as a cookie.
+    let cookie: String?
     private let headers: PlayerHeaders
     /// The value of `Location` of a redirect to the same target with the token; `nil` if the answer is none.
     let location: String?

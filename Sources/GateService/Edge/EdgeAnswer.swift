@@ -91,8 +91,7 @@ struct EdgeAnswer: HTTPAnswer {
 
     private func writeSession(_ session: SessionID, into writer: inout ByteWriter) {
         writer.write("X-Playgate-Session: ")
-        writer.write(hexadecimal: UInt64(truncatingIfNeeded: session.number >> 64))
-        writer.write(hexadecimal: UInt64(truncatingIfNeeded: session.number))
+        writer.write(session)
         writer.write("\r\n")
     }
 
@@ -103,7 +102,7 @@ struct EdgeAnswer: HTTPAnswer {
         writer.write("\r\nX-Playgate-Code: ")
         writer.write(decision.codeName.utf8.span)
         writer.write("\r\nX-Playgate-Status: ")
-        writer.write(decimal: decision.isAllowed ? 200 : Int64(decision.code?.status.code ?? 403))
+        writer.write(decimal: statusOfCode)
         writer.write("\r\nX-Playgate-Requestor: ")
         if let requestor = subject.requestor { writer.write(escaping: requestor.utf8.span) }
         writer.write("\r\nX-Playgate-MVPD: ")
@@ -113,6 +112,14 @@ struct EdgeAnswer: HTTPAnswer {
         writer.write("\r\nX-Playgate-Expires: ")
         if let expires = subject.token?.expires { writer.write(decimal: expires.millisecondsSince1970) }
         writer.write("\r\nX-Playgate-Token: ")
+        writePlaces(into: &writer)
+    }
+
+    /// The status that the API would have for the decision.
+    var statusOfCode: Int64 { decision.isAllowed ? 200 : Int64(decision.code?.status.code ?? 403) }
+
+    /// Writes the names of the places of the token.
+    func writePlaces(into writer: inout ByteWriter) {
         guard shownIn != 0 else { return }
         var isFirst = true
         for (number, source) in sources.enumerated() where shownIn & 1 << UInt16(number) != 0 {
@@ -125,10 +132,16 @@ struct EdgeAnswer: HTTPAnswer {
 
 extension ByteWriter {
     /// The longest text, in bytes, that is written into a header field.
-    fileprivate static var escapedLimit: Int { 1024 }
+    static var escapedLimit: Int { 1024 }
+
+    /// Writes the number of a session as 32 digits.
+    mutating func write(_ session: SessionID) {
+        write(hexadecimal: UInt64(truncatingIfNeeded: session.number >> 64))
+        write(hexadecimal: UInt64(truncatingIfNeeded: session.number))
+    }
 
     /// Writes a number as 16 digits.
-    fileprivate mutating func write(hexadecimal number: UInt64) {
+    private mutating func write(hexadecimal number: UInt64) {
         for shift in stride(from: 60 as UInt64, through: 0, by: -4) {
             let digit = UInt8(number >> shift & 15)
             write(digit < 10 ? digit + UInt8(ascii: "0") : digit - 10 + UInt8(ascii: "a"))
@@ -137,7 +150,7 @@ extension ByteWriter {
 
     /// Writes a text into a header field. Letters, digits and harmless punctuation stay as they are; other bytes are
     /// percent-encoded. A text longer than `escapedLimit` is omitted, because a truncated value would be a different one.
-    fileprivate mutating func write(escaping text: Span<UInt8>) {
+    mutating func write(escaping text: Span<UInt8>) {
         guard text.count <= Self.escapedLimit else { return }
         // Most texts need no escaping and are copied at once.
         var start = 0

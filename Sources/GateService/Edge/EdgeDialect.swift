@@ -15,6 +15,9 @@ enum EdgeDialect: String, CaseIterable, Sendable {
     case envoy
     /// Traffic Server's `authproxy`: the original target after the endpoint, by a remap rule of its own.
     case ats
+    /// HAProxy's stream processing offload: the facts are arguments of a message on a listener of its own. ``SPOEResponder``
+    /// states them in fields whose names begin with a colon, which no field of a client can have.
+    case spoe
 
     /// The names of the header fields that a dialect reads, in lower case. A fact without a field is in the request line.
     struct Headers {
@@ -43,6 +46,7 @@ enum EdgeDialect: String, CaseIterable, Sendable {
             )
         case .envoy: Headers(target: nil, method: nil, host: "host", range: "range")
         case .ats: Headers(target: nil, method: nil, host: "x-forwarded-host", range: "range")
+        case .spoe: Headers(target: ":path", method: ":method", host: ":authority", range: "range")
         }
     }
 
@@ -51,7 +55,7 @@ enum EdgeDialect: String, CaseIterable, Sendable {
     /// rest, see ``EdgeRequest/isKeyWhole``.
     var varying: StaticString {
         switch self {
-        case .nginx: ""
+        case .nginx, .spoe: ""
         case .forward: "X-Forwarded-Uri, X-Forwarded-Method, X-Forwarded-Host"
         case .envoy: "Host"
         case .ats: "X-Forwarded-Host"
@@ -62,13 +66,14 @@ enum EdgeDialect: String, CaseIterable, Sendable {
     /// Traffic Server 403.
     static let redirecting: [EdgeDialect] = [.forward, .envoy]
 
-    /// The path of the endpoint.
-    var endpoint: String {
+    /// The path of the endpoint; `nil` if the dialect has none.
+    var endpoint: String? {
         switch self {
         case .nginx: "/v1/check/nginx"
         case .forward: "/v1/check/forward"
         case .envoy: "/v1/check/envoy"
         case .ats: "/v1/check/ats"
+        case .spoe: nil
         }
     }
 
@@ -80,7 +85,8 @@ enum EdgeDialect: String, CaseIterable, Sendable {
     static func find(_ uri: String) -> (dialect: EdgeDialect, rest: Substring)? {
         let bytes = uri.utf8.span
         for dialect in allCases {
-            let endpoint = dialect.endpoint.utf8.span
+            guard let path = dialect.endpoint else { continue }
+            let endpoint = path.utf8.span
             let end = endpoint.count
             guard bytes.count >= end, bytes.extracting(..<end).hasSameBytes(as: endpoint) else { continue }
             let next = end < bytes.count ? bytes[end] : UInt8(ascii: "?")

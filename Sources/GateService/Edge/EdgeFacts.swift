@@ -191,6 +191,7 @@ extension EdgeDialect {
             case .envoy: (nil, "x-forwarded-proto", "x-envoy-external-address")
             // Fields that `playgate.lua` sets, after it has removed those of the client.
             case .ats: (nil, "x-playgate-scheme", "x-playgate-client")
+            case .spoe: (nil, ":scheme", ":client")
             }
         return FactHeaders(url: url, scheme: scheme, host: headers.host, client: client)
     }

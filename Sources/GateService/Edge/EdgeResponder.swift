@@ -21,66 +21,85 @@ struct EdgeResponder: HTTPService {
     func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .answer }
 
     func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        switch reply(to: request.head, EdgeDialect.find(request.head.uri), request.connection) {
+        case .now(let answer):
+            output.write(answer)
+            return nil
+        case .later(let find): return find
+        case .last(let answer):
+            output.closing.closesConnection = true
+            output.write(answer)
+            return nil
+        }
+    }
+
+    /// The answer to a check.
+    enum Reply {
+        case now(EdgeAnswer)
+        /// The answer is known when the store has answered.
+        case later(@Sendable () async -> EdgeAnswer)
+        /// The connection of an untrusted peer is closed after the answer, which frees its place.
+        case last(EdgeAnswer)
+    }
+
+    /// Decides a check, once.
+    ///
+    /// - Parameters:
+    ///   - head: The check, with the client's header fields and those of the dialect.
+    ///   - found: The dialect, and the target of the check after its endpoint; `nil` if there is no such endpoint.
+    func reply(
+        to head: HTTPRequestHead,
+        _ found: (dialect: EdgeDialect, rest: Substring)?,
+        _ connection: HTTPConnection
+    ) -> Reply {
         let snapshot = live.current
         let now = clock()
-        let found = EdgeDialect.find(request.head.uri)
         let client = PlaybackRequest.Client(
-            trace: TraceID(traceparent: request.first("traceparent")),
+            trace: TraceID(traceparent: head.headers.first(name: "traceparent")),
             edge: found?.dialect.rawValue ?? "none"
         )
         // A target that cannot be parsed is not logged: it may contain a token.
         var asked = PlaybackRequest(.path(found?.dialect.endpoint ?? "/"), token: nil, client: client)
         // If a reload removed the section, the listener stays open until a restart and refuses every check.
-        guard let rules = snapshot.edge, rules.peers.trusts(request.connection, snapshot: snapshot.number) else {
-            // The connection of an untrusted peer is closed, which frees its place.
-            output.closing.closesConnection = true
-            return refuse(.peerNotTrusted, asked, snapshot.gate, at: now, into: &output)
+        guard let rules = snapshot.edge, rules.peers.trusts(connection, snapshot: snapshot.number) else {
+            return .last(refuse(.peerNotTrusted, asked, snapshot.gate, at: now))
         }
         guard let (dialect, rest) = found, rules.answers(dialect),
-            let client = EdgeRequest(request.head, rest: rest, dialect),
+            let client = EdgeRequest(head, rest: rest, dialect),
             let target = OriginalTarget(client.target, cutting: rules.sources.package)
-        else {
-            return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output)
-        }
+        else { return .now(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now)) }
         let places = rules.sources
         let path = target.removingSegments(places.segments)
         asked.take(client, path.path)
         let finding = snapshot.gate.catalogue.find(path, client, dialect)
         let (sources, trace) = (places.tokens(finding), asked.client.trace)
-        let shown = PresentedToken(in: sources, request.head.headers, target)
+        let shown = PresentedToken(in: sources, head.headers, target)
         asked.token = shown.token
         var check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
         if !target.packages.isEmpty { check.target = target }
         let fault: DenyCode? = shown.isConflict ? .tokenConflict : nil
         guard finding.hasGrants else {
-            return decide(Gate.Question(asked, finding, fault: fault), check, snapshot, into: &output)
+            return decide(Gate.Question(asked, finding, fault: fault), check, snapshot)
         }
-        let headers = request.head.headers
+        let headers = head.headers
         guard asked.takePlayer(finding, client, headers, dialect),
             case .found(let grants) = PresentedGrants.find(client, headers, target, path: path.path, rules, dialect)
-        else { return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output) }
-        return decide(Gate.Question(asked, finding, fault: fault, grants: grants), check, snapshot, into: &output)
+        else { return .now(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now)) }
+        return decide(Gate.Question(asked, finding, fault: fault, grants: grants), check, snapshot)
     }
 
     /// Decides a check, if there is room for another one in flight.
-    private func decide(
-        _ question: Gate.Question,
-        _ check: Check,
-        _ snapshot: LiveGate.Snapshot,
-        into output: inout HTTPOutput
-    ) -> PendingAnswer? {
+    private func decide(_ question: Gate.Question, _ check: Check, _ snapshot: LiveGate.Snapshot) -> Reply {
         guard inFlight.take() else {
             metrics.countOverload()
-            output.write(answer(.refuse(Decision.Refusal(code: .overloaded, subject: .nothing)), check))
-            return nil
+            return .now(answer(.refuse(Decision.Refusal(code: .overloaded, subject: .nothing)), check))
         }
         switch snapshot.gate.begin(question, at: check.now) {
         case .decided(let decision):
             inFlight.release()
-            output.write(answer(decision, check))
-            return nil
+            return .now(answer(decision, check))
         case .pending(let use):
-            return {
+            return .later {
                 let decision = await snapshot.gate.complete(use)
                 inFlight.release()
                 return answer(decision, check)
@@ -150,20 +169,12 @@ struct EdgeResponder: HTTPService {
         _ code: DenyCode,
         _ request: PlaybackRequest,
         _ gate: Gate,
-        at now: Timestamp,
-        into output: inout HTTPOutput
-    ) -> PendingAnswer? {
+        at now: Timestamp
+    ) -> EdgeAnswer {
         let decision = gate.refuse(code, request, at: now)
-        let answer = EdgeAnswer(
-            decision: decision,
-            trace: request.client.trace,
-            shownIn: 0,
-            sources: [],
-            keeping: .none
-        )
+        let answer = EdgeAnswer(decision: decision, trace: request.client.trace, shownIn: 0, sources: [], keeping: .none)
         requests.count(EdgeDialect(rawValue: request.client.edge ?? ""), answer.status)
-        output.write(answer)
-        return nil
+        return answer
     }
 }
 
@@ -269,7 +280,8 @@ struct EdgeCounters: Sendable {
             case .forward: 1
             case .envoy: 2
             case .ats: 3
-            case nil: 4
+            case .spoe: 4
+            case nil: 5
             }
         counters[line * Self.statuses.count + column].increment()
     }

@@ -7,6 +7,7 @@ internal import Logging
 internal import NIOCore
 internal import Platform
 internal import PlaybackGate
+internal import SPOPServer
 internal import ServiceLifecycle
 
 /// The parts of a running service, put together: store, gate, reloader and listeners.
@@ -17,7 +18,7 @@ struct ServiceParts {
     /// The revocations as grants know them; `nil` if there is no key for their tags.
     let mirror: RevocationMirror?
     /// The listeners, in the order in which they start.
-    private(set) var listeners: [HTTPListener] = []
+    private(set) var listeners: [any Service] = []
 
     private let configuration: GateConfiguration
     private let environment: GateServer.ServiceEnvironment
@@ -92,9 +93,10 @@ struct ServiceParts {
         let api = places("api", configuration.api.listener)
         let admin = places("admin", configuration.admin)
         let edges = (configuration.edge?.listeners ?? []).map { (listener: $0, places: places("edge", $0)) }
+        let offloads = (configuration.edge?.offloads ?? []).map { (listener: $0, places: places("spoe", $0)) }
         let manifests = (configuration.manifest?.listeners ?? [])
             .map { (listener: $0, places: places("manifest", $0)) }
-        let all = [api, admin] + edges.map(\.places) + manifests.map(\.places)
+        let all = [api, admin] + (edges + offloads + manifests).map(\.places)
         let adminResponder = AdminResponder(
             live: live,
             reloader: reloader,
@@ -117,14 +119,14 @@ struct ServiceParts {
             try listener(configuration.admin, adminResponder, admin),
             try listener(configuration.api.listener, apiResponder, api),
         ]
-        try addEdges(edges)
+        try addEdges(edges, offloads)
         try addManifests(manifests)
     }
 
     private typealias Places = [(listener: GateConfiguration.Listener, places: ConnectionPlaces)]
 
-    private mutating func addEdges(_ edges: Places) throws(ConfigurationError) {
-        guard !edges.isEmpty else { return }
+    private mutating func addEdges(_ edges: Places, _ offloads: Places) throws(ConfigurationError) {
+        guard configuration.edge != nil else { return }
         let edgeResponder = EdgeResponder(
             live: live,
             metrics: metrics,
@@ -133,6 +135,20 @@ struct ServiceParts {
             clock: environment.clock
         )
         for edge in edges { listeners.append(try listener(edge.listener, edgeResponder, edge.places)) }
+        guard !offloads.isEmpty else { return }
+        let (responder, counters) = (SPOEResponder(checks: edgeResponder), OffloadCounters(factory: registry))
+        for offload in offloads {
+            let listener = SPOPListener(
+                try offload.listener.settings(),
+                responder,
+                group: loops,
+                places: offload.places,
+                budget: budget,
+                onEnd: { counters.count($0) },
+                onListening: onListening(offload.places.listener)
+            )
+            listeners.append(listener)
+        }
     }
 
     private func gauges(_ places: [ConnectionPlaces], _ sink: LogSink) -> ServiceGauges {
@@ -168,7 +184,7 @@ struct ServiceParts {
             name,
             listener.limits,
             factory: registry,
-            standing: { peer in name == "edge" ? live.standing(of: peer) : .trusted },
+            standing: { peer in name == "edge" || name == "spoe" ? live.standing(of: peer) : .trusted },
             report: { reporter.report($0, $1, listener: name) }
         )
     }
@@ -178,19 +194,23 @@ struct ServiceParts {
         _ responder: any HTTPService,
         _ places: ConnectionPlaces
     ) throws(ConfigurationError) -> HTTPListener {
-        let (name, logger, onListening) = (places.listener, logger, environment.onListening)
-        return HTTPListener(
+        HTTPListener(
             try listener.settings(),
             responder,
             group: loops,
-            logger: logger.quieter,
             places: places,
             budget: budget,
             clock: environment.clock,
-            onListening: { address in
-                logger.info("listening", metadata: ["listener": "\(name)", "address": "\(address)"])
-                onListening(name, "\(address)")
-            }
+            onListening: onListening(places.listener)
         )
+    }
+
+    /// Returns a function that tells where a listener listens.
+    private func onListening(_ name: String) -> @Sendable (ListenerAddress) -> Void {
+        let (logger, onListening) = (logger, environment.onListening)
+        return { address in
+            logger.info("listening", metadata: ["listener": "\(name)", "address": "\(address)"])
+            onListening(name, "\(address)")
+        }
     }
 }
