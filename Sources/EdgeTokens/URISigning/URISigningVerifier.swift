@@ -120,7 +120,7 @@ public struct URISigningVerifier: Sendable {
             case (.verified(_, let payload), _):
                 // Of several issuers with the same key, the token's own is the one that it is checked for.
                 let name = try? SignedClaims(payload.span, hasPrivateClaims: false).issuer
-                if name?.hasSameBytes(as: header.issuer) ?? true { return found }
+                if name?.isSame(as: header.issuer, in: payload.span) ?? true { return found }
                 answer = found
             case (_, .verified), (_, .refused(.signatureInvalid)): continue
             case (.refused, .refused): answer = found

@@ -16,17 +16,12 @@ public struct JWSHeader: Hashable, Sendable {
     ///
     /// - Throws: ``JOSERefusal`` if no token with it could be verified.
     public init(_ encoded: String) throws(JOSERefusal) {
-        let header = try JOSEHeader(encoded.utf8.span)
+        let (header, id) = try JOSEHeader.read(encoded.utf8.span)
         guard !header.isUnsupported else { throw .claimUnsupported }
-        guard let name = header.algorithm else { throw .malformed }
-        guard let algorithm = KeyAlgorithm(name: name) else { throw .algorithmRefused }
-        switch header.keyID {
-        case .none: keyID = nil
-        case .some(let id): keyID = id
-        case .impossible: throw .keyUnknown
-        }
+        algorithm = try header.signatureAlgorithm()
+        if case .impossible = header.keyID { throw .keyUnknown }
+        keyID = id
         self.encoded = encoded
-        self.algorithm = algorithm
     }
 
     /// True if the header can select a key: the algorithm is the key's, and so is the identifier, if there is one.
