@@ -63,7 +63,8 @@ extension EdgeDialect {
             if let dialect = known.first(where: { $0.rawValue == name }) {
                 dialects.insert(dialect)
             } else {
-                let kind = EdgeDialect(rawValue: name) == nil ? "is not a dialect" : "passes no redirect on to the client"
+                let kind =
+                    EdgeDialect(rawValue: name) == nil ? "is not a dialect" : "passes no redirect on to the client"
                 section.note(key, "\(name) \(kind); known: \(known.map(\.rawValue).joined(separator: ", "))")
             }
         }
