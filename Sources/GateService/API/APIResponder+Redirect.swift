@@ -36,19 +36,27 @@ extension APIResponder {
         return .later { () async throws(APIRefusal) in
             let outcome = await gate.redirect(redirection, by: grants, at: time)
             inFlight.release(1)
-            switch outcome {
-            case .redirected(let url, let token, let expires):
-                let members: [JSON.Member] = [
-                    ("profile", .string(profile.name)), ("format", .string(profile.format.name)), ("url", .string(url)),
-                    ("token", .string(token)),
-                    ("expires", expires.map { .number($0.millisecondsSince1970) } ?? .null),
-                    ("trace", .string("\(trace)")),
-                ]
-                return .json(.object(members), trace: trace)
-            case .refused(let refusal): throw APIRefusal(refusal)
-            case .unknown: throw APIRefusal(DenyCode.replayStoreUnavailable)
-            case .notIssued(let error): throw APIRefusal(.urlNotSigned, details: error.rawValue)
-            }
+            return try Self.answer(outcome, profile, trace)
+        }
+    }
+
+    private static func answer(
+        _ outcome: Gate.RedirectionOutcome,
+        _ profile: GrantProfile,
+        _ trace: TraceID
+    ) throws(APIRefusal) -> APIAnswer {
+        switch outcome {
+        case .redirected(let url, let token, let expires):
+            let members: [JSON.Member] = [
+                ("profile", .string(profile.name)), ("format", .string(profile.format.name)), ("url", .string(url)),
+                ("token", .string(token)),
+                ("expires", expires.map { .number($0.millisecondsSince1970) } ?? .null),
+                ("trace", .string("\(trace)")),
+            ]
+            return .json(.object(members), trace: trace)
+        case .refused(let refusal): throw APIRefusal(refusal)
+        case .unknown: throw APIRefusal(DenyCode.replayStoreUnavailable)
+        case .notIssued(let error): throw APIRefusal(.urlNotSigned, details: error.rawValue)
         }
     }
 }

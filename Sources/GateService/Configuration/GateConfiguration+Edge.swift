@@ -70,7 +70,8 @@ extension EdgeDialect {
             } else if key == "dialects", name == EdgeDialect.spoe.rawValue {
                 section.note(key, "spoe has no endpoint: it has addresses of its own, by the key spoe")
             } else {
-                let kind = EdgeDialect(rawValue: name) == nil ? "is not a dialect" : "passes no redirect on to the client"
+                let kind =
+                    EdgeDialect(rawValue: name) == nil ? "is not a dialect" : "passes no redirect on to the client"
                 section.note(key, "\(name) \(kind); known: \(known.map(\.rawValue).joined(separator: ", "))")
             }
         }

@@ -148,7 +148,9 @@ extension ConfigurationSection {
         if signing.encryptionKey != nil, signing.subject == .none, rules.binding.address == .none {
             note("encrypt", "encrypts nothing: give bind: { address: exact } or subject: session")
         }
-        if signing.container == .hash, rules.host == nil { note("container", "hash requires host: it is of a whole URL") }
+        if signing.container == .hash, rules.host == nil {
+            note("container", "hash requires host: it is of a whole URL")
+        }
         if let way = rules.renewal?.way, way != .cookie, way != .query {
             note("renew", "type: signed URIs are renewed by cookie or query; renewable: false turns it off")
         }

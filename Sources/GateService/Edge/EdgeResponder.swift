@@ -77,15 +77,14 @@ struct EdgeResponder: HTTPService {
         asked.token = shown.token
         var check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
         if !target.packages.isEmpty { check.target = target }
-        let fault: DenyCode? = shown.isConflict ? .tokenConflict : nil
         guard finding.hasGrants else {
-            return decide(Gate.Question(asked, finding, fault: fault), check, snapshot)
+            return decide(Gate.Question(asked, finding, fault: shown.fault), check, snapshot)
         }
         let headers = head.headers
         guard asked.takePlayer(finding, client, headers, dialect),
             case .found(let grants) = PresentedGrants.find(client, headers, target, path: path.path, rules, dialect)
         else { return .now(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now)) }
-        return decide(Gate.Question(asked, finding, fault: fault, grants: grants), check, snapshot)
+        return decide(Gate.Question(asked, finding, fault: shown.fault, grants: grants), check, snapshot)
     }
 
     /// Decides a check, if there is room for another one in flight.
@@ -158,7 +157,9 @@ struct EdgeResponder: HTTPService {
                 tokenHeaders: check.rules.sources.tokenHeaders
             ),
             session: decision.access?.session,
-            grant: decision.access?.delivered.flatMap { DeliveredGrant($0, check.location(with: $0.token), at: check.now) }
+            grant: decision.access?.delivered.flatMap {
+                DeliveredGrant($0, check.location(with: $0.token), at: check.now)
+            }
         )
         requests.count(check.dialect, answer.status)
         return answer

@@ -20,7 +20,8 @@ final class EdgeRules: Sendable {
     ///
     /// - Parameter path: The path as it was requested, without grants. Two slashes at its start would name another host.
     func redirects(_ dialect: EdgeDialect, _ path: Substring) -> Bool {
-        edge.redirects.contains(dialect) && ManifestType(type: nil, path: path) != nil && !path.utf8.starts(with: "//".utf8)
+        edge.redirects.contains(dialect) && ManifestType(type: nil, path: path) != nil
+            && !path.utf8.starts(with: "//".utf8)
     }
 
     /// Returns the time for which an answer may be cached, in seconds: 0 if a token was consumed, the request was refused,

@@ -5,6 +5,7 @@ internal import EdgeTokens
 internal import Encodings
 internal import HTTPServer
 internal import NIOHTTP1
+internal import PlaybackGate
 
 /// A place in which a client may show its token. Its name tells the edge what to remove before it asks the origin.
 enum TokenSource: Hashable, Sendable {
@@ -106,6 +107,9 @@ struct PresentedToken {
     /// True if the request shows two different tokens. An attacker may add a second token and rely on another component to
     /// read the first.
     private(set) var isConflict = false
+
+    /// The fault of a request that shows two different tokens; `nil` for any other.
+    var fault: DenyCode? { isConflict ? .tokenConflict : nil }
 
     /// The most sources that can be configured.
     static let maximumSources = 16

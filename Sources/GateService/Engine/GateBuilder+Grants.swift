@@ -98,14 +98,13 @@ extension GateBuilder {
         guard let subjectKey = try? SubjectKey(grants.subjectKey.value) else { return nil }
         let files = GrantKeyFiles(grants, problems)
         var keys: [GrantKeyFiles.Member] = []
-        var (remotes, own): ([KeySetKeeper.Remote], [TokenKey]) = ([], [])
-        var signedIssuers: [AcceptedSigner] = []
+        var (remotes, own, signed): ([KeySetKeeper.Remote], [TokenKey], [AcceptedSigner]) = ([], [], [])
         let all = grants.allIssuers
         for issuer in all {
             let accepted = grants.accepted(issuer)
             let found = files.keys(of: issuer)
             keys += found
-            if issuer.format == .uriSigning { signedIssuers.append(grants.signer(issuer, found, problems)) }
+            if issuer.format == .uriSigning { signed.append(grants.signer(issuer, found, problems)) }
             if accepted.isOwn { own += found.filter { $0.name != nil }.map(\.key) }
             if let remote = remote(issuer, folder: configuration.keySetFolder, problems) { remotes.append(remote) }
         }
@@ -118,7 +117,7 @@ extension GateBuilder {
         return GrantParts(
             keys: set,
             issuers: all.filter { $0.format == .cat }.map(grants.accepted),
-            signedIssuers: signedIssuers,
+            signedIssuers: signed,
             audience: Array(Set(grants.issuers.flatMap(\.audience))).sorted(),
             signers: issuing.signers,
             formats: issuing.formats,
@@ -245,32 +244,39 @@ extension GateConfiguration.Grants {
         signer.isNameOptional = !issuer.signed.requiresName
         signer.requiresContainer = issuer.signed.requiresContainer
         signer.match = issuer.signed.match
-        var encryption = issuer.signed.decryptionKeys
-        for profile in profiles.map(\.value) where issuer.isIssuer(of: profile) {
-            let rules = profile.rules.signing
-            if let name = rules.encryptionKey, !encryption.contains(name) { encryption.append(name) }
-            guard rules.omitsHeader else { continue }
-            for member in keys where profile.keyIDs.contains(member.name ?? "") {
-                guard let header = member.key.jwsHeader.flatMap({ try? JWSHeader($0) }) else { continue }
-                if !signer.headers.contains(header) { signer.headers.append(header) }
-            }
-        }
-        signer.decryptionKeys = encryption.compactMap { encryptionKey($0) }
-        if let header = issuer.signed.header {
-            // A key that is fetched is known later.
-            if issuer.remote == nil, !keys.contains(where: { header.value.selects($0.key) }) {
-                let key = header.value.keyID.map { " \($0)" } ?? ""
-                problems.add(
-                    header.place,
-                    "\(issuer.name): has no key\(key) for \(header.value.algorithm.rawValue), which the header demands"
-                )
-            }
-            signer.headers.append(header.value)
-        }
+        let own = profiles.map(\.value).filter { issuer.isIssuer(of: $0) }.compactMap(\.rules.signing.encryptionKey)
+        signer.decryptionKeys = Set(own + issuer.signed.decryptionKeys).sorted().compactMap { encryptionKey($0) }
+        signer.headers = headers(issuer, keys, problems)
         if signer.headers.count > URISigningVerifier.maximumHeaders {
-            problems.add(issuer.place, "\(issuer.name): more than \(URISigningVerifier.maximumHeaders) headers are known beside tokens")
+            let most = URISigningVerifier.maximumHeaders
+            problems.add(issuer.place, "\(issuer.name): more than \(most) keys have profiles with omitHeader")
         }
         return signer
+    }
+
+    /// Returns the headers of an issuer's tokens without one: those of its profiles' keys, and the configured one.
+    private func headers(
+        _ issuer: Issuer,
+        _ keys: [GrantKeyFiles.Member],
+        _ problems: ProblemList
+    ) -> [JWSHeader] {
+        var headers: [JWSHeader] = []
+        for profile in profiles.map(\.value) where issuer.isIssuer(of: profile) && profile.rules.signing.omitsHeader {
+            for member in keys where profile.keyIDs.contains(member.name ?? "") {
+                guard let header = member.key.jwsHeader.flatMap({ try? JWSHeader($0) }) else { continue }
+                if !headers.contains(header) { headers.append(header) }
+            }
+        }
+        guard let header = issuer.signed.header else { return headers }
+        // A key that is fetched is known later.
+        if issuer.remote == nil, !keys.contains(where: { header.value.selects($0.key) }) {
+            let key = header.value.keyID.map { " \($0)" } ?? ""
+            problems.add(
+                header.place,
+                "\(issuer.name): has no key\(key) for \(header.value.algorithm.rawValue), which the header demands"
+            )
+        }
+        return headers + [header.value]
     }
 
     /// Returns how tokens of an issuer are accepted. Gates of one installation have the same issuer, and accept what they

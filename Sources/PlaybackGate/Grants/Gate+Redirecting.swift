@@ -2,8 +2,8 @@
 // Copyright the Playgate authors.
 
 public import EdgeTokens
-internal import Platform
 internal import Keys
+internal import Platform
 
 // The redirection of a request to another content delivery network (RFC 9246 §2.1): the signed URI of the request is checked as
 // at an edge, and becomes one for the other network.

@@ -31,7 +31,9 @@ extension GrantAuthority {
         switch grant {
         case .cat(let grant): return renew(grant, profile, scope: scope, manifest: manifest, at: now)
         case .signedURI(let grant):
-            guard let issuer = formats[profile.name]?.signedURIs(at: now), let session = grant.session else { return nil }
+            guard let issuer = formats[profile.name]?.signedURIs(at: now), let session = grant.session else {
+                return nil
+            }
             let order = GrantOrder(
                 profile: profile,
                 session: session,

@@ -180,7 +180,7 @@ extension GrantCommand {
 
         private func configuration(_ folder: NewFolder, _ made: [(GrantAlgorithmArgument, TokenKey)]) -> String {
             let keys = made.map { algorithm, key in
-                let source = algorithm.algorithm.isMAC ? "secret" : "private"
+                let source = algorithm == .hs256 ? "secret" : "private"
                 let file = Self.scalar(folder.path(algorithm.file))
                 return "  \(Self.scalar(key.id?.text ?? "")): "
                     + "{ \(source): { file: \(file) }, algorithm: \(algorithm.rawValue) }\n"
@@ -211,27 +211,16 @@ extension GeneratedKey {
 /// An algorithm of new keys.
 enum GrantAlgorithmArgument: String, ExpressibleByArgument, CaseIterable {
     case hs256 = "HS256"
-    case hs384 = "HS384"
-    case hs512 = "HS512"
     case es256 = "ES256"
-    case es384 = "ES384"
-    case es512 = "ES512"
     case edDSA = "EdDSA"
     case ps256 = "PS256"
-    /// For signed URIs alone.
-    case rs256 = "RS256"
 
     var algorithm: KeyAlgorithm {
         switch self {
         case .hs256: .hs256
-        case .hs384: .hs384
-        case .hs512: .hs512
         case .es256: .es256
-        case .es384: .es384
-        case .es512: .es512
         case .edDSA: .edDSA
         case .ps256: .ps256
-        case .rs256: .rs256
         }
     }
 
@@ -239,8 +228,7 @@ enum GrantAlgorithmArgument: String, ExpressibleByArgument, CaseIterable {
     var file: String {
         switch self {
         case .hs256: "grant.key"
-        case .hs384, .hs512: "\(rawValue.lowercased()).key"
-        case .es256, .es384, .es512, .edDSA, .ps256, .rs256: "\(rawValue.lowercased()).pem"
+        case .es256, .edDSA, .ps256: "\(rawValue.lowercased()).pem"
         }
     }
 }

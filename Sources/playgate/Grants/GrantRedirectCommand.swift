@@ -41,7 +41,9 @@ extension GrantCommand {
         @Option(help: ArgumentHelp("The URL at the other network.", valueName: "url"))
         var to: URLArgument
 
-        @Option(help: ArgumentHelp("The key set with the key to sign with; that of --keys by default.", valueName: "file"))
+        @Option(
+            help: ArgumentHelp("The key set with the key to sign with; that of --keys by default.", valueName: "file")
+        )
         var signingKeys: String?
 
         @Option(help: ArgumentHelp("The id of the key to sign with.", valueName: "id"))
@@ -88,7 +90,9 @@ extension GrantCommand {
             let shown = isGiven || tokens.isEmpty ? [try token.read()] : tokens
             let answer = try checker.check(shown, try facts.facts(bare), at: now)
             guard answer.isValid, let grant = answer.grant as? URISigningGrant, let uri = bare.uri else {
-                if json { Terminal.output.write(answer.json.line + "\n") } else {
+                if json {
+                    Terminal.output.write(answer.json.line + "\n")
+                } else {
                     Terminal.error.write(answer.report(at: now))
                 }
                 throw ExitCode.refused
@@ -111,7 +115,13 @@ extension GrantCommand {
         ) throws(CommandFailure) -> String {
             let key = try GrantKeySet(signingKeys ?? keys.keys, for: .uriSigning).signingKey(kid, of: issuer)
             do throws(URISigningIssueError) {
-                return try URISigningIssuer(key: key).redirect(grant, from: uri, to: target, audience: recipient, at: now)
+                return try URISigningIssuer(key: key).redirect(
+                    grant,
+                    from: uri,
+                    to: target,
+                    audience: recipient,
+                    at: now
+                )
             } catch { throw CommandFailure(error.words, code: error.rawValue) }
         }
     }
