@@ -74,8 +74,9 @@ bench-build: setup
 	swift build -c release --package-path bench --product playgate
 
 bench-peers: bench-build  ## Measure beside other libraries: OpenSSL in C, Python, Java, jwt-kit; and beside HAProxy and nginx
-	@scripts/setup peers
+	@scripts/setup peers test
 	bench/libraries
+	bench/formats
 	bench/edge
 
 bench-report: bench-build  ## Measure everything, in 20 minutes, and write bench/RESULTS.md

@@ -4,6 +4,7 @@
 import CLimits
 import EdgeTokens
 import Keys
+import TokenParts
 
 extension HotPath {
     /// Measures checks of signed URIs (RFC 9246): of text, and of what a cache keeps.
@@ -76,18 +77,8 @@ private struct SignedURISample {
             issuers: [AcceptedSigner("playgate")],
             policy: policy
         )
-        guard let dot = text.lastIndex(of: UInt8(ascii: ".")) else { fatalError("no token") }
-        signed = Array(text[..<dot])
-        signature = Self.decoded(text[(dot + 1)...])
-    }
-
-    /// Decodes URL-safe Base64.
-    private static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
-        var buffer = [UInt8](repeating: 0, count: COSEText.bufferSize)
-        var output = buffer.mutableSpan
-        let copy = Array(text)
-        guard case .success(let count) = COSEText.decode(copy.span, into: &output) else { fatalError("no signature") }
-        return Array(buffer[..<count])
+        let parts = TokenParts(jws: text)
+        (signed, signature) = (parts.signed, parts.signature)
     }
 
     /// Adds the checks of the token to a table.
