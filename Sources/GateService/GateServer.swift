@@ -96,6 +96,8 @@ public struct GateServer: Sendable {
         package var clock: @Sendable () -> Timestamp
         /// Called with the name and the address of each listener, once it listens.
         package var onListening: @Sendable (String, String) -> Void
+        /// Waits for so many milliseconds of ``clock``, or until its task is cancelled.
+        package var sleep: @Sendable (Int64) async -> Void = { try? await Task.sleep(for: .milliseconds($0)) }
         /// Returns the fetcher of a key set in place of the configured one.
         package var keySetFetcher: @Sendable (any KeySetFetcher) -> any KeySetFetcher = { $0 }
 

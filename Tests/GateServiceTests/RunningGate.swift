@@ -94,6 +94,7 @@ final class RunningGate: Sendable {
             clock: { clock.now },
             onListening: { continuation.yield(($0, $1)) }
         )
+        environment.sleep = { await clock.sleep(milliseconds: $0) }
         environment.keySetFetcher = { ($0 as? HTTPSKeySetFetcher)?.withoutTimeLimits ?? $0 }
         let task = Task { [environment] in
             defer { continuation.finish() }

@@ -48,7 +48,7 @@ struct ServiceParts {
         self.logger = logger
         self.loops = loops
         store = try ReplayStoreFactory.make(configuration)
-        keySets = KeySetKeeper(clock: environment.clock, fetcher: environment.keySetFetcher, logger: logger)
+        keySets = KeySetKeeper(environment, logger: logger)
         keySets.adopt(builder.grants?.remotes ?? [])
         let grants = builder.grants?.authority(keySets, registry)
         mirror = grants?.mirror
