@@ -50,6 +50,8 @@ let package = Package(
         // Without pkg-config: its file sets a flag that packages may not.
         .system("CHiredis", pkgConfig: nil, apt: "libhiredis-dev", brew: "hiredis"),
         .target(name: "CBase64"),
+        // The header of the C interface, and the table of answers in front of it. EmbeddedGate implements the rest.
+        .target(name: "CPlaygate"),
         // Empty without its trait. RE2 has no C interface, and module maps of the system have no C++ here.
         .target(
             name: "CRE2",
