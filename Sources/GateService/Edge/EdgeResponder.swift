@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import EdgeTokens
+internal import GateMetrics
 internal import HTTPServer
 internal import Metrics
 internal import NIOHTTP1
@@ -186,13 +187,6 @@ extension Decision {
     }
 }
 
-extension GrantedAccess {
-    /// The grant that this edge hands to the player: of those that the gate checks, a Common Access Token first.
-    fileprivate var delivered: IssuedGrant? {
-        issued.first { $0.profile.format == .cat } ?? issued.first { $0.profile.format == .uriSigning }
-    }
-}
-
 extension PlaybackRequest {
     /// Adds the facts about the client's request.
     fileprivate mutating func take(_ client: EdgeRequest, _ path: Substring) {
@@ -228,17 +222,15 @@ extension DeliveredGrant {
     ///
     /// - Parameter location: The target of the request with the grant in its query; `nil` if it had none.
     fileprivate convenience init?(_ grant: IssuedGrant, _ location: @autoclosure () -> String?, at now: Timestamp) {
-        let rules = grant.profile.rules
         if grant.isByRedirect {
             self.init(token: grant.token, cookie: nil, location: location())
             return
         }
-        let isInHeader = rules.renewal?.way == .header || rules.deliveries.contains(.header)
-        let hasCookie = rules.renewal?.way != .header || rules.deliveries.contains(.cookie)
+        guard let delivery = GrantDelivery(grant, at: now) else { return nil }
         self.init(
-            token: grant.token,
-            cookie: hasCookie ? grant.setCookies(at: now).first : nil,
-            headers: isInHeader ? [.standard, .older] : []
+            token: delivery.token,
+            cookie: delivery.cookie,
+            headers: delivery.isInHeader ? [.standard, .older] : []
         )
     }
 }
