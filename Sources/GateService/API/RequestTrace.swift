@@ -8,7 +8,7 @@ internal import Synchronization
 
 extension TraceID {
     /// Takes the trace ID of `traceparent`; creates a new one if the field is missing or malformed.
-    init(traceparent: String?) {
+    init(traceparent: Substring?) {
         if let traceparent, let id = Self.parse(traceparent.utf8.span) {
             self = id
         } else {
@@ -58,6 +58,7 @@ extension TraceID {
 extension ByteWriter {
     /// Writes a trace ID as 32 hexadecimal digits.
     mutating func write(_ trace: TraceID) {
-        for place in 0..<32 { write(trace.digit(place)) }
+        write(hexadecimal: trace.high)
+        write(hexadecimal: trace.low)
     }
 }

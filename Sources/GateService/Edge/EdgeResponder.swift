@@ -4,28 +4,27 @@
 internal import EdgeTokens
 internal import HTTPServer
 internal import Metrics
-internal import NIOHTTP1
 internal import Platform
 internal import PlaybackGate
 
-/// Answers the checks of edges. A check whose token is in the cache of authenticated tokens copies nothing: texts are
-/// slices of NIO's input, and the answer is written directly into the connection's buffer.
-struct EdgeResponder: HTTPService {
+/// Answers the checks of edges, at their heads. Bodies are ignored, and so are the fields `If-*`, `Expect`, `TE` and `Upgrade`,
+/// which edges forward.
+///
+/// A check whose token is in the cache of authenticated tokens copies its head once: texts are slices of it, and the answer is
+/// written directly into the connection's buffer.
+struct EdgeResponder: BodilessService {
     let live: LiveGate
     let metrics: DecisionMetrics
     let inFlight: ConcurrencyLimit
     let requests: EdgeCounters
     let clock: @Sendable () -> Timestamp
 
-    /// Ignores bodies, and the fields `If-*`, `Expect`, `TE` and `Upgrade`, which edges forward.
-    func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .answer }
-
-    func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+    func answer(_ request: BodilessRequest, into output: inout HTTPOutput) -> PendingAnswer? {
         let snapshot = live.current
         let now = clock()
-        let found = EdgeDialect.find(request.head.uri)
+        let found = EdgeDialect.find(request.target)
         let client = PlaybackRequest.Client(
-            trace: TraceID(traceparent: request.first("traceparent")),
+            trace: TraceID(traceparent: request.fields.first("traceparent")),
             edge: found?.dialect.rawValue ?? "none"
         )
         // A target that cannot be parsed is not logged: it may contain a token.
@@ -37,7 +36,7 @@ struct EdgeResponder: HTTPService {
             return refuse(.peerNotTrusted, asked, snapshot.gate, at: now, into: &output)
         }
         guard let (dialect, rest) = found, rules.answers(dialect),
-            let client = EdgeRequest(request.head, rest: rest, dialect),
+            let client = EdgeRequest(request, rest: rest, dialect),
             let target = OriginalTarget(client.target, cutting: rules.sources.package)
         else {
             return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output)
@@ -47,16 +46,15 @@ struct EdgeResponder: HTTPService {
         asked.take(client, path.path)
         let finding = snapshot.gate.catalogue.find(path, client, dialect)
         let (sources, trace) = (places.tokens(finding), asked.client.trace)
-        let shown = PresentedToken(in: sources, request.head.headers, target)
+        let shown = PresentedToken(in: sources, request.fields, target)
         asked.token = shown.token
         let check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
         let fault: DenyCode? = shown.isConflict ? .tokenConflict : nil
         guard finding.hasGrants else {
             return decide(Gate.Question(asked, finding, fault: fault), check, snapshot, into: &output)
         }
-        let headers = request.head.headers
-        guard asked.takePlayer(finding, client, headers, dialect),
-            case .found(let grants) = PresentedGrants.find(client, headers, target, path: path.path, places, dialect)
+        guard asked.takePlayer(finding, client, request.fields, dialect),
+            case .found(let grants) = PresentedGrants.find(client, request.fields, target, path: path.path, places, dialect)
         else { return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output) }
         return decide(Gate.Question(asked, finding, fault: fault, grants: grants), check, snapshot, into: &output)
     }
@@ -178,12 +176,12 @@ extension PlaybackRequest {
     fileprivate mutating func takePlayer(
         _ finding: Catalogue.Finding,
         _ client: EdgeRequest,
-        _ headers: HTTPHeaders,
+        _ fields: HTTPFields,
         _ dialect: EdgeDialect
     ) -> Bool {
         guard token != nil, case .entry(let entry) = finding, let terms = entry.grants, terms.bindsPlayers
         else { return true }
-        player = Player(headers, target: client.target, dialect.factHeaders, terms.boundHeaders)
+        player = Player(fields, target: client.target, dialect.factHeaders, terms.boundHeaders)
         return player != nil
     }
 }

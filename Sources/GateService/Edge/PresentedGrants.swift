@@ -3,7 +3,7 @@
 
 internal import EdgeTokens
 internal import Encodings
-internal import NIOHTTP1
+internal import HTTPServer
 internal import PlaybackGate
 
 /// The grants that a request shows. Two different ones are no conflict: cookies of overlapping paths have one name.
@@ -19,14 +19,14 @@ enum PresentedGrants {
     /// Finds the grants of a check, in the form of paths and by the names of facts that its dialect has.
     static func find(
         _ client: EdgeRequest,
-        _ headers: HTTPHeaders,
+        _ fields: HTTPFields,
         _ target: OriginalTarget,
         path: Substring,
         _ sources: CredentialSources,
         _ dialect: EdgeDialect
     ) -> Finding {
         let form: RequestURI.Form = dialect.pathForm == .resolved ? .resolved : .asIs
-        return find(client, headers, target, path: path, sources, dialect.factHeaders, form)
+        return find(client, fields, target, path: path, sources, dialect.factHeaders, form)
     }
 
     /// Finds the grants of a request in the configured places, in their order, and the facts that they may be bound to.
@@ -36,7 +36,7 @@ enum PresentedGrants {
     ///   - names: The names of the header fields that state facts.
     static func find(
         _ client: EdgeRequest,
-        _ headers: HTTPHeaders,
+        _ fields: HTTPFields,
         _ target: OriginalTarget,
         path: Substring,
         _ sources: CredentialSources,
@@ -49,7 +49,7 @@ enum PresentedGrants {
             if first == nil { first = token } else { rest.append(token) }
         }
         for source in sources.grants {
-            source.forEachValue(in: headers, target) { value in
+            source.forEachValue(in: fields, target) { value in
                 // Most values are one token, of which the search for a comma takes the most time.
                 guard value.utf8.span.firstIndex(of: UInt8(ascii: ","), from: 0) != nil else {
                     return show(value)
@@ -58,12 +58,12 @@ enum PresentedGrants {
             }
         }
         guard let first else { return .found(nil) }
-        guard let stated = EdgeFacts(headers, target: client.target, names),
+        guard let stated = EdgeFacts(fields, target: client.target, names),
             let uri = RequestURI(stated, target, path: path, hiding: sources.secretParameters, form)
         else { return .invalid }
         var facts = RequestFacts(uri: uri, method: client.method == .other ? nil : client.method.rawValue[...])
         guard stated.fill(&facts) else { return .invalid }
-        facts.headers = EdgeHeaderFields(headers: headers)
+        facts.headers = EdgeHeaderFields(fields: fields)
         return .found(ShownGrants(facts, first: first, others: rest))
     }
 }
@@ -75,16 +75,19 @@ extension PlaybackRequest.Player {
     ///   - facts: The names of the header fields that state facts.
     ///   - names: The names of the header fields that grants are bound to.
     convenience init?(
-        _ headers: HTTPHeaders,
+        _ fields: HTTPFields,
         target: Substring,
         _ facts: EdgeDialect.FactHeaders,
         _ names: [String]
     ) {
-        guard let stated = EdgeFacts(headers, target: target, facts) else { return nil }
+        guard let stated = EdgeFacts(fields, target: target, facts) else { return nil }
         var address: IPAddress?
         guard stated.clientAddress.fill(&address) else { return nil }
-        let bound = headers.filter { name, _ in names.contains { name.isSameField(as: $0) } }
-        self.init(address: address, headers: bound.map { (name: $0.name, value: $0.value) })
+        let bound = fields.indices.filter { index in names.contains { fields.isField(index, as: $0) } }
+        self.init(
+            address: address,
+            headers: bound.map { (name: String(fields.name($0)), value: String(fields.value($0))) }
+        )
     }
 }
 
@@ -135,10 +138,10 @@ extension EdgeFacts.Fact {
 
 /// The header fields of a check, as far as they are the client's.
 private struct EdgeHeaderFields: HeaderFields {
-    let headers: HTTPHeaders
+    let fields: HTTPFields
 
     func values(of name: String) -> [Substring] {
-        headers.filter { $0.name.isSameField(as: name) }.map { $0.value[...] }
+        fields.indices.filter { fields.isField($0, as: name) }.map(fields.value)
     }
 }
 
