@@ -247,7 +247,8 @@ let package = Package(
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "GateTestSupport", "HTTPServer",
                 "SPOPServer", "MediaResources", "MediaTokens", "Keys", "EdgeTokens", "PlaybackGate", "KeySources",
-                "GateService", "playgate", .nio("NIOCore"), .nio("NIOHTTP1"), .nio("NIOPosix"), .system,
+                "GateService", "playgate", .nio("NIOCore"), .nio("NIOEmbedded"), .nio("NIOHTTP1"), .nio("NIOPosix"),
+                .nioExtras, .system,
             ],
             exclude: ["BadConfigurations", "Players"]
         ),

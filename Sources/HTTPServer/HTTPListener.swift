@@ -49,7 +49,7 @@ package struct HTTPListener: Service {
                 flushes: flushes.queue(of: channel.eventLoop),
                 clock: clock
             )
-            try pipeline.addHandler(ArrivalHandler(connection))
+            try pipeline.addHandler(ArrivalHandler(connection, decoding))
             let decoder = HTTPRequestDecoder(limitConfiguration: decoding)
             try pipeline.addHandler(ByteToMessageHandler(decoder))
             try pipeline.addHandler(connection)

@@ -4,6 +4,7 @@
 import EdgeTokens
 import Encodings
 import GateTestSupport
+import struct HTTPServer.HTTPFields
 import NIOHTTP1
 import Testing
 
@@ -16,7 +17,7 @@ import Testing
         _ fields: [(String, String)],
         target: String = "/a?b"
     ) -> EdgeFacts? {
-        EdgeFacts(HTTPHeaders(fields), target: target[...], dialect.factHeaders)
+        EdgeFacts(HTTPFields(HTTPHeaders(fields)), target: target[...], dialect.factHeaders)
     }
 
     /// The names of the fields of each dialect: scheme, host, client address.

@@ -81,7 +81,7 @@ struct APIResponder: HTTPService {
     }
 
     private func answer(_ request: HTTPRequest) -> HTTPReply<APIAnswer> {
-        let trace = TraceID(traceparent: request.first("traceparent"))
+        let trace = TraceID(traceparent: request.first("traceparent")?[...])
         let call = RequestContext(request: request, trace: trace, time: clock(), snapshot: live.current)
         do throws(APIRefusal) {
             switch try operate(call) {

@@ -6,12 +6,13 @@ internal import PlaybackGate
 
 extension TraceID {
     /// Takes the trace ID of `traceparent`; creates a new one if the field is missing or malformed.
-    init(traceparent: String?) { self = traceparent.map { TraceID(traceparent: $0[...]) } ?? .new() }
+    init(traceparent: Substring?) { self = traceparent.map { TraceID(traceparent: $0) } ?? .new() }
 }
 
 extension ByteWriter {
     /// Writes a trace ID as 32 hexadecimal digits.
     mutating func write(_ trace: TraceID) {
-        for place in 0..<32 { write(trace.digit(place)) }
+        write(hexadecimal: trace.high)
+        write(hexadecimal: trace.low)
     }
 }

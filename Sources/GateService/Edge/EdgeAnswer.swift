@@ -140,14 +140,6 @@ extension ByteWriter {
         write(hexadecimal: UInt64(truncatingIfNeeded: session.number))
     }
 
-    /// Writes a number as 16 digits.
-    private mutating func write(hexadecimal number: UInt64) {
-        for shift in stride(from: 60 as UInt64, through: 0, by: -4) {
-            let digit = UInt8(number >> shift & 15)
-            write(digit < 10 ? digit + UInt8(ascii: "0") : digit - 10 + UInt8(ascii: "a"))
-        }
-    }
-
     /// Writes a text into a header field. Letters, digits and harmless punctuation stay as they are; other bytes are
     /// percent-encoded. A text longer than `escapedLimit` is omitted, because a truncated value would be a different one.
     mutating func write(escaping text: Span<UInt8>) {

@@ -82,8 +82,8 @@ enum EdgeDialect: String, CaseIterable, Sendable {
     var pathForm: MediaPath.Form { self == .nginx ? .resolved : .asIs }
 
     /// Finds the dialect of a check and the rest after its endpoint; `nil` if there is no such endpoint.
-    static func find(_ uri: String) -> (dialect: EdgeDialect, rest: Substring)? {
-        let bytes = uri.utf8.span
+    static func find(_ target: Substring) -> (dialect: EdgeDialect, rest: Substring)? {
+        let bytes = target.utf8.span
         for dialect in allCases {
             guard let path = dialect.endpoint else { continue }
             let endpoint = path.utf8.span
@@ -95,7 +95,7 @@ enum EdgeDialect: String, CaseIterable, Sendable {
             guard next == UInt8(ascii: "?") || next == UInt8(ascii: "/") && dialect.headers.target == nil else {
                 return nil
             }
-            return (dialect, uri[uri.utf8.index(uri.startIndex, offsetBy: end)...])
+            return (dialect, target[target.utf8.index(target.startIndex, offsetBy: end)...])
         }
         return nil
     }

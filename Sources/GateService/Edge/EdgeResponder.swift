@@ -5,24 +5,23 @@ internal import EdgeTokens
 internal import GateMetrics
 internal import HTTPServer
 internal import Metrics
-internal import NIOHTTP1
 internal import Platform
 internal import PlaybackGate
 
-/// Answers the checks of edges. A check whose token is in the cache of authenticated tokens copies nothing: texts are
-/// slices of NIO's input, and the answer is written directly into the connection's buffer.
-struct EdgeResponder: HTTPService {
+/// Answers the checks of edges, at their heads. Bodies are ignored, and so are the fields `If-*`, `Expect`, `TE` and `Upgrade`,
+/// which edges forward.
+///
+/// A check whose token is in the cache of authenticated tokens copies its head once: texts are slices of it, and the answer is
+/// written directly into the connection's buffer.
+struct EdgeResponder: BodilessService {
     let live: LiveGate
     let metrics: DecisionMetrics
     let inFlight: ConcurrencyLimit
     let requests: EdgeCounters
     let clock: @Sendable () -> Timestamp
 
-    /// Ignores bodies, and the fields `If-*`, `Expect`, `TE` and `Upgrade`, which edges forward.
-    func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .answer }
-
-    func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
-        switch reply(to: request.head, EdgeDialect.find(request.head.uri), request.connection) {
+    func answer(_ request: BodilessRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        switch reply(to: request, EdgeDialect.find(request.target)) {
         case .now(let answer):
             output.write(answer)
             return nil
@@ -46,27 +45,23 @@ struct EdgeResponder: HTTPService {
     /// Decides a check, once.
     ///
     /// - Parameters:
-    ///   - head: The check, with the client's header fields and those of the dialect.
+    ///   - request: The check, with the client's header fields and those of the dialect.
     ///   - found: The dialect, and the target of the check after its endpoint; `nil` if there is no such endpoint.
-    func reply(
-        to head: HTTPRequestHead,
-        _ found: (dialect: EdgeDialect, rest: Substring)?,
-        _ connection: HTTPConnection
-    ) -> Reply {
+    func reply(to request: BodilessRequest, _ found: (dialect: EdgeDialect, rest: Substring)?) -> Reply {
         let snapshot = live.current
         let now = clock()
         let client = PlaybackRequest.Client(
-            trace: TraceID(traceparent: head.headers.first(name: "traceparent")),
+            trace: TraceID(traceparent: request.fields.first("traceparent")),
             edge: found?.dialect.rawValue ?? "none"
         )
         // A target that cannot be parsed is not logged: it may contain a token.
         var asked = PlaybackRequest(.path(found?.dialect.endpoint ?? "/"), token: nil, client: client)
         // If a reload removed the section, the listener stays open until a restart and refuses every check.
-        guard let rules = snapshot.edge, rules.peers.trusts(connection, snapshot: snapshot.number) else {
+        guard let rules = snapshot.edge, rules.peers.trusts(request.connection, snapshot: snapshot.number) else {
             return .last(refuse(.peerNotTrusted, asked, snapshot.gate, at: now))
         }
         guard let (dialect, rest) = found, rules.answers(dialect),
-            let client = EdgeRequest(head, rest: rest, dialect),
+            let client = EdgeRequest(request, rest: rest, dialect),
             let target = OriginalTarget(client.target, cutting: rules.sources.package)
         else { return .now(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now)) }
         let places = rules.sources
@@ -74,16 +69,15 @@ struct EdgeResponder: HTTPService {
         asked.take(client, path.path)
         let finding = snapshot.gate.catalogue.find(path, client, dialect)
         let (sources, trace) = (places.tokens(finding), asked.client.trace)
-        let shown = PresentedToken(in: sources, head.headers, target)
+        let shown = PresentedToken(in: sources, request.fields, target)
         asked.token = shown.token
         var check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
         if !target.packages.isEmpty { check.target = target }
         guard finding.hasGrants else {
             return decide(Gate.Question(asked, finding, fault: shown.fault), check, snapshot)
         }
-        let headers = head.headers
-        guard asked.takePlayer(finding, client, headers, dialect),
-            case .found(let grants) = PresentedGrants.find(client, headers, target, path: path.path, rules, dialect)
+        guard asked.takePlayer(finding, client, request.fields, dialect),
+            case .found(let grants) = PresentedGrants.find(client, request.fields, target, path: path.path, rules, dialect)
         else { return .now(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now)) }
         return decide(Gate.Question(asked, finding, fault: shown.fault, grants: grants), check, snapshot)
     }
@@ -200,12 +194,12 @@ extension PlaybackRequest {
     fileprivate mutating func takePlayer(
         _ finding: Catalogue.Finding,
         _ client: EdgeRequest,
-        _ headers: HTTPHeaders,
+        _ fields: HTTPFields,
         _ dialect: EdgeDialect
     ) -> Bool {
         guard token != nil, case .entry(let entry) = finding, let terms = entry.grants, terms.bindsPlayers
         else { return true }
-        player = Player(headers, target: client.target, dialect.factHeaders, terms.boundHeaders)
+        player = Player(fields, target: client.target, dialect.factHeaders, terms.boundHeaders)
         return player != nil
     }
 }

@@ -3,7 +3,7 @@
 
 internal import EdgeTokens
 internal import Encodings
-internal import NIOHTTP1
+internal import HTTPServer
 internal import PlaybackGate
 
 /// The grants that a request shows. Two different ones are no conflict: cookies of overlapping paths have one name.
@@ -19,7 +19,7 @@ enum PresentedGrants {
     /// Finds the grants of a check, in the form of paths and by the names of facts that its dialect has.
     static func find(
         _ client: EdgeRequest,
-        _ headers: HTTPHeaders,
+        _ fields: HTTPFields,
         _ target: OriginalTarget,
         path: Substring,
         _ rules: EdgeRules,
@@ -27,7 +27,7 @@ enum PresentedGrants {
     ) -> Finding {
         let form: RequestURI.Form = dialect.pathForm == .resolved ? .resolved : .asIs
         let redirects = !target.packages.isEmpty && rules.redirects(dialect, target.path)
-        return find(client, headers, target, path: path, rules.sources, dialect.factHeaders, form, redirects: redirects)
+        return find(client, fields, target, path: path, rules.sources, dialect.factHeaders, form, redirects: redirects)
     }
 
     /// Finds the grants of a request in the configured places, in their order, and the facts that they may be bound to.
@@ -38,7 +38,7 @@ enum PresentedGrants {
     ///   - redirects: True if the answer can redirect the client to the same target with another grant.
     static func find(
         _ client: EdgeRequest,
-        _ headers: HTTPHeaders,
+        _ fields: HTTPFields,
         _ target: OriginalTarget,
         path: Substring,
         _ sources: CredentialSources,
@@ -52,7 +52,7 @@ enum PresentedGrants {
             if first == nil { first = token } else { rest.append(token) }
         }
         for source in sources.grants {
-            source.forEachValue(in: headers, target) { value in
+            source.forEachValue(in: fields, target) { value in
                 // Most values are one token, of which the search for a comma takes the most time.
                 guard value.utf8.span.firstIndex(of: UInt8(ascii: ","), from: 0) != nil else {
                     return show(value)
@@ -61,12 +61,12 @@ enum PresentedGrants {
             }
         }
         guard let first else { return .found(nil) }
-        guard let stated = EdgeFacts(headers, target: client.target, names),
+        guard let stated = EdgeFacts(fields, target: client.target, names),
             let uri = RequestURI(stated, target, path: path, hiding: sources.secretParameters, form)
         else { return .invalid }
         var facts = RequestFacts(uri: uri, method: client.method == .other ? nil : client.method.rawValue[...])
         guard stated.fill(&facts) else { return .invalid }
-        facts.headers = EdgeHeaderFields(headers: headers)
+        facts.headers = EdgeHeaderFields(fields: fields)
         let redirectable = redirects ? target.packages : []
         return .found(ShownGrants(facts, first: first, others: rest, redirectable: redirectable))
     }
@@ -79,16 +79,19 @@ extension PlaybackRequest.Player {
     ///   - facts: The names of the header fields that state facts.
     ///   - names: The names of the header fields that grants are bound to.
     convenience init?(
-        _ headers: HTTPHeaders,
+        _ fields: HTTPFields,
         target: Substring,
         _ facts: EdgeDialect.FactHeaders,
         _ names: [String]
     ) {
-        guard let stated = EdgeFacts(headers, target: target, facts) else { return nil }
+        guard let stated = EdgeFacts(fields, target: target, facts) else { return nil }
         var address: IPAddress?
         guard stated.clientAddress.fill(&address) else { return nil }
-        let bound = headers.filter { name, _ in names.contains { name.isSameField(as: $0) } }
-        self.init(address: address, headers: bound.map { (name: $0.name, value: $0.value) })
+        let bound = fields.indices.filter { index in names.contains { fields.isField(index, as: $0) } }
+        self.init(
+            address: address,
+            headers: bound.map { (name: String(fields.name($0)), value: String(fields.value($0))) }
+        )
     }
 }
 
@@ -139,9 +142,9 @@ extension EdgeFacts.Fact {
 
 /// The header fields of a check, as far as they are the client's.
 private struct EdgeHeaderFields: HeaderFields {
-    let headers: HTTPHeaders
+    let fields: HTTPFields
 
     func values(of name: String) -> [Substring] {
-        headers.filter { $0.name.isSameField(as: name) }.map { $0.value[...] }
+        fields.indices.filter { fields.isField($0, as: name) }.map(fields.value)
     }
 }

@@ -22,13 +22,9 @@ struct SPOEResponder: SPOPService {
 
     func answer(_ messages: [SPOPMessage], _ connection: HTTPConnection) -> SPOPReply<EdgeAnswer> {
         // Without header fields, the check has no target, and is invalid.
-        let head = HTTPRequestHead(
-            version: .http1_1,
-            method: .GET,
-            uri: "/",
-            headers: Self.headers(messages) ?? HTTPHeaders()
-        )
-        switch checks.reply(to: head, (.spoe, ""), connection) {
+        let fields = HTTPFields(Self.headers(messages) ?? HTTPHeaders())
+        let request = BodilessRequest(.GET, "/", fields, connection)
+        switch checks.reply(to: request, (.spoe, "")) {
         case .now(let answer): return .now(answer)
         case .later(let find): return .later(find)
         case .last(let answer): return .last(answer)

@@ -4,7 +4,6 @@
 internal import EdgeTokens
 internal import Encodings
 internal import HTTPServer
-internal import NIOHTTP1
 internal import PlaybackGate
 
 /// A place in which a client may show its token. Its name tells the edge what to remove before it asks the origin.
@@ -58,16 +57,16 @@ enum TokenSource: Hashable, Sendable {
 
 extension TokenSource {
     /// Calls `body` with each value that a request has in this place, as it was sent.
-    func forEachValue(in headers: HTTPHeaders, _ target: OriginalTarget, _ body: (Substring) -> Void) {
+    func forEachValue(in fields: HTTPFields, _ target: OriginalTarget, _ body: (Substring) -> Void) {
         switch self {
         case .header(let name, let scheme):
-            for (header, value) in headers where header.isSameField(as: name) {
-                if let value = value[...].after(scheme: scheme) { body(value) }
+            for index in fields.indices where fields.isField(index, as: name) {
+                if let value = fields.value(index).after(scheme: scheme) { body(value) }
             }
-        case .cookie(let name): Self.forEachCookie(name, in: headers, body)
+        case .cookie(let name): Self.forEachCookie(name, in: fields, body)
         case .package(let attribute):
             for package in target.packages { body(package) }
-            Self.forEachCookie(attribute.name, in: headers, body)
+            Self.forEachCookie(attribute.name, in: fields, body)
         case .query(let name):
             target.query?.forEachPart(of: UInt8(ascii: "&")) { pair in
                 if let value = pair.after(name: name) { body(value) }
@@ -81,15 +80,16 @@ extension TokenSource {
 }
 
 extension TokenSource {
-    private static func forEachCookie(_ name: String, in headers: HTTPHeaders, _ body: (Substring) -> Void) {
-        for (header, value) in headers where header.isSameField("cookie") {
+    private static func forEachCookie(_ name: String, in fields: HTTPFields, _ body: (Substring) -> Void) {
+        for index in fields.indices where fields.isField(index, "cookie") {
+            let value = fields.value(index)
             let bytes = value.utf8.span
             var start = 0
             while start < bytes.count {
                 let end = bytes.firstIndex(of: UInt8(ascii: ";"), from: start) ?? bytes.count
                 while start < end, bytes[start].isBlank { start += 1 }
                 if bytes.extracting(start..<end).hasPrefix(name.utf8.span) {
-                    let pair = value[...].bytes(start..<end)
+                    let pair = value.bytes(start..<end)
                     if let value = pair.trimmingBlanks.after(name: name) { body(value.unquoted) }
                 }
                 start = end + 1
@@ -115,9 +115,9 @@ struct PresentedToken {
     static let maximumSources = 16
 
     /// Finds the token in `sources`.
-    init(in sources: [TokenSource], _ headers: HTTPHeaders, _ target: OriginalTarget) {
+    init(in sources: [TokenSource], _ fields: HTTPFields, _ target: OriginalTarget) {
         for (number, source) in sources.enumerated() {
-            source.forEachValue(in: headers, target) { show($0, number) }
+            source.forEachValue(in: fields, target) { show($0, number) }
         }
     }
 

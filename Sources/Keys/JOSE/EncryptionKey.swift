@@ -13,7 +13,8 @@ public final class EncryptionKey: Sendable {
     /// The algorithm of the content.
     public let encryption: Encryption
 
-    private let secret: [UInt8]
+    /// The secret, for a policy that another process decides by.
+    package let secret: [UInt8]
 
     /// A use of a key (RFC 7518 §4.1). The raw value is its name there.
     public enum Algorithm: String, Hashable, Sendable, CaseIterable {

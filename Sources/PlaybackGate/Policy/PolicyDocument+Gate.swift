@@ -107,7 +107,9 @@ extension PolicyDocument.Grants {
     fileprivate var formats: [String: FormatIssuer] {
         let all = signers(.uriSigning) { try? URISigningIssuer(key: $0) }
         var formats: [String: FormatIssuer] = [:]
-        for profile in profiles where profile.format == .uriSigning {
+        // Encryption, digests and headers beside tokens are the service's: it renews such tokens.
+        let signing = GrantProfile.SignedURIs()
+        for profile in profiles where profile.format == .uriSigning && profile.rules.signing == signing {
             let own = all.filter { signer in
                 signer.issuer.key.issuer == profile.issuer && signer.name.map { profile.keys.contains($0) } ?? false
             }

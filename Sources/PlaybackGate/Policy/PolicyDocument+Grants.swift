@@ -161,7 +161,31 @@ extension AcceptedSigner {
         isOwn = try object.flag("own")
         maximumSession = try object.duration("maximumSession")
         renewalWindow = try object.duration("renewalWindow")
-        header = try object.optionalText("header")
+        for text in try object.texts("headers") {
+            do throws(JOSERefusal) { headers.append(try JWSHeader(text)) } catch {
+                throw object.fault("has a header that is none", "headers")
+            }
+        }
+        decryptionKeys = try object.list("decryptionKeys") { (object) throws(PolicyFault) in
+            try EncryptionKey(object)
+        }
+    }
+}
+
+extension EncryptionKey {
+    fileprivate convenience init(_ object: PolicyObject) throws(PolicyFault) {
+        guard let algorithm = try object.choice("algorithm", { Algorithm(rawValue: $0) }),
+            let encryption = try object.choice("encryption", { Encryption(rawValue: $0) }),
+            let secret = try object.bytes("secret")
+        else { throw object.fault("algorithm, encryption and secret are required") }
+        var id: KeyID?
+        if let bytes = try object.bytes("id") {
+            guard let read = KeyID(bytes) else { throw object.fault("must have 1 to 64 bytes", "id") }
+            id = read
+        }
+        do throws(KeySetError) {
+            try self.init(secret: secret, id: id, algorithm: algorithm, encryption: encryption)
+        } catch { throw object.fault("\(error)") }
     }
 }
 
@@ -211,5 +235,13 @@ extension GrantProfile.Rules {
         isRevocable = try object.optionalFlag("revocable") ?? true
         streamLimit = try object.optionalNumber("streams", in: 1...64).map { Int($0) }
         coversUnverified = try object.flag("unverified")
+        signing = try object.object("signing") { (object) throws(PolicyFault) in
+            var signing = GrantProfile.SignedURIs()
+            signing.container = try object.choice("container") { .init(rawValue: $0) } ?? .regex
+            signing.subject = try object.choice("subject") { .init(rawValue: $0) } ?? .none
+            signing.encryptionKey = try object.optionalText("encryptionKey")
+            signing.omitsHeader = try object.flag("omitsHeader")
+            return signing
+        } ?? signing
     }
 }

@@ -231,7 +231,19 @@ extension AcceptedSigner {
         members.add("own", isOwn)
         members.add("maximumSession", maximumSession)
         members.add("renewalWindow", renewalWindow)
-        members.add("header", header)
+        if !headers.isEmpty { members.add("headers", headers.map(\.encoded)) }
+        if !decryptionKeys.isEmpty { members.add("decryptionKeys", .array(decryptionKeys.map(\.json))) }
+        return members.json
+    }
+}
+
+extension EncryptionKey {
+    fileprivate var json: JSON {
+        var members = Members()
+        members.add("id", base64: id?.bytes)
+        members.add("algorithm", algorithm.rawValue)
+        members.add("encryption", encryption.rawValue)
+        members.add("secret", base64: secret)
         return members.json
     }
 }
@@ -263,6 +275,20 @@ extension GrantProfile {
         if !rules.isRevocable { members.add("revocable", .bool(false)) }
         members.add("streams", rules.streamLimit.map { Int64($0) })
         members.add("unverified", rules.coversUnverified)
+        members.add("signing", rules.signing.json)
+        return members.json
+    }
+}
+
+extension GrantProfile.SignedURIs {
+    /// The rules; `nil` for the default ones.
+    fileprivate var json: JSON? {
+        guard self != GrantProfile.SignedURIs() else { return nil }
+        var members = Members()
+        members.add("container", container.rawValue)
+        members.add("subject", subject.rawValue)
+        members.add("encryptionKey", encryptionKey)
+        members.add("omitsHeader", omitsHeader)
         return members.json
     }
 }

@@ -138,7 +138,7 @@ extension GrantAuthority {
         if let signer = signers.first(where: { $0.issuer.key === key }) {
             return .init(name: signer.name?.text, from: signer.from, until: signer.until)
         }
-        for case .uriSigning(let signers) in formats.values {
+        for case .uriSigning(let signers, _) in formats.values {
             guard let signer = signers.first(where: { $0.issuer.key === key }) else { continue }
             return .init(name: signer.name?.text, from: signer.from, until: signer.until)
         }
