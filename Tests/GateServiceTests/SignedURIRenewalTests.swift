@@ -136,7 +136,8 @@ import Testing
             ("grant: partner }", "grant: [partner, dcdn, plain] }"),
             (
                 "    partner: {",
-                "    plain: { format: uri-signing, issuer: playgate, key: ec-1, host: plain.example, scheme: http, cookie: { sameSite: Lax } }\n    partner: {"
+                "    plain: { format: uri-signing, issuer: playgate, key: ec-1, host: plain.example, "
+                    + "scheme: http, cookie: { sameSite: Lax } }\n    partner: {"
             ),
         ]
         try await SignedURIGate.with(changes) { sample in

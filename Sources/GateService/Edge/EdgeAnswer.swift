@@ -10,8 +10,8 @@ internal import NIOHTTP1
 internal import Platform
 internal import PlaybackGate
 
-/// The answer to a check: 200, 401 or 403, without a body; or 302 with a renewed grant, for edges that pass it on. It always has the same fields, so that a client's own fields do
-/// not survive if an edge copies the gate's.
+/// The answer to a check: 200, 401 or 403, without a body; or 302 with a renewed grant, for edges that pass it on. It always has
+/// the same fields, so that a client's own fields do not survive if an edge copies the gate's.
 struct EdgeAnswer: HTTPAnswer {
     let decision: Decision
     let trace: TraceID
