@@ -30,10 +30,9 @@ struct EdgeRequest {
     ///
     /// - Parameter rest: The target of the check after the endpoint.
     init?(_ request: BodilessRequest, rest: Substring, _ dialect: EdgeDialect) {
-        let names = dialect.headers
-        var (target, method, host): (Int?, Int?, Int?)
-        var (key, isKeyRepeated): (Int?, Bool) = (nil, false)
-        let fields = request.fields
+        let (names, fields) = (dialect.headers, request.fields)
+        var (target, method, host, key): (Int?, Int?, Int?, Int?)
+        var isKeyRepeated = false
         for index in fields.indices {
             if let wanted = names.target, fields.isField(index, wanted) {
                 guard target == nil else { return nil }

@@ -8,13 +8,18 @@ internal import PlaybackGate
 /// The edge settings that checks use. This is a class, so that a check retains it without copying.
 final class EdgeRules: Sendable {
     private let edge: GateConfiguration.Edge
+    /// The dialects that are answered: so few that a search is faster than a hash.
+    private let dialects: [EdgeDialect]
 
-    init(_ edge: GateConfiguration.Edge) { self.edge = edge }
+    init(_ edge: GateConfiguration.Edge) {
+        self.edge = edge
+        dialects = EdgeDialect.allCases.filter(edge.dialects.contains)
+    }
 
     var peers: TrustedPeers { edge.peers }
     var sources: CredentialSources { edge.sources }
 
-    func answers(_ dialect: EdgeDialect) -> Bool { edge.dialects.contains(dialect) }
+    func answers(_ dialect: EdgeDialect) -> Bool { dialects.contains(dialect) }
 
     /// True if an answer may redirect the client to the same manifest with another grant in its query.
     ///
