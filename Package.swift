@@ -129,7 +129,8 @@ let package = Package(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "HTTPServer", "SPOPServer", "GateStores", "KeySources", .log,
+                "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "HTTPServer", "SPOPServer", "GateStores",
+                "KeySources", .log,
                 .metrics("Metrics"), .metrics("CoreMetrics"), .service("AsyncHTTPClient", "async-http-client"),
                 .service("NIOHTTPCompression", "swift-nio-extras"), .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"),
                 .system, .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),

@@ -103,6 +103,7 @@ extension EdgeProxy {
     ///
     /// - Parameters:
     ///   - edge: Additional lines of the gate's `edge` section.
+    ///   - use: The gate's section `use`.
     ///   - more: More sections of the gate's configuration. `EDGE` in it is the edge's address, `ORIGIN` the origin's.
     ///   - isOnPort: True if players reach the edge over TCP, as on its page.
     ///   - replacing: Replacements in the edge's page.
@@ -110,6 +111,7 @@ extension EdgeProxy {
         segment: String? = nil,
         catalogue: String = catalogue,
         edge: String = "",
+        use: String = "{ memory: { capacity: 1000 } }",
         more: String = "",
         isOnPort: Bool = false,
         replacing: [String: String] = [:],
@@ -125,7 +127,7 @@ extension EdgeProxy {
         let origin = try RecordingOrigin()
         let configuration = RunningGate.configuration(
             """
-            use: { memory: { capacity: 1000 } }
+            use: \(use)
             edge: { \(listenKey): "\(listen)", \(tokens)\(edge) }
             \(more.replacing("EDGE", with: "127.0.0.1:\(port ?? 0)").replacing("ORIGIN", with: "127.0.0.1:\(origin.port)"))
             """,
@@ -331,12 +333,19 @@ private struct EdgePage {
     }
 
     private func haproxy() throws -> Start {
-        try folder.write("playgate.spoe", try block("spoe", waiting: "timeout processing 300ms", "timeout processing 10s"))
+        try folder.write(
+            "playgate.spoe",
+            try block("spoe", waiting: "timeout processing 300ms", "timeout processing 10s")
+        )
         var text = try block("haproxy")
         let line = "    http-request set-pathq %[path]\n"
         if options.hasSegments {
             try #require(text.contains(line))
             text = text.replacing(line, with: try block("haproxy-segment"))
+        }
+        for (printed, other) in options.replacing {
+            try #require(text.contains(printed), "the page of HAProxy prints something else")
+            text = text.replacing(printed, with: other)
         }
         text = text.replacing("/etc/haproxy", with: folder.path)
             .replacing("bind 127.0.0.1:8088", with: "bind \(listener(unix: "unix@\(socket)"))")
