@@ -42,7 +42,8 @@ package struct SPOPFrame {
     /// - Throws: ``SPOPStatus/invalid`` for a malformed frame, and ``SPOPStatus/fragmentation`` for a part of one.
     package init(_ bytes: ByteBuffer) throws(SPOPStatus) {
         var reader = SPOPReader(bytes)
-        guard let type = reader.byte(), let flags = reader.word(), let stream = reader.number(), let frame = reader.number()
+        guard let type = reader.byte(), let flags = reader.word(), let stream = reader.number(),
+            let frame = reader.number()
         else { throw .invalid }
         // Only the first of several fragments has a type, and only the last has the flag FIN.
         guard type != 0, flags & 1 != 0 else { throw .fragmentation }

@@ -31,7 +31,8 @@ package struct SPOPHello: Hashable, Sendable {
             case ("max-frame-size", .unsigned(let number)) where size == nil: size = number
             case ("capabilities", .string(let text)) where capabilities == nil: capabilities = String(buffer: text)
             case ("healthcheck", .bool(let isTrue)): isHealthCheck = isTrue
-            case ("supported-versions", _), ("max-frame-size", _), ("capabilities", _), ("healthcheck", _): throw .invalid
+            case ("supported-versions", _), ("max-frame-size", _), ("capabilities", _), ("healthcheck", _):
+                throw .invalid
             default: break
             }
         }

@@ -106,8 +106,11 @@ struct EdgePage {
     }
 
     private func haproxy() throws -> Start {
-        try folder.write("playgate.spoe", try block("spoe", waiting: "timeout processing 300ms", "timeout processing 10s"))
-        var text = try block("haproxy")
+        try folder.write(
+            "playgate.spoe",
+            try block("spoe", waiting: "timeout processing 300ms", "timeout processing 10s")
+        )
+        var text = try replaced(try block("haproxy"))
         let line = "    http-request set-pathq %[path]\n"
         if options.hasSegments {
             try #require(text.contains(line))

@@ -106,6 +106,7 @@ extension EdgeProxy {
     ///
     /// - Parameters:
     ///   - edge: Additional lines of the gate's `edge` section.
+    ///   - use: The gate's section `use`.
     ///   - more: More sections of the gate's configuration. `EDGE` in it is the edge's address, `ORIGIN` the origin's.
     ///   - isOnPort: True if players reach the edge over TCP, as on its page.
     ///   - replacing: Replacements in the edge's page.
@@ -113,6 +114,7 @@ extension EdgeProxy {
         segment: String? = nil,
         catalogue: String = catalogue,
         edge: String = "",
+        use: String = "{ memory: { capacity: 1000 } }",
         more: String = "",
         isOnPort: Bool = false,
         replacing: [String: String] = [:],
@@ -128,7 +130,7 @@ extension EdgeProxy {
         let origin = try RecordingOrigin()
         let configuration = RunningGate.configuration(
             """
-            use: { memory: { capacity: 1000 } }
+            use: \(use)
             edge: { \(listenKey): "\(listen)", \(tokens)\(edge) }
             \(more.replacing("EDGE", with: "127.0.0.1:\(port ?? 0)").replacing("ORIGIN", with: "127.0.0.1:\(origin.port)"))
             """,

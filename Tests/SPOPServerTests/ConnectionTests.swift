@@ -62,7 +62,9 @@ import Testing
         let peer = try Peer()
         try peer.greet()
         var bytes = ByteBuffer()
-        for number in 0..<40 { bytes.writeImmutableBuffer(Peer.notification("abc", stream: 300, frame: UInt64(number))) }
+        for number in 0..<40 {
+            bytes.writeImmutableBuffer(Peer.notification("abc", stream: 300, frame: UInt64(number)))
+        }
         while let piece = bytes.readSlice(length: min(size, bytes.readableBytes)), piece.readableBytes > 0 {
             try peer.send(piece)
         }
@@ -76,10 +78,12 @@ import Testing
     static let malformed: [(name: String, bytes: [UInt8], code: Int)] = [
         ("empty", [0, 0, 0, 0], 4), ("shorter than a frame", [0, 0, 0, 6, 3, 0, 0, 0, 1, 0], 4),
         ("larger than agreed", [0, 0, 8, 1], 3), ("of 4 GiB", [255, 255, 255, 255], 3),
-        ("a fragment", [0, 0, 0, 7, 3, 0, 0, 0, 0, 0, 1], 10), ("a later fragment", [0, 0, 0, 7, 0, 0, 0, 0, 1, 0, 1], 10),
+        ("a fragment", [0, 0, 0, 7, 3, 0, 0, 0, 0, 0, 1], 10),
+        ("a later fragment", [0, 0, 0, 7, 0, 0, 0, 0, 1, 0, 1], 10),
         ("with half a message", [0, 0, 0, 9, 3, 0, 0, 0, 1, 0, 1, 1, 109], 4),
         ("with a number that does not end", [0, 0, 0, 7, 3, 0, 0, 0, 1, 255, 255], 4),
-        ("a second hello", [0, 0, 0, 7, 1, 0, 0, 0, 1, 0, 0], 4), ("an agent's", [0, 0, 0, 7, 103, 0, 0, 0, 1, 0, 0], 4),
+        ("a second hello", [0, 0, 0, 7, 1, 0, 0, 0, 1, 0, 0], 4),
+        ("an agent's", [0, 0, 0, 7, 103, 0, 0, 0, 1, 0, 0], 4),
         ("an agent's goodbye", [0, 0, 0, 7, 102, 0, 0, 0, 1, 0, 0], 4),
     ]
 

@@ -140,7 +140,9 @@ extension UInt32 {
 extension UInt128 {
     /// The address as eight hexadecimal numbers with colons between them.
     fileprivate var colonSeparated: String {
-        stride(from: 112, through: 0, by: -16).map { String(UInt16(truncatingIfNeeded: self >> UInt128($0)), radix: 16) }
-            .joined(separator: ":")
+        stride(from: 112, through: 0, by: -16).map {
+            String(UInt16(truncatingIfNeeded: self >> UInt128($0)), radix: 16)
+        }
+        .joined(separator: ":")
     }
 }
