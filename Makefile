@@ -1,7 +1,7 @@
 # The single door to everything. `make help` lists what is behind it.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build debug demo demo-tv test film api-check docs lint format sanitize fuzz bench bench-build bench-peers bench-report bench-gate soak clean
+.PHONY: help setup build debug demo demo-tv test film api-check docs lint format sanitize fuzz bench bench-build bench-peers bench-report bench-gate soak libplaygate clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,10 @@ demo-tv: debug  ## Log in, play and watch the tokens in a browser: sandbox, gate
 	@scripts/setup tv
 	swift build --product playgate-sandbox
 	@scripts/demo-tv --listen 127.0.0.1:$(or $(PORT),8071) .build/debug/playgate .build/debug/playgate-sandbox
+
+libplaygate:  ## Link the C interface into one shared library (.build-embed/dist)
+	@scripts/setup
+	scripts/embed
 
 test:  ## Run all tests, against real Redis, SQLite, edges, Chromium, OpenSSL and curl
 	@scripts/setup test
