@@ -186,6 +186,8 @@ typedef struct {
     ngx_uint_t status;
     uint32_t flags;
     int64_t expires;
+    /// The number of the code; 0 if only its name is known.
+    int32_t number;
     ngx_str_t code;
     ngx_str_t mvpd;
     ngx_str_t resource;

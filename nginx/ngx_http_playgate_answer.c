@@ -37,6 +37,7 @@ void pg_refuse(pg_ctx *ctx, const char *code, ngx_uint_t status) {
     ctx->flags = 0;
     ctx->code.data = (u_char *) code;
     ctx->code.len = ngx_strlen(code);
+    ctx->number = 0;
     ctx->decided = 1;
 }
 
@@ -44,6 +45,21 @@ void pg_refuse(pg_ctx *ctx, const char *code, ngx_uint_t status) {
 static ngx_str_t shown(ngx_http_request_t *r, playgate_slice text, ngx_int_t *failed) {
     ngx_str_t none = ngx_null_string;
     return text.length > PG_TEXT_LIMIT ? none : pg_copy(r->pool, pg_string(text), failed);
+}
+
+/// The status of a refusal, as the service states it in `X-Playgate-Status`.
+static ngx_uint_t status_of(int32_t status, const char *code) {
+    static const struct { const char *code; ngx_uint_t status; } known[] = {
+        {"unknown_media", NGX_HTTP_NOT_FOUND},
+        {"invalid_path", NGX_HTTP_NOT_FOUND},
+        {"internal_failure", NGX_HTTP_SERVICE_UNAVAILABLE},
+        {"replay_store_full", NGX_HTTP_SERVICE_UNAVAILABLE},
+        {"replay_store_unavailable", NGX_HTTP_SERVICE_UNAVAILABLE},
+        {"gate_overloaded", NGX_HTTP_SERVICE_UNAVAILABLE},
+    };
+    for (size_t place = 0; place < sizeof(known) / sizeof(known[0]); place++)
+        if (ngx_strcmp(code, known[place].code) == 0) return known[place].status;
+    return status == NGX_HTTP_UNAUTHORIZED ? NGX_HTTP_UNAUTHORIZED : NGX_HTTP_FORBIDDEN;
 }
 
 /// Copies what the answer says. Without memory the request is refused.
@@ -65,8 +81,9 @@ ngx_int_t pg_take_answer(ngx_http_request_t *r, pg_ctx *ctx, const playgate_answ
         return NGX_ERROR;
     }
     ctx->outcome = answer->outcome;
+    ctx->number = answer->code;
     ctx->flags = answer->flags;
-    if (answer->outcome == PLAYGATE_REFUSE) ctx->status = (ngx_uint_t) playgate_code_status(answer->code);
+    if (answer->outcome == PLAYGATE_REFUSE) ctx->status = status_of(answer->status, name);
     return NGX_OK;
 }
 
@@ -98,12 +115,12 @@ static ngx_int_t deliver(ngx_http_request_t *r, const pg_ctx *ctx) {
     return add_header(r->main, "Common-Access-Token", ctx->grant);
 }
 
-static ngx_int_t refuse(ngx_http_request_t *r, const pg_ctx *ctx) {
+static ngx_int_t refuse(ngx_http_request_t *r, const pg_ctx *ctx, ngx_int_t is_new) {
     static ngx_str_t scheme = ngx_string("MediaToken");
     ngx_uint_t status = ctx->status;
     if (status != NGX_HTTP_UNAUTHORIZED && status != NGX_HTTP_NOT_FOUND && status != NGX_HTTP_SERVICE_UNAVAILABLE)
         status = NGX_HTTP_FORBIDDEN;
-    if (status == NGX_HTTP_UNAUTHORIZED && r == r->main && add_header(r, "WWW-Authenticate", scheme) != NGX_OK)
+    if (status == NGX_HTTP_UNAUTHORIZED && is_new && r == r->main && add_header(r, "WWW-Authenticate", scheme) != NGX_OK)
         return NGX_HTTP_SERVICE_UNAVAILABLE;
     return (ngx_int_t) status;
 }
@@ -124,6 +141,6 @@ ngx_int_t pg_finish(ngx_http_request_t *r, pg_loc_conf *conf, pg_ctx *ctx) {
     if (is_new) report(r, conf, ctx);
     if (is_new && ctx->outcome == PLAYGATE_ALLOW && conf->set_cookie) is_lost = deliver(r, ctx) != NGX_OK;
     if (conf->mode == PG_SHADOW) return NGX_DECLINED;
-    if (ctx->outcome != PLAYGATE_ALLOW) return refuse(r, ctx);
+    if (ctx->outcome != PLAYGATE_ALLOW) return refuse(r, ctx, is_new);
     return is_lost ? NGX_HTTP_SERVICE_UNAVAILABLE : NGX_DECLINED;
 }

@@ -105,6 +105,7 @@ ngx_int_t pg_take_asked(ngx_http_request_t *r, pg_ctx *ctx) {
     if (code.len == 0 || (!allows && !refuses)) return no_answer(r, ctx);
     take_texts(ctx, upstream);
     ctx->code = code;
+    ctx->number = 0;
     ctx->outcome = allows ? PLAYGATE_ALLOW : PLAYGATE_REFUSE;
     ngx_str_t stated = field_of(upstream, "X-Playgate-Status");
     ngx_int_t number = ngx_atoi(stated.data, stated.len);

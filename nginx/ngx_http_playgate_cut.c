@@ -112,6 +112,20 @@ static ngx_int_t cut_arguments(ngx_http_request_t *r, const pg_sources *sources)
     return out_of_memory ? NGX_ERROR : NGX_OK;
 }
 
+/// Sets what `$request_uri` is: the target that was cut, or, if another location has cut it before, the rest of that.
+static ngx_int_t cut_line(ngx_http_request_t *r, const pg_sources *sources, const pg_ctx *ctx, ngx_str_t target) {
+    playgate_cut cut;
+    ngx_int_t failed = 0;
+    if (r->unparsed_uri.data != ctx->target.data) {
+        if (cut_target(&sources->target, r->unparsed_uri, &cut) != NGX_OK) return NGX_ERROR;
+        target = pg_copy(r->pool, pg_string(cut.target), &failed);
+    }
+    if (failed) return NGX_ERROR;
+    r->unparsed_uri = target;
+    forget_variables(r);
+    return NGX_OK;
+}
+
 ngx_int_t pg_own_target(ngx_http_request_t *r, ngx_str_t *target) {
     uintptr_t escapes = ngx_escape_uri(NULL, r->uri.data, r->uri.len, NGX_ESCAPE_URI);
     u_char *text = ngx_pnalloc(r->pool, r->uri.len + 2 * escapes + 1 + r->args.len);
@@ -137,15 +151,12 @@ ngx_int_t pg_cut_request(ngx_http_request_t *r, const pg_sources *sources, pg_ct
         return NGX_DECLINED;
     }
     if (cut->found_count == 0) return NGX_OK;
-    // The buffer is used again, by the next request at the latest.
+    // The buffer is used again, by the next target at the latest.
     ngx_int_t failed = 0;
     ngx_str_t target = pg_copy(r->pool, pg_string(cut->target), &failed);
     if (failed) return NGX_ERROR;
     cut->target = pg_slice(target);
-    if (r == r->main) {
-        r->unparsed_uri = target;
-        forget_variables(r);
-    }
+    if (r == r->main && cut_line(r, sources, ctx, target) != NGX_OK) return NGX_ERROR;
     if (cut->flags & PLAYGATE_REQUEST_AMBIGUOUS) return NGX_OK;
     return cut_path(r, path_of(ctx->target), path_of(target));
 }

@@ -156,6 +156,8 @@ static void replace_policy(pg_policy *policy, const policy_file *file) {
                                              error.column);
     *end = '\0';
     complain(policy, 0, (char *) message);
+    // What is no fault of the file may be over at the next look.
+    if (result == PLAYGATE_E_INTERNAL) policy->inode = 0;
 }
 
 /// Reads a policy again if its file is another one.

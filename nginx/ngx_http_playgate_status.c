@@ -61,7 +61,7 @@ void pg_count_event(const pg_main_conf *conf, pg_event event) {
 void pg_count_answer(const pg_main_conf *conf, const pg_ctx *ctx, pg_mode mode) {
     pg_status *status = status_of(conf);
     if (status == NULL) return;
-    int32_t code = playgate_code_number(pg_slice(ctx->code));
+    int32_t code = ctx->number != 0 ? ctx->number : playgate_code_number(pg_slice(ctx->code));
     size_t low = 0, high = code_count;
     while (low < high) {
         size_t middle = (low + high) / 2;
