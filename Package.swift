@@ -8,7 +8,8 @@ let package = Package(
     platforms: [.macOS(.v26)],
     products: [
         .library("MediaTokens"), .library("MediaResources"), .library("Keys"), .library("EdgeTokens"),
-        .library("PlaybackGate"), .library("Entitlements"), .library("Manifests"),
+        .library("PlaybackGate"), .library("GateMetrics"), .library("EmbeddedGate"),
+        .library("Entitlements"), .library("Manifests"),
         .library("AccessEnabler"), .library("GateStores"), .library("KeySources"),
         .library("GateService", "ConfigurationReading"),
         .executable(name: "playgate", targets: ["playgate"]),
@@ -82,12 +83,18 @@ let package = Package(
             "PlaybackGate",
             [
                 "Platform", "Encodings", "Cryptography", "MediaResources", "MediaTokens", "Keys", "EdgeTokens",
-                .metrics("Metrics"),
             ]
         ),
         .room("Manifests", ["Encodings", "XML", "EdgeTokens"]),
 
-        // Floor 3: HTTP, stores that outlive a process, and the client of entitlement services.
+        // Floor 3: HTTP, stores that outlive a process, the client of entitlement services, and the gate in other processes.
+        .room("GateMetrics", ["Platform", "PlaybackGate", .metrics("Metrics")]),
+        .room(
+            "EmbeddedGate",
+            [
+                "CPlaygate", "Platform", "Encodings", "MediaResources", "MediaTokens", "EdgeTokens", "PlaybackGate",
+            ]
+        ),
         .room(
             "HTTPServer",
             [
@@ -131,7 +138,8 @@ let package = Package(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "HTTPServer", "GateStores", "KeySources", .log,
+                "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "GateMetrics", "HTTPServer", "GateStores", "KeySources",
+                .log,
                 .metrics("Metrics"), .metrics("CoreMetrics"), .service("AsyncHTTPClient", "async-http-client"),
                 .service("NIOHTTPCompression", "swift-nio-extras"), .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"),
                 .system, .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
@@ -205,6 +213,15 @@ let package = Package(
                 "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources", "MediaTokens", "Keys",
                 "EdgeTokens", "PlaybackGate",
             ]
+        ),
+        .tests(
+            "EmbeddedGate",
+            [
+                "CPlaygate", "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources", "MediaTokens",
+                "Keys", "EdgeTokens", "PlaybackGate", "EmbeddedGate",
+            ],
+            exclude: ["Programs"],
+            settings: .callingC
         ),
         .tests(
             "Manifests",
@@ -287,8 +304,13 @@ extension Target {
         .executableTarget(name: name, dependencies: dependencies, swiftSettings: .strict)
     }
 
-    static func tests(_ name: String, _ dependencies: [Dependency], exclude: [String] = []) -> Target {
-        .testTarget(name: name + "Tests", dependencies: dependencies, exclude: exclude, swiftSettings: .strict)
+    static func tests(
+        _ name: String,
+        _ dependencies: [Dependency],
+        exclude: [String] = [],
+        settings: [SwiftSetting] = .strict
+    ) -> Target {
+        .testTarget(name: name + "Tests", dependencies: dependencies, exclude: exclude, swiftSettings: settings)
     }
 }
 
@@ -341,9 +363,11 @@ extension Package {
 }
 
 extension [SwiftSetting] {
-    static var strict: [SwiftSetting] {
+    static var strict: [SwiftSetting] { [.strictMemorySafety()] + callingC }
+
+    /// The settings of tests that do what C programs do, with pointers everywhere.
+    static var callingC: [SwiftSetting] {
         [
-            .strictMemorySafety(),
             .treatAllWarnings(as: .error),
             .enableUpcomingFeature("ExistentialAny"),
             .enableUpcomingFeature("InternalImportsByDefault"),

@@ -375,7 +375,7 @@ int32_t playgate_check(playgate_engine *engine, const playgate_place *place, con
 
 // MARK: Codes
 
-/// The stable name of a code, such as `granted`, `token_expired` or `ask_use`, terminated; null for an unknown number.
+/// The stable name of a code, such as `granted`, `grant_expired` or `ask_use`, terminated; null for an unknown number.
 ///
 /// 1 to 99 are reasons to allow, 100 to 499 to refuse, and 900 to 999 to ask. Numbers and names never change.
 const char *playgate_code_name(int32_t code);

@@ -44,11 +44,30 @@ package struct JSONReader: ~Copyable, ~Escapable {
     private let bytes: Span<UInt8>
     private let limits: JSONLimits
     private var position = 0
+    /// The places of the values so far, each before those in it; `nil` if they are not kept.
+    private var places: [Int]?
 
     @_lifetime(copy bytes)
     private init(_ bytes: Span<UInt8>, _ limits: JSONLimits) {
         self.bytes = bytes
         self.limits = limits
+    }
+
+    /// Parses a text that is one value and nothing else, and keeps the place of each value in it.
+    package static func readLocated(
+        _ bytes: Span<UInt8>,
+        limits: JSONLimits
+    ) throws(LocatedJSON.Fault) -> LocatedJSON {
+        var reader = JSONReader(bytes, limits)
+        reader.places = []
+        do throws(JSONFault) {
+            let value = try reader.value(depth: 0)
+            reader.skipSpace()
+            guard reader.position == bytes.count else { throw .notJSON }
+            return LocatedJSON(value, places: reader.places ?? [])
+        } catch {
+            throw LocatedJSON.Fault(fault: error, offset: reader.position)
+        }
     }
 
     /// Parses a text that is one value and nothing else.
@@ -64,6 +83,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
 
     private mutating func value(depth: Int) throws(JSONFault) -> JSON {
         skipSpace()
+        places?.append(position)
         switch try peek() {
         case UInt8(ascii: "{"): return try object(depth: depth)
         case UInt8(ascii: "["): return try list(depth: depth)

@@ -3,6 +3,7 @@
 
 internal import ConfigurationReading
 internal import Encodings
+internal import GateMetrics
 internal import HTTPServer
 internal import MediaResources
 internal import MediaTokens

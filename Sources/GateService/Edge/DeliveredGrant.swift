@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import Encodings
 internal import HTTPServer
+internal import PlaybackGate
 
 /// A new grant, issued or renewed, that an answer delivers to the client through the edge.
 ///
@@ -23,9 +23,6 @@ final class DeliveredGrant: Sendable {
     private let cookie: String?
     private let headers: PlayerHeaders
 
-    /// The maximum size of a cookie or token, in bytes. Browsers drop larger cookies silently.
-    static let maximumSize = 4096
-
     /// Creates a grant to deliver; `nil` if its token or cookie cannot be in a header field as it is.
     ///
     /// - Parameters:
@@ -33,11 +30,7 @@ final class DeliveredGrant: Sendable {
     ///   - cookie: The whole value of `Set-Cookie`; `nil` if the grant is not delivered as a cookie.
     ///   - headers: The response header fields that contain the token.
     init?(token: String, cookie: String?, headers: PlayerHeaders = []) {
-        guard 1...Self.maximumSize ~= token.utf8.count, token.utf8.allSatisfy(\.isTokenCharacter) else { return nil }
-        if let cookie {
-            let isText = cookie.utf8.allSatisfy { 0x20...0x7E ~= $0 }
-            guard isText, 1...Self.maximumSize ~= cookie.utf8.count else { return nil }
-        }
+        guard GrantDelivery.isToken(token), cookie.map(GrantDelivery.isCookie) ?? true else { return nil }
         self.token = token
         self.cookie = cookie
         self.headers = headers
@@ -61,9 +54,4 @@ final class DeliveredGrant: Sendable {
         writer.write(value.utf8.span)
         writer.write("\r\n")
     }
-}
-
-extension UInt8 {
-    /// True for the characters of base64url, and the full stop between the parts of a JWS.
-    fileprivate var isTokenCharacter: Bool { isUnreserved && self != UInt8(ascii: "~") }
 }

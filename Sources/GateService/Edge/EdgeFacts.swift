@@ -129,22 +129,12 @@ struct EdgeFacts {
 
     /// The codes of the client's country and subdivision (ISO 3166), such as `US` and `US-CA`, in upper case; 1 to 8.
     var countries: Fact<[String]> {
-        geoText.fact { text in
-            let codes = text.utf8.split(separator: UInt8(ascii: ","), maxSplits: 8, omittingEmptySubsequences: false)
-                .map { Substring($0).trimmingBlanks }
-            guard codes.count <= 8, codes.allSatisfy(\.isCountryCode) else { return nil }
-            return codes.map { String(decoding: $0.utf8.map(\.uppercasedASCII), as: UTF8.self) }
-        }
+        geoText.fact { RequestFacts.countries(stated: $0) }
     }
 
     /// The position of the client.
     var position: Fact<Position> {
-        positionText.fact { text in
-            let parts = text.utf8.split(separator: UInt8(ascii: ","), maxSplits: 2, omittingEmptySubsequences: false)
-                .map { Substring($0).trimmingBlanks.degrees }
-            guard parts.count == 2, let latitude = parts[0], let longitude = parts[1] else { return nil }
-            return Position(latitude: latitude, longitude: longitude)
-        }
+        positionText.fact { Position(stated: $0) }
     }
 
     // MARK: TLS
@@ -152,9 +142,7 @@ struct EdgeFacts {
     /// The protocol id that the connection negotiated by ALPN (RFC 7301), such as `h2`.
     var alpn: Fact<RequestFacts.TLSFact> {
         alpnText.tlsFact { text in
-            guard text.utf8.count <= 255, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && $0 != UInt8(ascii: ",") })
-            else { return nil }
-            return Array(text.utf8)
+            RequestFacts.isProtocolID(text.utf8.span) ? Array(text.utf8) : nil
         }
     }
 
@@ -162,7 +150,7 @@ struct EdgeFacts {
     var clientKey: Fact<RequestFacts.TLSFact> {
         keyText.tlsFact { text in
             guard text.utf8.count <= Self.maximumKeySize, let bytes = Base64.decode(Array(text.utf8)),
-                bytes.isWholeSequence
+                RequestFacts.isKeyInfo(bytes)
             else { return nil }
             return bytes
         }
@@ -216,16 +204,6 @@ private struct WholeURL {
     }
 }
 
-extension RequestURI.Scheme {
-    /// Parses the name of a scheme, in any case; `nil` for another one.
-    fileprivate init?(stated text: Substring) {
-        guard 4...5 ~= text.utf8.count else { return nil }
-        let text = String(text)
-        guard text.isSameField("https") || text.isSameField("http") else { return nil }
-        self = text.utf8.count == 5 ? .https : .http
-    }
-}
-
 extension EdgeFacts.Authority {
     /// Parses a host with or without a port; `nil` if it is invalid.
     fileprivate init?(_ text: Substring, _ scheme: RequestURI.Scheme?) {
@@ -261,41 +239,4 @@ extension String? {
         guard let text = self?[...].trimmingBlanks else { return .unknown }
         return text.isEmpty ? .known(.none) : EdgeFacts.Fact(parse(text).map { .value($0) })
     }
-}
-
-extension Substring {
-    /// True for two or three letters, or two letters, a hyphen and one to three letters or digits.
-    fileprivate var isCountryCode: Bool {
-        let parts = utf8.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
-        guard let country = parts.first, country.allSatisfy(\.isASCIILetter) else { return false }
-        guard parts.count == 2 else { return 2...3 ~= country.count }
-        return country.count == 2 && 1...3 ~= parts[1].count && parts[1].allSatisfy(\.isASCIIAlphanumeric)
-    }
-
-    /// The number of degrees: a sign, one to three digits, and up to twelve more after a point; `nil` for any other text.
-    fileprivate var degrees: Double? {
-        let hasSign = utf8.first == UInt8(ascii: "-") || utf8.first == UInt8(ascii: "+")
-        let parts = utf8.dropFirst(hasSign ? 1 : 0)
-            .split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.allSatisfy({ $0.allSatisfy(\.isASCIIDigit) }), 1...3 ~= parts[0].count,
-            parts.count == 1 || 1...12 ~= parts[1].count
-        else { return nil }
-        return Double(self)
-    }
-}
-
-extension [UInt8] {
-    /// True if this is one DER SEQUENCE, and nothing after it (X.690 §8.1, §10.1).
-    fileprivate var isWholeSequence: Bool {
-        guard count > 2, self[0] == 0x30 else { return false }
-        guard self[1] >= 0x80 else { return count == 2 + Int(self[1]) }
-        let size = Int(self[1] & 0x7F)
-        guard 1...2 ~= size, count > 2 + size, self[2] != 0 else { return false }
-        let length = self[2..<2 + size].reduce(0) { $0 << 8 | Int($1) }
-        return length >= 0x80 && count == 2 + size + length
-    }
-}
-
-extension UInt8 {
-    fileprivate var uppercasedASCII: UInt8 { UInt8(ascii: "a")...UInt8(ascii: "z") ~= self ? self & 0xDF : self }
 }

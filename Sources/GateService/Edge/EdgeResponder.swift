@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import EdgeTokens
+internal import GateMetrics
 internal import HTTPServer
 internal import Metrics
 internal import NIOHTTP1
@@ -158,13 +159,6 @@ extension Decision {
     }
 }
 
-extension GrantedAccess {
-    /// The grant that this edge hands to the player: of those that the gate checks, a Common Access Token first.
-    fileprivate var delivered: IssuedGrant? {
-        issued.first { $0.profile.format == .cat } ?? issued.first { $0.profile.format == .uriSigning }
-    }
-}
-
 extension PlaybackRequest {
     /// Adds the facts about the client's request.
     fileprivate mutating func take(_ client: EdgeRequest, _ path: Substring) {
@@ -198,13 +192,11 @@ extension Catalogue.Finding {
 extension DeliveredGrant {
     /// Creates a grant to deliver by cookie, or as its profile has it renewed.
     fileprivate convenience init?(_ grant: IssuedGrant, at now: Timestamp) {
-        let rules = grant.profile.rules
-        let isInHeader = rules.renewal?.way == .header || rules.deliveries.contains(.header)
-        let hasCookie = rules.renewal?.way != .header || rules.deliveries.contains(.cookie)
+        guard let delivery = GrantDelivery(grant, at: now) else { return nil }
         self.init(
-            token: grant.token,
-            cookie: hasCookie ? grant.setCookies(at: now).first : nil,
-            headers: isInHeader ? [.standard, .older] : []
+            token: delivery.token,
+            cookie: delivery.cookie,
+            headers: delivery.isInHeader ? [.standard, .older] : []
         )
     }
 }

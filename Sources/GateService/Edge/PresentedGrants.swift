@@ -141,24 +141,3 @@ private struct EdgeHeaderFields: HeaderFields {
         headers.filter { $0.name.isSameField(as: name) }.map { $0.value[...] }
     }
 }
-
-extension OriginalTarget {
-    /// The target with another path, and without the query parameters that carry tokens.
-    fileprivate func text(path: Substring, hiding secrets: [String]) -> Substring {
-        guard let query, !query.isEmpty else { return path }
-        var kept: [Substring] = []
-        query.forEachPart(of: UInt8(ascii: "&")) { pair in
-            if !secrets.contains(where: { pair.after(name: $0) != nil }) { kept.append(pair) }
-        }
-        return kept.isEmpty ? path : "\(path)?\(kept.joined(separator: "&"))"[...]
-    }
-}
-
-extension Substring {
-    /// The parts of a list that is separated by commas, without blanks.
-    fileprivate var listItems: [Substring] {
-        var items: [Substring] = []
-        forEachPart(of: UInt8(ascii: ",")) { items.append($0.trimmingBlanks) }
-        return items
-    }
-}

@@ -4,8 +4,9 @@
 internal import ConfigurationReading
 internal import CoreMetrics
 internal import EdgeTokens
-internal import KeySources
+internal import GateMetrics
 internal import Keys
+internal import KeySources
 internal import MediaTokens
 internal import Platform
 internal import PlaybackGate

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import GateMetrics
 internal import HTTPServer
 internal import Logging
 internal import NIOCore

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import GateMetrics
 internal import HTTPServer
 internal import MediaTokens
 internal import NIOHTTP1

@@ -3,6 +3,7 @@
 
 import NIOHTTP1
 
+@testable import EdgeTokens
 @testable import GateService
 @testable import PlaybackGate
 
