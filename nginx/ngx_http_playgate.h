@@ -64,6 +64,8 @@ typedef struct {
     playgate_target_rules rules;
     playgate_slice parameters[PG_RULES_LIMIT];
     playgate_slice segments[PG_RULES_LIMIT];
+    /// 1 if a prefix of segments has nothing but letters, digits and `-._`.
+    unsigned has_plain_segments : 1;
 } pg_target_rules;
 
 /// The places of tokens and of grants, of a location.
@@ -72,6 +74,8 @@ typedef struct {
     ngx_array_t *tokens;
     ngx_array_t *grants;
     pg_target_rules target;
+    /// Whether these are the only rules of the configuration: 0 if that is not known yet, 1 if they are, 2 if not.
+    unsigned only : 2;
 } pg_sources;
 
 /// Different values, in the order in which they were found.
@@ -86,6 +90,8 @@ char *pg_set_sources(ngx_conf_t *cf, ngx_command_t *command, void *conf);
 ngx_array_t *pg_default_grants(ngx_conf_t *cf);
 /// Adds the parameters and segments of an array of sources. Returns NGX_ERROR if there are too many.
 ngx_int_t pg_add_rules(pg_target_rules *target, ngx_array_t *sources);
+/// Whether both cut the same, and number it in the same way.
+int pg_same_rules(const pg_target_rules *one, const pg_target_rules *other);
 /// Finds the values of a request in `sources`. `target` are the sources that the cut was made with.
 void pg_find_values(ngx_http_request_t *r, ngx_array_t *sources, const pg_target_rules *target, const playgate_cut *cut,
                     pg_values *values);
@@ -176,6 +182,8 @@ typedef struct {
     ngx_http_request_t *request;
     /// The target with its tokens, as it is checked: the client's, or that of a sub-request.
     ngx_str_t target;
+    /// The cut of the request line, by all rules of the configuration; null if there was nothing to cut.
+    playgate_cut *early;
     /// The settings that decided.
     pg_policy *policy;
     pg_sources *sources;
@@ -218,7 +226,7 @@ ngx_int_t pg_access(ngx_http_request_t *r);
 ngx_int_t pg_preaccess(ngx_http_request_t *r);
 
 /// Cuts the tokens out of the target of the context and, in a request that can be read in one way only, out of the request.
-ngx_int_t pg_cut_request(ngx_http_request_t *r, const pg_sources *sources, pg_ctx *ctx, playgate_cut *cut);
+ngx_int_t pg_cut_request(ngx_http_request_t *r, pg_sources *sources, pg_ctx *ctx, playgate_cut *cut);
 void pg_fill_request(ngx_http_request_t *r, playgate_request *request, const playgate_cut *cut);
 /// The target of a sub-request: its URI, encoded again, and its arguments. NGX_ERROR if there is no memory.
 ngx_int_t pg_own_target(ngx_http_request_t *r, ngx_str_t *target);
@@ -248,6 +256,11 @@ void pg_count_answer(const pg_main_conf *conf, const pg_ctx *ctx, pg_mode mode);
 static inline playgate_slice pg_slice(ngx_str_t text) {
     playgate_slice slice = {(const char *) text.data, text.len};
     return slice;
+}
+
+/// Letters, digits and `-._/`: targets of them have neither queries nor encoded bytes.
+static inline int pg_is_plain(u_char byte) {
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '-' && byte <= '9') || byte == '_';
 }
 
 /// A text of the library in the memory of nginx's strings, which is not written to.

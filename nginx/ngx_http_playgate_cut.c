@@ -6,9 +6,19 @@
 /// Memory for cut targets. A worker has one thread, and none is kept.
 static char buffer[PG_TARGET_LIMIT];
 
+/// Whether a target has nothing that could be cut, and can be read in one way only.
+static int is_plain(const pg_target_rules *target, ngx_str_t text) {
+    if (target->has_plain_segments || text.len == 0 || text.data[0] != '/') return 0;
+    for (size_t place = 0; place < text.len; place++)
+        if (!pg_is_plain(text.data[place])) return 0;
+    return 1;
+}
+
 static ngx_int_t cut_target(const pg_target_rules *target, ngx_str_t text, playgate_cut *cut) {
-    ngx_memzero(cut, sizeof(*cut));
     cut->size = sizeof(*cut);
+    cut->found_count = cut->flags = 0;
+    cut->target = pg_slice(text);
+    if (is_plain(target, text) && text.len < PG_TARGET_LIMIT / 2) return NGX_OK;
     if (text.len > sizeof(buffer)) return NGX_ERROR;
     return playgate_target_cut(&target->rules, pg_slice(text), buffer, sizeof(buffer), cut) == PLAYGATE_OK ? NGX_OK : NGX_ERROR;
 }
@@ -56,6 +66,17 @@ static ngx_int_t set_request_line(ngx_http_request_t *r, ngx_str_t target) {
     return NGX_OK;
 }
 
+/// Keeps a cut for the location, which mostly has the same rules. Without memory it is made again.
+static void keep_cut(ngx_http_request_t *r, const playgate_cut *cut) {
+    ngx_int_t failed = cut->found_count == 0;
+    pg_ctx *ctx = failed ? NULL : pg_create_ctx(r);
+    playgate_cut *kept = ctx == NULL ? NULL : ngx_palloc(r->pool, sizeof(*kept));
+    if (kept == NULL) return;
+    *kept = *cut;
+    kept->target = pg_slice(pg_copy(r->pool, pg_string(cut->target), &failed));
+    if (!failed) ctx->early = kept;
+}
+
 /// The first phase: from here on, `$request` and the error log have the request line without tokens.
 ngx_int_t pg_hide_tokens(ngx_http_request_t *r) {
     pg_main_conf *conf = ngx_http_get_module_main_conf(r, ngx_http_playgate_module);
@@ -71,6 +92,7 @@ ngx_int_t pg_hide_tokens(ngx_http_request_t *r) {
     }
     if (set_request_line(r, target) != NGX_OK) r->request_line.len = 0;
     forget_variable(r, conf->request_index);
+    keep_cut(r, &cut);
     return NGX_DECLINED;
 }
 
@@ -97,8 +119,13 @@ static ngx_int_t cut_path(ngx_http_request_t *r, ngx_str_t before, ngx_str_t aft
 }
 
 /// Removes tokens from the arguments, which the configuration may have changed.
-static ngx_int_t cut_arguments(ngx_http_request_t *r, const pg_sources *sources) {
+static ngx_int_t cut_arguments(ngx_http_request_t *r, const pg_sources *sources, const pg_ctx *ctx) {
     if (r->args.len == 0) return NGX_OK;
+    // Those of the request line itself.
+    if (ctx->early != NULL && sources->only == 1 && pg_same(r->args, query_of(ctx->target))) {
+        r->args = query_of(pg_string(ctx->early->target));
+        return NGX_OK;
+    }
     ngx_str_t target = {r->args.len + 2, NULL};
     playgate_cut cut;
     target.data = ngx_pnalloc(r->pool, target.len);
@@ -142,20 +169,30 @@ ngx_int_t pg_own_target(ngx_http_request_t *r, ngx_str_t *target) {
     return NGX_OK;
 }
 
-ngx_int_t pg_cut_request(ngx_http_request_t *r, const pg_sources *sources, pg_ctx *ctx, playgate_cut *cut) {
-    if (cut_arguments(r, sources) != NGX_OK) return NGX_ERROR;
-    // What goes to an origin is the path that nginx has resolved and decoded, encoded again.
-    r->valid_unparsed_uri = 0;
-    if (cut_target(&sources->target, ctx->target, cut) != NGX_OK) {
-        r->args.len = 0;
-        return NGX_DECLINED;
+/// Cuts the target of the context, or takes the cut of the request line.
+static ngx_int_t cut_checked(ngx_http_request_t *r, pg_sources *sources, pg_ctx *ctx, playgate_cut *cut) {
+    pg_main_conf *conf = ngx_http_get_module_main_conf(r, ngx_http_playgate_module);
+    if (sources->only == 0) sources->only = pg_same_rules(&sources->target, &conf->secret) ? 1 : 2;
+    if (ctx->early != NULL && sources->only == 1) {
+        *cut = *ctx->early;
+        return NGX_OK;
     }
+    if (cut_target(&sources->target, ctx->target, cut) != NGX_OK) return NGX_DECLINED;
     if (cut->found_count == 0) return NGX_OK;
     // The buffer is used again, by the next target at the latest.
     ngx_int_t failed = 0;
-    ngx_str_t target = pg_copy(r->pool, pg_string(cut->target), &failed);
-    if (failed) return NGX_ERROR;
-    cut->target = pg_slice(target);
+    cut->target = pg_slice(pg_copy(r->pool, pg_string(cut->target), &failed));
+    return failed ? NGX_ERROR : NGX_OK;
+}
+
+ngx_int_t pg_cut_request(ngx_http_request_t *r, pg_sources *sources, pg_ctx *ctx, playgate_cut *cut) {
+    if (cut_arguments(r, sources, ctx) != NGX_OK) return NGX_ERROR;
+    // What goes to an origin is the path that nginx has resolved and decoded, encoded again.
+    r->valid_unparsed_uri = 0;
+    ngx_int_t result = cut_checked(r, sources, ctx, cut);
+    if (result == NGX_DECLINED) r->args.len = 0;
+    if (result != NGX_OK || cut->found_count == 0) return result;
+    ngx_str_t target = pg_string(cut->target);
     if (r == r->main && cut_line(r, sources, ctx, target) != NGX_OK) return NGX_ERROR;
     if (cut->flags & PLAYGATE_REQUEST_AMBIGUOUS) return NGX_OK;
     return cut_path(r, path_of(ctx->target), path_of(target));

@@ -79,6 +79,13 @@ static ngx_int_t add_name(playgate_slice *names, uint32_t *count, const pg_targe
     return NGX_OK;
 }
 
+/// Whether a prefix of segments may be in a target of letters, digits and `-._/` alone.
+static int is_plain(ngx_str_t prefix) {
+    for (size_t place = 0; place < prefix.len; place++)
+        if (!pg_is_plain(prefix.data[place])) return 0;
+    return 1;
+}
+
 ngx_int_t pg_add_rules(pg_target_rules *target, ngx_array_t *sources) {
     pg_source *source = sources->elts;
     target->rules.size = sizeof(target->rules);
@@ -90,6 +97,7 @@ ngx_int_t pg_add_rules(pg_target_rules *target, ngx_array_t *sources) {
             added = add_name(target->parameters, &target->rules.parameter_count, target, source->name);
         } else if (source->kind == PG_SEGMENT) {
             added = add_name(target->segments, &target->rules.segment_count, target, source->name);
+            if (is_plain(source->name)) target->has_plain_segments = 1;
         } else if (source->kind == PG_PACKAGE) {
             ngx_str_t known = pg_string(target->rules.package);
             if (known.len > 0 && !pg_same(known, source->name)) return NGX_ERROR;
@@ -98,6 +106,20 @@ ngx_int_t pg_add_rules(pg_target_rules *target, ngx_array_t *sources) {
         if (added != NGX_OK) return NGX_ERROR;
     }
     return NGX_OK;
+}
+
+static int are_same(const playgate_slice *one, const playgate_slice *other, uint32_t count) {
+    for (uint32_t place = 0; place < count; place++)
+        if (!pg_same(pg_string(one[place]), pg_string(other[place]))) return 0;
+    return 1;
+}
+
+int pg_same_rules(const pg_target_rules *one, const pg_target_rules *other) {
+    const playgate_target_rules *first = &one->rules, *second = &other->rules;
+    return first->parameter_count == second->parameter_count && first->segment_count == second->segment_count
+        && pg_same(pg_string(first->package), pg_string(second->package))
+        && are_same(one->parameters, other->parameters, first->parameter_count)
+        && are_same(one->segments, other->segments, first->segment_count);
 }
 
 // MARK: Values
@@ -145,7 +167,7 @@ static void show_field(pg_values *values, const pg_source *source, ngx_str_t val
 static void show_cookies(pg_values *values, ngx_str_t name, ngx_str_t field) {
     u_char *end = field.data + field.len;
     for (u_char *start = field.data; start < end; start++) {
-        u_char *mark = ngx_strlchr(start, end, ';');
+        u_char *mark = memchr(start, ';', (size_t) (end - start));
         if (mark == NULL) mark = end;
         ngx_str_t pair = {(size_t) (mark - start), start};
         pair = trimmed(pair);
