@@ -23,6 +23,7 @@
 ///     ask        the sub-request to the service
 ///     answer     what the decision says, and what is done to the response
 ///     policy     the policies, which follow their files
+///     poll       or the service, on a connection that waits for changes
 ///     status     counters that the workers share
 ///     variables  $playgate_...
 ///
@@ -98,9 +99,19 @@ void pg_find_values(ngx_http_request_t *r, ngx_array_t *sources, const pg_target
 
 // MARK: Policies
 
+typedef struct pg_poll pg_poll;
+
 /// A policy of the configuration, and in a worker its engine.
 typedef struct {
+    /// The file, or `unix:` and the socket of the service.
     ngx_str_t path;
+    /// The key with which the service is asked; empty for none.
+    ngx_str_t key;
+    /// The service's tag of the policy in force, terminated; empty for none.
+    char tag[128];
+    /// The time for which the policy may be used without being confirmed, in milliseconds.
+    int64_t good_for;
+    pg_poll *poll;
     /// The policy of the configuration's test or the last start; null in a policy that no file has.
     playgate_policy *policy;
     playgate_engine *engine;
@@ -111,12 +122,22 @@ typedef struct {
     off_t size;
     /// The error that was logged last, so that the log is not filled with it; 0 for none.
     ngx_err_t logged;
+    /// 1 if the last document was none.
+    unsigned is_refused : 1;
     ngx_event_t timer;
 } pg_policy;
 
 char *pg_set_policy(ngx_conf_t *cf, ngx_command_t *command, void *conf);
-/// Starts the policies of a worker.
+/// Starts the policies of a worker, and ends them.
 ngx_int_t pg_start_policies(ngx_cycle_t *cycle);
+void pg_stop_policies(ngx_cycle_t *cycle);
+/// Takes a document into use in a worker, or says why not.
+ngx_int_t pg_use_document(pg_policy *policy, const char *bytes, size_t length);
+/// Logs that the policy in force stays, once for each reason in a row.
+void pg_complain(pg_policy *policy, ngx_err_t failure, const char *message);
+/// Starts to ask a service for its policy, and ends that.
+void pg_start_poll(pg_policy *policy);
+void pg_stop_poll(pg_policy *policy);
 /// The time in Unix milliseconds, as of the event that is handled.
 int64_t pg_now(void);
 

@@ -7,7 +7,7 @@
 
 static ngx_command_t commands[] = {
     {ngx_string("playgate"), EVERYWHERE | NGX_CONF_TAKE1, pg_set_mode, NGX_HTTP_LOC_CONF_OFFSET, 0, NULL},
-    {ngx_string("playgate_policy"), EVERYWHERE | NGX_CONF_TAKE1, pg_set_policy, NGX_HTTP_LOC_CONF_OFFSET, 0, NULL},
+    {ngx_string("playgate_policy"), EVERYWHERE | NGX_CONF_TAKE12, pg_set_policy, NGX_HTTP_LOC_CONF_OFFSET, 0, NULL},
     {ngx_string("playgate_token"), EVERYWHERE | NGX_CONF_1MORE, pg_set_sources, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(pg_loc_conf, tokens), NULL},
     {ngx_string("playgate_grant"), EVERYWHERE | NGX_CONF_1MORE, pg_set_sources, NGX_HTTP_LOC_CONF_OFFSET,
@@ -76,7 +76,7 @@ ngx_module_t ngx_http_playgate_module = {
     pg_start_policies,
     NULL,
     NULL,
-    NULL,
+    pg_stop_policies,
     NULL,
     NGX_MODULE_V1_PADDING,
 };

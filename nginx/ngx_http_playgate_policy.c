@@ -3,6 +3,8 @@
 
 #include "ngx_http_playgate.h"
 
+#include <sys/un.h>
+
 /// The time between two looks at a policy's file, in milliseconds.
 #define PG_INTERVAL 1000
 
@@ -73,6 +75,7 @@ static int is_noted(const pg_policy *policy, const struct stat *facts) {
 static void release_policy(void *data) {
     pg_policy *policy = data;
     if (policy->timer.timer_set) ngx_del_timer(&policy->timer);
+    pg_stop_poll(policy);
     playgate_memo_free(policy->memo);
     playgate_engine_release(policy->engine);
     playgate_policy_release(policy->policy);
@@ -98,6 +101,8 @@ static ngx_int_t open_policy(ngx_conf_t *cf, pg_policy *policy) {
     return NGX_ERROR;
 }
 
+static ngx_int_t is_service(ngx_str_t path) { return path.len > 5 && ngx_strncmp(path.data, "unix:", 5) == 0; }
+
 static pg_policy *known_policy(pg_main_conf *main, ngx_str_t path) {
     pg_policy **policies = main->policies.elts;
     for (ngx_uint_t place = 0; place < main->policies.nelts; place++)
@@ -113,7 +118,30 @@ static pg_policy *new_policy(ngx_conf_t *cf, pg_main_conf *main, ngx_str_t path)
     policy->path = path;
     cleanup->handler = release_policy;
     cleanup->data = policy;
+    // A service is asked by the workers alone.
+    if (is_service(path)) return policy;
     return open_policy(cf, policy) == NGX_OK ? policy : NULL;
+}
+
+/// Reads the key for the service from its file.
+static char *read_key(ngx_conf_t *cf, pg_policy *policy, ngx_str_t word) {
+    policy_file file;
+    if (word.len <= 4 || ngx_strncmp(word.data, "key=", 4) != 0) return "may be followed by key=FILE";
+    ngx_str_t path = {word.len - 4, word.data + 4};
+    if (ngx_conf_full_name(cf->cycle, &path, 1) != NGX_OK) return NGX_CONF_ERROR;
+    ngx_err_t failure = read_file((char *) path.data, &file, cf->log);
+    if (failure != 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, failure, "the key \"%V\" cannot be read", &path);
+        return NGX_CONF_ERROR;
+    }
+    while (file.length > 0 && (u_char) file.bytes[file.length - 1] <= ' ') file.length--;
+    ngx_int_t is_key = file.length > 0 && file.length <= 512;
+    for (size_t place = 0; place < file.length; place++) is_key = is_key && file.bytes[place] > ' ' && file.bytes[place] <= '~';
+    ngx_str_t key = {file.length, (u_char *) file.bytes};
+    if (is_key) policy->key.data = ngx_pstrdup(cf->pool, &key);
+    policy->key.len = policy->key.data == NULL ? 0 : key.len;
+    forget_file(&file);
+    return policy->key.len > 0 ? NGX_CONF_OK : "has a key that is none";
 }
 
 char *pg_set_policy(ngx_conf_t *cf, ngx_command_t *command, void *data) {
@@ -122,42 +150,59 @@ char *pg_set_policy(ngx_conf_t *cf, ngx_command_t *command, void *data) {
     if (conf->policy != NGX_CONF_UNSET_PTR) return "is duplicate";
     ngx_str_t path = ((ngx_str_t *) cf->args->elts)[1];
     if (path.len == 0) return "is empty";
-    if (ngx_conf_full_name(cf->cycle, &path, 1) != NGX_OK) return NGX_CONF_ERROR;
+    if (is_service(path) && path.len - 5 >= sizeof(((struct sockaddr_un *) NULL)->sun_path)) return "has too long a path";
+    if (!is_service(path) && cf->args->nelts > 2) return "has a key, which is for unix:PATH";
+    if (!is_service(path) && ngx_conf_full_name(cf->cycle, &path, 1) != NGX_OK) return NGX_CONF_ERROR;
     conf->policy = known_policy(main, path);
     if (conf->policy == NULL) conf->policy = new_policy(cf, main, path);
-    return conf->policy != NULL ? NGX_CONF_OK : NGX_CONF_ERROR;
+    if (conf->policy == NULL) return NGX_CONF_ERROR;
+    return cf->args->nelts > 2 ? read_key(cf, conf->policy, ((ngx_str_t *) cf->args->elts)[2]) : NGX_CONF_OK;
 }
 
 // MARK: Workers
 
 static pg_main_conf *main_conf(void) { return ngx_http_cycle_get_module_main_conf(ngx_cycle, ngx_http_playgate_module); }
 
-/// Logs that the policy in force stays, once for each reason.
-static void complain(pg_policy *policy, ngx_err_t failure, const char *message) {
+void pg_complain(pg_policy *policy, ngx_err_t failure, const char *message) {
     if (policy->logged == failure && failure != 0) return;
     policy->logged = failure;
     ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, failure, "playgate: the policy \"%V\" stays as it was: %s", &policy->path, message);
     pg_count_event(main_conf(), PG_LOAD_FAILED);
 }
 
-static void replace_policy(pg_policy *policy, const policy_file *file) {
+/// Creates engine and memory of answers. Without an engine every request is refused, or asked.
+static int32_t create_engine(pg_policy *policy, playgate_policy *fresh, playgate_error *error) {
+    pg_main_conf *conf = main_conf();
+    int32_t result = playgate_engine_create(fresh, &policy->engine, error);
+    if (result != PLAYGATE_OK) return result;
+    size_t entries = conf->cache_entries == NGX_CONF_UNSET_SIZE ? PG_CACHE_ENTRIES : conf->cache_entries;
+    size_t size = conf->cache_entry_size == 0 ? PG_CACHE_ENTRY : conf->cache_entry_size;
+    if (entries > 0) policy->memo = playgate_memo_create(entries, size, pg_memo_counters(conf));
+    return PLAYGATE_OK;
+}
+
+ngx_int_t pg_use_document(pg_policy *policy, const char *bytes, size_t length) {
     playgate_policy *fresh = NULL;
     playgate_error error;
-    int32_t result = playgate_policy_open(file->bytes, file->length, pg_now(), &fresh, &error);
-    if (result == PLAYGATE_OK) result = playgate_engine_replace(policy->engine, fresh, &error);
+    ngx_memzero(&error, sizeof(error));
+    int32_t result = playgate_policy_open(bytes, length, pg_now(), &fresh, &error);
+    if (result == PLAYGATE_OK) policy->good_for = playgate_policy_good_for(fresh);
+    if (result == PLAYGATE_OK && policy->engine != NULL) result = playgate_engine_replace(policy->engine, fresh, &error);
+    else if (result == PLAYGATE_OK) result = create_engine(policy, fresh, &error);
     playgate_policy_release(fresh);
     if (result == PLAYGATE_OK) {
-        policy->logged = 0;
-        ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0, "playgate: the policy \"%V\" was read again", &policy->path);
+        policy->logged = policy->is_refused = 0;
+        ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0, "playgate: the policy \"%V\" was read", &policy->path);
         pg_count_event(main_conf(), PG_LOADED);
-        return;
+        return NGX_OK;
     }
     u_char message[320], *end = ngx_snprintf(message, sizeof(message) - 1, "%s in line %uD, column %uD", error.message, error.line,
                                              error.column);
     *end = '\0';
-    complain(policy, 0, (char *) message);
-    // What is no fault of the file may be over at the next look.
-    if (result == PLAYGATE_E_INTERNAL) policy->inode = 0;
+    // A service sends it again and again.
+    if (!policy->is_refused || !is_service(policy->path)) pg_complain(policy, 0, (char *) message);
+    policy->is_refused = 1;
+    return result == PLAYGATE_E_INTERNAL ? NGX_ERROR : NGX_DECLINED;
 }
 
 /// Reads a policy again if its file is another one.
@@ -165,17 +210,18 @@ static void look_at_file(pg_policy *policy) {
     policy_file file;
     struct stat facts;
     if (stat((char *) policy->path.data, &facts) != 0) {
-        complain(policy, ngx_errno, "its file cannot be found");
+        pg_complain(policy, ngx_errno, "its file cannot be found");
         return;
     }
     if (is_noted(policy, &facts)) return;
     ngx_err_t failure = read_file((char *) policy->path.data, &file, ngx_cycle->log);
     if (failure != 0) {
-        complain(policy, failure, "its file cannot be read");
+        pg_complain(policy, failure, "its file cannot be read");
         return;
     }
     note_stamp(policy, &file.facts);
-    replace_policy(policy, &file);
+    // What is no fault of the file may be over at the next look.
+    if (pg_use_document(policy, file.bytes, file.length) == NGX_ERROR) policy->inode = 0;
     forget_file(&file);
 }
 
@@ -194,16 +240,16 @@ static void start_timer(pg_policy *policy) {
     ngx_add_timer(&policy->timer, PG_INTERVAL);
 }
 
-/// Creates engine and memory of answers. Without them every request is refused, or asked.
-static void start_policy(pg_main_conf *conf, pg_policy *policy) {
+static void start_policy(pg_policy *policy) {
     playgate_error error;
-    if (playgate_engine_create(policy->policy, &policy->engine, &error) != PLAYGATE_OK) {
+    if (is_service(policy->path)) {
+        pg_start_poll(policy);
+        return;
+    }
+    if (create_engine(policy, policy->policy, &error) != PLAYGATE_OK) {
         ngx_log_error(NGX_LOG_ALERT, ngx_cycle->log, 0, "playgate: the policy \"%V\" cannot be used: %s", &policy->path, error.message);
         return;
     }
-    size_t entries = conf->cache_entries == NGX_CONF_UNSET_SIZE ? PG_CACHE_ENTRIES : conf->cache_entries;
-    size_t size = conf->cache_entry_size == 0 ? PG_CACHE_ENTRY : conf->cache_entry_size;
-    if (entries > 0) policy->memo = playgate_memo_create(entries, size, pg_memo_counters(conf));
     // The policy of the master may be as old as its start.
     look_at_file(policy);
     start_timer(policy);
@@ -220,6 +266,14 @@ ngx_int_t pg_start_policies(ngx_cycle_t *cycle) {
         return NGX_OK;
     }
     pg_policy **policies = conf->policies.elts;
-    for (ngx_uint_t place = 0; place < conf->policies.nelts; place++) start_policy(conf, policies[place]);
+    for (ngx_uint_t place = 0; place < conf->policies.nelts; place++) start_policy(policies[place]);
     return NGX_OK;
 }
+
+void pg_stop_policies(ngx_cycle_t *cycle) {
+    if (ngx_http_cycle_get_module_main_conf(cycle, ngx_http_playgate_module) == NULL) return;
+    pg_main_conf *conf = main_conf();
+    pg_policy **policies = conf->policies.elts;
+    for (ngx_uint_t place = 0; place < conf->policies.nelts; place++) pg_stop_poll(policies[place]);
+}
+
