@@ -8,10 +8,18 @@ import Testing
 /// An edge that tests run with the configuration of its page in `docs/edges`, with other paths and ports.
 enum EdgeProxy: String, CaseIterable {
     case nginx
+    /// nginx with the check inside: it asks the gate only for what the gate alone can tell.
+    case nginxModule = "nginx-module"
     case caddy
     case haproxy
     case varnish
     case trafficserver
+
+    /// The edges that ask the gate for each request.
+    static let allCases: [EdgeProxy] = [.nginx, .caddy, .haproxy, .varnish, .trafficserver]
+
+    /// All edges.
+    static let deciding = allCases + [.nginxModule]
 
     /// A file of this repository.
     static func file(_ name: String) throws -> String {
@@ -27,7 +35,7 @@ enum EdgeProxy: String, CaseIterable {
     }
 
     /// The block of the edge's page that is marked as `kind`, with the common placeholders replaced.
-    fileprivate func block(
+    func block(
         _ kind: String,
         of name: String? = nil,
         _ folder: TemporaryFolder,
@@ -47,6 +55,7 @@ enum EdgeProxy: String, CaseIterable {
     var executable: String? {
         switch self {
         case .nginx: Program.installed("nginx")
+        case .nginxModule: Program.installed("env")
         case .caddy: Program.installed("caddy")
         case .haproxy: Program.installed("haproxy")
         case .varnish: Program.installed("varnishd")
@@ -56,8 +65,9 @@ enum EdgeProxy: String, CaseIterable {
 
     /// True if the edge is installed. Otherwise tests report a skip; in continuous integration they fail.
     var isInstalled: Bool {
-        if executable != nil || ProcessInfo.processInfo.environment["CI"] != nil { return true }
-        FileHandle.standardError.write(Data("SKIPPED: \(rawValue) is not installed; run scripts/setup test\n".utf8))
+        let isComplete = executable != nil && (self != .nginxModule || NginxModule.isBuilt)
+        if isComplete || ProcessInfo.processInfo.environment["CI"] != nil { return true }
+        FileHandle.standardError.write(Data("SKIPPED: \(rawValue) is not installed; run make test\n".utf8))
         return false
     }
 
@@ -67,20 +77,20 @@ enum EdgeProxy: String, CaseIterable {
     /// The dialect of the gate's endpoint that the edge uses.
     var dialect: String {
         switch self {
-        case .nginx: "nginx"
+        case .nginx, .nginxModule: "nginx"
         case .caddy, .haproxy, .varnish: "forward"
         case .trafficserver: "ats"
         }
     }
 
     /// True if the edge maps the three statuses of checks to the status that the gate names.
-    var hasFullStatus: Bool { self == .nginx || self == .haproxy }
+    var hasFullStatus: Bool { self == .nginx || self == .nginxModule || self == .haproxy }
 
     /// True if the edge passes the viewer's MVPD to the origin. An edge that shares cached content does not.
     var namesMVPD: Bool { !sharesContent }
 
     /// True if the edge has a cache of content for all viewers.
-    var sharesContent: Bool { self == .nginx || self == .varnish || self == .trafficserver }
+    var sharesContent: Bool { self != .caddy && self != .haproxy }
 
     /// True if the edge tells a player the gate's code on an answer that it allows, as all do on one that is refused.
     var namesCode: Bool { self != .caddy && self != .trafficserver }
@@ -115,7 +125,7 @@ extension EdgeProxy {
         if let segment { tokens = tokens.replacing("]", with: ", { segment: \"\(segment)\" }]") }
         let port = isOnPort ? try RunningEdge.freePort() : nil
         let origin = try RecordingOrigin()
-        let configuration = RunningGate.configuration(
+        var configuration = RunningGate.configuration(
             """
             use: { memory: { capacity: 1000 } }
             edge: { listen: "\(listen)", \(tokens)\(edge) }
@@ -123,10 +133,13 @@ extension EdgeProxy {
             """,
             catalogue: catalogue
         )
+        if self == .nginxModule { configuration = NginxModule.configuration(configuration, folder) }
         try await RunningGate.with(configuration) { (gate) throws in
             let address = asksOverTCP ? gate.edge : folder.file("edge.sock")
+            if self == .nginxModule { try NginxModule.follow(gate, folder) }
             let options = RunningEdge.Options(
                 hasSegments: segment != nil || !more.isEmpty,
+                tokenSegment: segment,
                 port: port,
                 replacing: replacing,
                 origin: origin,
@@ -151,6 +164,8 @@ final class RunningEdge {
         var isPatient = true
         /// True if the edge takes tokens from path segments, as its page describes.
         var hasSegments = false
+        /// The prefix of segments with media tokens; `nil` for none.
+        var tokenSegment: String?
         /// True if the workers run as the user that the page names, instead of the user of the tests.
         var hasOwnUser = false
         /// The port on 127.0.0.1 for players, as on the page; `nil` for a unix socket, where the edge can have one.
@@ -201,6 +216,9 @@ final class RunningEdge {
         return files.map { (try? String(contentsOfFile: folder.file($0), encoding: .utf8)) ?? "" }.joined()
     }
 
+    /// Has nginx read its configuration again.
+    func reload() { program.signal(SIGHUP) }
+
     /// Ends the edge, which then has written all its logs.
     func stop() {
         program.signal(SIGTERM)
@@ -228,7 +246,7 @@ final class RunningEdge {
 }
 
 /// The start of an edge, as its page describes.
-private struct EdgePage {
+struct EdgePage {
     typealias Start = (arguments: [String], address: String)
 
     let edge: EdgeProxy
@@ -242,11 +260,12 @@ private struct EdgePage {
     /// The address for players, as the edge's page is to name it.
     private func listener(unix: String) -> String { options.port.map { "127.0.0.1:\($0)" } ?? unix }
 
-    private var address: String { listener(unix: "unix:\(socket)") }
+    var address: String { listener(unix: "unix:\(socket)") }
 
     func start() throws -> Start {
         switch edge {
         case .nginx: try nginx()
+        case .nginxModule: try nginxModule()
         case .caddy: try caddy()
         case .haproxy: try haproxy()
         case .varnish: try varnish()
@@ -255,7 +274,7 @@ private struct EdgePage {
     }
 
     /// Returns the block that is marked as `kind`. For a patient edge, the wait `brief` is replaced by `long`.
-    private func block(_ kind: String, waiting brief: String = "", _ long: String = "") throws -> String {
+    func block(_ kind: String, waiting brief: String = "", _ long: String = "") throws -> String {
         let text = try edge.block(kind, folder, gate: gate, origin: origin)
         guard options.isPatient, !brief.isEmpty else { return text }
         try #require(text.contains(brief), "the page of \(edge) waits in another way")
@@ -272,17 +291,23 @@ private struct EdgePage {
         if options.hasSegments { text = try inserting("nginx-segment", into: text, before: line) }
         let check = "        location = /_gate {\n"
         text = try inserting(text: manifests("nginx"), into: text, before: check)
+        text = try inFolder(text)
+        let file = try folder.write("nginx.conf", text)
+        return (["-c", file, "-p", folder.path, "-e", folder.file("nginx-start.log")], address)
+    }
+
+    /// Returns a configuration of nginx that needs no rights of the system.
+    func inFolder(_ page: String) throws -> String {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "    \($0)_temp_path \(folder.file($0));\n" }.joined()
-        text = text.replacing("listen 127.0.0.1:8088", with: "listen \(address)")
+        var text = page.replacing("listen 127.0.0.1:8088", with: "listen \(address)")
             .replacing("worker_processes auto;", with: "worker_processes 1; daemon off;")
             .replacing("http {\n", with: "http {\n\(temporary)")
             .replacing("/run/nginx.pid", with: folder.file("nginx.pid"))
             .replacing("/var/log/nginx/", with: folder.path + "/nginx-")
             .replacing("/var/cache/", with: folder.path + "/")
         if !options.hasOwnUser { text = text.replacing("user www-data;", with: getuid() == 0 ? "user root;" : "") }
-        let file = try folder.write("nginx.conf", text)
-        return (["-c", file, "-p", folder.path, "-e", folder.file("nginx-start.log")], address)
+        return text
     }
 
     /// Returns `text` with the block that is marked as `kind` before or after a line of it.

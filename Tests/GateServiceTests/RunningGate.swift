@@ -7,6 +7,7 @@ import GateService
 import GateTestSupport
 import MediaTokens
 import Platform
+import Synchronization
 import SystemPackage
 import Testing
 
@@ -20,6 +21,7 @@ final class RunningGate: Sendable {
     /// The address of the manifest listener; empty if there is none.
     let manifests: String
     private let clock: TestClock
+    private let onTime = Mutex<(@Sendable (Timestamp) -> Void)?>(nil)
 
     /// Returns a configuration with the keys of ``GateSample/trusted`` and a small catalogue, followed by `more`.
     static func configuration(
@@ -111,7 +113,16 @@ final class RunningGate: Sendable {
 
     var now: Timestamp {
         get { clock.now }
-        set { clock.now = newValue }
+        set {
+            clock.now = newValue
+            onTime.withLock { $0 }?(newValue)
+        }
+    }
+
+    /// Calls `body` with the time, now and whenever the test sets it.
+    func followTime(_ body: @escaping @Sendable (Timestamp) -> Void) {
+        onTime.withLock { $0 = body }
+        body(now)
     }
 
     func connect() throws -> HTTPConnection { try HTTPConnection(api) }
