@@ -20,8 +20,8 @@ package import struct SystemPackage.FileDescriptor
 ///
 /// SIGTERM and SIGINT drain it and end ``run()``; SIGHUP reloads its files.
 public struct GateServer: Sendable {
-    private let configuration: GateConfiguration
-    private let builder: GateBuilder
+    let configuration: GateConfiguration
+    let builder: GateBuilder
 
     /// Reads a configuration and the files that it names. Opens no store and no listener.
     ///

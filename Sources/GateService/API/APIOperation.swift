@@ -24,6 +24,8 @@ enum APIOperation {
     /// The end of a playback session.
     case end(Substring)
     case revocations
+    /// The policy for edges that check by themselves.
+    case policy
     case codes
     case code(Substring)
     case catalogue(Substring)
@@ -47,6 +49,7 @@ enum APIOperation {
         case "/tvs/v1/validate", "//tvs/v1/validate": self = .hostedValidate
         case "/tvs/v1/sign", "//tvs/v1/sign": self = .hostedSign
         case "/v1/revocations/export": self = .revocations
+        case "/v1/policy": self = .policy
         case "/v1/codes": self = .codes
         case "/openapi.yaml": self = .document
         case "/.well-known/jwks.json": self = .keys(.jwkSet)
@@ -73,6 +76,7 @@ enum APIOperation {
         case .exchange, .renew, .explain, .rewrite: .grant
         case .revoke, .revocations: .revoke
         case .catalogue: .catalogue
+        case .policy: .edge
         case .codes, .code, .document, .keys: nil
         }
     }
@@ -90,7 +94,7 @@ enum APIOperation {
         case .rewrite: Self.largestManifest
         case .sign: SignBody.largestBody
         case .hostedValidate, .hostedSign: 64 * 1024
-        case .end, .revocations, .codes, .code, .catalogue, .document, .keys: nil
+        case .end, .revocations, .policy, .codes, .code, .catalogue, .document, .keys: nil
         }
     }
 

@@ -25,6 +25,8 @@ struct APIResponder: HTTPService {
     let clock: @Sendable () -> Timestamp
     /// The revocations as grants know them; `nil` if there is no key for their tags.
     let mirror: RevocationMirror?
+    /// The policies for edges that check by themselves.
+    let policies: PolicyPublisher
     let bodyLimit: Int
     private let helpURL: String
     /// The table of all codes, in JSON.
@@ -45,6 +47,7 @@ struct APIResponder: HTTPService {
         self.inFlight = inFlight
         self.requests = requests
         self.mirror = mirror
+        policies = PolicyPublisher(live, mirror: mirror)
         self.clock = clock
         bodyLimit = configuration.listener.limits.bodyBytes
         helpURL = configuration.helpURL
@@ -134,6 +137,7 @@ struct APIResponder: HTTPService {
         case .hostedSign: return try signHosted(call, caller)
         case .end(let session): return try free(session, call)
         case .revocations: return .now(try export(call))
+        case .policy: return try policy(call)
         case .codes: return .now(APIAnswer(shared: codes, type: "application/json", trace: call.trace))
         case .code(let code):
             guard let entry = CodeTable.entry(code, helpURL: helpURL) else { throw APIRefusal(.codeUnknown) }

@@ -119,6 +119,8 @@ struct GateConfiguration: Sendable {
         var concurrency: Int
         /// The paths of the hosted service, `/tvs/v1`; `nil` if they are off.
         var hosted: Hosted?
+        /// The time for which edges may use a policy without having it confirmed.
+        var policyGoodFor: Duration
         /// The prefix of the links to explanations of codes.
         var helpURL: String
     }
@@ -186,6 +188,8 @@ enum Scope: String, CaseIterable, Sendable {
     case grant
     /// The caller may use the paths of the hosted service, `/tvs/v1`.
     case tvs
+    /// The caller may read the policy, with the symmetric keys of grants.
+    case edge
 }
 
 /// The format of log lines.

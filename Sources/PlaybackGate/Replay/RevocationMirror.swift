@@ -25,6 +25,7 @@ public final class RevocationMirror: Sendable {
     private let filter: BitFilter
     private let shards: [Shard]
     private let subjects = Atomic<Int>(0)
+    private let changes = Atomic<UInt64>(0)
     private let state = Mutex(State())
     /// The milliseconds from ``origin`` to the start of the last complete refresh; negative if there was none.
     private let refreshed = Atomic<Int64>(-1)
@@ -67,6 +68,9 @@ public final class RevocationMirror: Sendable {
         shards = (0..<64).map { _ in Shard() }
         add(tags)
     }
+
+    /// A number that grows with each added revocation.
+    package var revision: UInt64 { changes.load(ordering: .acquiring) }
 
     /// The number of mirrored subjects.
     public var count: Int { subjects.load(ordering: .relaxed) }
@@ -137,7 +141,10 @@ public final class RevocationMirror: Sendable {
             entries.set(entry, for: subject)
             return true
         }
-        if isAdded { filter.insert(subject.low) }
+        if isAdded {
+            filter.insert(subject.low)
+            changes.add(1, ordering: .releasing)
+        }
         return isAdded
     }
 
