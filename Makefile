@@ -1,7 +1,7 @@
 # The single door to everything. `make help` lists what is behind it.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build debug demo demo-tv test film api-check docs lint format sanitize fuzz bench bench-build bench-peers bench-report bench-gate soak libplaygate clean
+.PHONY: help setup build debug demo demo-tv test film api-check docs lint format sanitize fuzz bench bench-build bench-peers bench-report bench-gate soak libplaygate nginx-module clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,7 +32,11 @@ libplaygate:  ## Link the C interface into one shared library (.build-embed/dist
 	@scripts/setup
 	scripts/embed
 
-test:  ## Run all tests, against real Redis, SQLite, edges, Chromium, OpenSSL and curl
+nginx-module: libplaygate  ## Build nginx's module for the nginx that is installed (.build-nginx)
+	@scripts/setup test
+	scripts/nginx-module --library .build-embed/dist/lib --rpath "$(CURDIR)/.build-embed/dist/lib"
+
+test: nginx-module  ## Run all tests, against real Redis, SQLite, edges, Chromium, OpenSSL and curl
 	@scripts/setup test
 	swift build --build-tests
 	@scripts/test

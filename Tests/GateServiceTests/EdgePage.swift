@@ -20,11 +20,12 @@ struct EdgePage {
     /// The address for players, as the edge's page is to name it.
     private func listener(unix: String) -> String { options.port.map { "127.0.0.1:\($0)" } ?? unix }
 
-    private var address: String { listener(unix: "unix:\(socket)") }
+    var address: String { listener(unix: "unix:\(socket)") }
 
     func start() throws -> Start {
         switch edge {
         case .nginx: try nginx()
+        case .nginxModule: try nginxModule()
         case .caddy: try caddy()
         case .haproxy: try haproxy()
         case .varnish: try varnish()
@@ -34,7 +35,7 @@ struct EdgePage {
     }
 
     /// Returns the block that is marked as `kind`. For a patient edge, the wait `brief` is replaced by `long`.
-    private func block(_ kind: String, waiting brief: String = "", _ long: String = "") throws -> String {
+    func block(_ kind: String, waiting brief: String = "", _ long: String = "") throws -> String {
         let text = try edge.block(kind, folder, gate: gate, origin: origin)
         guard options.isPatient, !brief.isEmpty else { return text }
         try #require(text.contains(brief), "the page of \(edge) waits in another way")
@@ -55,17 +56,23 @@ struct EdgePage {
         if options.hasSegments { text = try inserting("nginx-segment", into: text, before: line) }
         let check = "        location = /_gate {\n"
         text = try inserting(text: manifests("nginx"), into: text, before: check)
+        text = try inFolder(text)
+        let file = try folder.write("nginx.conf", text)
+        return (["-c", file, "-p", folder.path, "-e", folder.file("nginx-start.log")], address)
+    }
+
+    /// Returns a configuration of nginx that needs no rights of the system.
+    func inFolder(_ page: String) throws -> String {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "    \($0)_temp_path \(folder.file($0));\n" }.joined()
-        text = text.replacing("listen 127.0.0.1:8088", with: "listen \(address)")
+        var text = page.replacing("listen 127.0.0.1:8088", with: "listen \(address)")
             .replacing("worker_processes auto;", with: "worker_processes 1; daemon off;")
             .replacing("http {\n", with: "http {\n\(temporary)")
             .replacing("/run/nginx.pid", with: folder.file("nginx.pid"))
             .replacing("/var/log/nginx/", with: folder.path + "/nginx-")
             .replacing("/var/cache/", with: folder.path + "/")
         if !options.hasOwnUser { text = text.replacing("user www-data;", with: getuid() == 0 ? "user root;" : "") }
-        let file = try folder.write("nginx.conf", text)
-        return (["-c", file, "-p", folder.path, "-e", folder.file("nginx-start.log")], address)
+        return text
     }
 
     /// Returns `text` with the block that is marked as `kind` before or after a line of it.

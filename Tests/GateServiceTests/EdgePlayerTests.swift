@@ -23,7 +23,7 @@ import Testing
         for (name, value) in fields { #expect(answer.values(name) == [value], "\(what): \(name) \(answer.fields)") }
     }
 
-    @Test(arguments: EdgeProxy.allCases)
+    @Test(arguments: EdgeProxy.deciding)
     func `gets its preflights answered without a token`(edge: EdgeProxy) async throws {
         try await edge.withGate { (gate, proxy) throws in
             let asked = [
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test(arguments: EdgeProxy.allCases)
+    @Test(arguments: EdgeProxy.deciding)
     func `may read every answer, and no shared cache may keep one`(edge: EdgeProxy) async throws {
         try await edge.withGate { (gate, proxy) throws in
             let token = try gate.token()
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test(arguments: EdgeProxy.allCases)
+    @Test(arguments: EdgeProxy.deciding)
     func `may ask for a head or a range first, and reload, without losing its token`(edge: EdgeProxy) async throws {
         try await edge.withGate { (gate, proxy) throws in
             for shown in [{ ("?token=\($0)", [:]) }, { ("", ["Cookie": "media-token=\($0)"]) }] as [Shown] {
@@ -102,7 +102,7 @@ import Testing
     private typealias Shown = (String) -> (String, [String: String])
 
     /// The second viewer of a segment costs the origin nothing, wherever the two show their tokens.
-    @Test(arguments: EdgeProxy.allCases.filter(\.sharesContent), [nil, "~cat="])
+    @Test(arguments: EdgeProxy.deciding.filter(\.sharesContent), [nil, "~cat="])
     func `shares the content with all others, by its path alone`(edge: EdgeProxy, segment: String?) async throws {
         try await edge.withGate(segment: segment) { (gate, proxy) throws in
             let viewers = try ["one", "two", "three", "four"].map { try gate.token(GateSample.claims(session: $0)) }
@@ -138,7 +138,7 @@ import Testing
     }
 
     /// Edges without a cache cut the token from the requests to the origin too.
-    @Test(arguments: EdgeProxy.allCases)
+    @Test(arguments: EdgeProxy.deciding)
     func `shows its token to the gate only`(edge: EdgeProxy) async throws {
         let folder = try TemporaryFolder()
         try await edge.withGate(segment: "~cat=", folder: folder) { (gate, proxy) throws in

@@ -8,11 +8,19 @@ import Testing
 /// An edge that tests run with the configuration of its page in `docs/edges`, with other paths and ports.
 enum EdgeProxy: String, CaseIterable {
     case nginx
+    /// nginx with the check inside: it asks the gate only for what the gate alone can tell.
+    case nginxModule = "nginx-module"
     case caddy
     case haproxy
     case varnish
     case trafficserver
     case envoy
+
+    /// The edges that ask the gate for each request.
+    static let allCases: [EdgeProxy] = [.nginx, .caddy, .haproxy, .varnish, .trafficserver, .envoy]
+
+    /// All edges.
+    static let deciding = allCases + [.nginxModule]
 
     /// A file of this repository.
     static func file(_ name: String) throws -> String {
@@ -49,6 +57,7 @@ enum EdgeProxy: String, CaseIterable {
     var executable: String? {
         switch self {
         case .nginx: Program.installed("nginx")
+        case .nginxModule: Program.installed("env")
         case .caddy: Program.installed("caddy")
         case .haproxy: Program.installed("haproxy")
         case .varnish: Program.installed("varnishd")
@@ -59,8 +68,9 @@ enum EdgeProxy: String, CaseIterable {
 
     /// True if the edge is installed. Otherwise tests report a skip; in continuous integration they fail.
     var isInstalled: Bool {
-        if executable != nil || ProcessInfo.processInfo.environment["CI"] != nil { return true }
-        FileHandle.standardError.write(Data("SKIPPED: \(rawValue) is not installed; run scripts/setup test\n".utf8))
+        let isComplete = executable != nil && (self != .nginxModule || NginxModule.isBuilt)
+        if isComplete || ProcessInfo.processInfo.environment["CI"] != nil { return true }
+        FileHandle.standardError.write(Data("SKIPPED: \(rawValue) is not installed; run make test\n".utf8))
         return false
     }
 
@@ -70,7 +80,7 @@ enum EdgeProxy: String, CaseIterable {
     /// The dialect in which the edge asks.
     var dialect: String {
         switch self {
-        case .nginx: "nginx"
+        case .nginx, .nginxModule: "nginx"
         case .caddy, .varnish: "forward"
         case .haproxy: "spoe"
         case .trafficserver: "ats"
@@ -85,13 +95,13 @@ enum EdgeProxy: String, CaseIterable {
     var listenKey: String { self == .haproxy ? "spoe" : "listen" }
 
     /// True if the edge maps the three statuses of checks to the status that the gate names.
-    var hasFullStatus: Bool { self == .nginx || self == .haproxy }
+    var hasFullStatus: Bool { self == .nginx || self == .nginxModule || self == .haproxy }
 
     /// True if the edge passes the viewer's MVPD to the origin. An edge that shares cached content does not.
     var namesMVPD: Bool { !sharesContent }
 
     /// True if the edge has a cache of content for all viewers.
-    var sharesContent: Bool { self == .nginx || self == .varnish || self == .trafficserver }
+    var sharesContent: Bool { self != .caddy && self != .haproxy && self != .envoy }
 
     /// True if the edge tells a player the gate's code on an answer that it allows, as all do on one that is refused.
     var namesCode: Bool { self != .caddy && self != .trafficserver }
@@ -128,7 +138,7 @@ extension EdgeProxy {
         if let segment { tokens = tokens.replacing("]", with: ", { segment: \"\(segment)\" }]") }
         let port = isOnPort ? try RunningEdge.freePort() : nil
         let origin = try RecordingOrigin()
-        let configuration = RunningGate.configuration(
+        var configuration = RunningGate.configuration(
             """
             use: \(use)
             edge: { \(listenKey): "\(listen)", \(tokens)\(edge) }
@@ -136,10 +146,13 @@ extension EdgeProxy {
             """,
             catalogue: catalogue
         )
+        if self == .nginxModule { configuration = NginxModule.configuration(configuration, folder) }
         try await RunningGate.with(configuration) { (gate) throws in
             let address = asksOverTCP ? gate.edge : folder.file("edge.sock")
+            if self == .nginxModule { try NginxModule.follow(gate, folder) }
             let options = RunningEdge.Options(
                 hasSegments: segment != nil || !more.isEmpty,
+                tokenSegment: segment,
                 port: port,
                 replacing: replacing,
                 origin: origin,
@@ -164,6 +177,8 @@ final class RunningEdge {
         var isPatient = true
         /// True if the edge takes tokens from path segments, as its page describes.
         var hasSegments = false
+        /// The prefix of segments with media tokens; `nil` for none.
+        var tokenSegment: String?
         /// True if the workers run as the user that the page names, instead of the user of the tests.
         var hasOwnUser = false
         /// The port on 127.0.0.1 for players, as on the page; `nil` for a unix socket, where the edge can have one.
@@ -213,6 +228,9 @@ final class RunningEdge {
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".log") }
         return files.map { (try? String(contentsOfFile: folder.file($0), encoding: .utf8)) ?? "" }.joined()
     }
+
+    /// Has nginx read its configuration again.
+    func reload() { program.signal(SIGHUP) }
 
     /// Ends the edge, which then has written all its logs.
     func stop() {

@@ -8,6 +8,7 @@ import GateTestSupport
 import KeySources
 import MediaTokens
 import Platform
+import Synchronization
 import SystemPackage
 import Testing
 
@@ -23,6 +24,7 @@ final class RunningGate: Sendable {
     /// The addresses for HAProxy's offload.
     let offloads: [String]
     private let clock: TestClock
+    private let onTime = Mutex<(@Sendable (Timestamp) -> Void)?>(nil)
 
     /// Returns a configuration with the keys of ``GateSample/trusted`` and a small catalogue, followed by `more`.
     static func configuration(
@@ -117,7 +119,16 @@ final class RunningGate: Sendable {
 
     var now: Timestamp {
         get { clock.now }
-        set { clock.now = newValue }
+        set {
+            clock.now = newValue
+            onTime.withLock { $0 }?(newValue)
+        }
+    }
+
+    /// Calls `body` with the time, now and whenever the test sets it.
+    func followTime(_ body: @escaping @Sendable (Timestamp) -> Void) {
+        onTime.withLock { $0 = body }
+        body(now)
     }
 
     func connect() throws -> HTTPConnection { try HTTPConnection(api) }
