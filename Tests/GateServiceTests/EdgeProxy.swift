@@ -60,33 +60,6 @@ enum EdgeProxy: String, CaseIterable {
         FileHandle.standardError.write(Data("SKIPPED: \(rawValue) is not installed; run scripts/setup test\n".utf8))
         return false
     }
-
-    /// True if the edge connects to the gate over TCP instead of a unix socket.
-    var asksOverTCP: Bool { self == .trafficserver }
-
-    /// The dialect of the gate's endpoint that the edge uses.
-    var dialect: String {
-        switch self {
-        case .nginx: "nginx"
-        case .caddy, .haproxy, .varnish: "forward"
-        case .trafficserver: "ats"
-        }
-    }
-
-    /// True if the edge maps the three statuses of checks to the status that the gate names.
-    var hasFullStatus: Bool { self == .nginx || self == .haproxy }
-
-    /// True if the edge passes the viewer's MVPD to the origin. An edge that shares cached content does not.
-    var namesMVPD: Bool { !sharesContent }
-
-    /// True if the edge has a cache of content for all viewers.
-    var sharesContent: Bool { self == .nginx || self == .varnish || self == .trafficserver }
-
-    /// True if the edge tells a player the gate's code on an answer that it allows, as all do on one that is refused.
-    var namesCode: Bool { self != .caddy && self != .trafficserver }
-
-    /// True if the edge can give a new grant to a player on an answer that it allows.
-    var deliversGrants: Bool { self != .trafficserver }
 }
 
 extension EdgeProxy {
@@ -94,12 +67,14 @@ extension EdgeProxy {
     /// documented places; with `segment`, also in path segments with that prefix.
     ///
     /// - Parameters:
+    ///   - packages: True if the edge takes packages of signed URIs from paths.
     ///   - edge: Additional lines of the gate's `edge` section.
     ///   - more: More sections of the gate's configuration. `EDGE` in it is the edge's address, `ORIGIN` the origin's.
     ///   - isOnPort: True if players reach the edge over TCP, as on its page.
     ///   - replacing: Replacements in the edge's page.
     func withGate(
         segment: String? = nil,
+        packages: Bool = false,
         catalogue: String = catalogue,
         edge: String = "",
         more: String = "",
@@ -127,6 +102,7 @@ extension EdgeProxy {
             let address = asksOverTCP ? gate.edge : folder.file("edge.sock")
             let options = RunningEdge.Options(
                 hasSegments: segment != nil || !more.isEmpty,
+                hasPackages: packages,
                 port: port,
                 replacing: replacing,
                 origin: origin,
@@ -151,6 +127,8 @@ final class RunningEdge {
         var isPatient = true
         /// True if the edge takes tokens from path segments, as its page describes.
         var hasSegments = false
+        /// True if the edge takes packages of signed URIs from paths, as its page describes.
+        var hasPackages = false
         /// True if the workers run as the user that the page names, instead of the user of the tests.
         var hasOwnUser = false
         /// The port on 127.0.0.1 for players, as on the page; `nil` for a unix socket, where the edge can have one.
@@ -270,6 +248,7 @@ private struct EdgePage {
         }
         let line = "            auth_request /_gate;\n"
         if options.hasSegments { text = try inserting("nginx-segment", into: text, before: line) }
+        if options.hasPackages { text = try inserting("nginx-package", into: text, before: line) }
         let check = "        location = /_gate {\n"
         text = try inserting(text: manifests("nginx"), into: text, before: check)
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -316,6 +295,7 @@ private struct EdgePage {
     private func caddy() throws -> Start {
         var text = try block("caddyfile", waiting: "response_header_timeout 300ms", "response_header_timeout 10s")
         if options.hasSegments { text = try inserting("caddyfile-segment", into: text, after: "\t\trewrite * ?\n") }
+        if options.hasPackages { text = try inserting("caddyfile-package", into: text, after: "\t\trewrite * ?\n") }
         let site = options.port.map { "http://127.0.0.1:\($0) {" } ?? "http:// {\n\tbind unix/\(socket)"
         text = text.replacing("http://127.0.0.1:8088 {", with: site)
         let file = try folder.write("Caddyfile", text)
@@ -330,6 +310,8 @@ private struct EdgePage {
             try #require(text.contains(line))
             text = text.replacing(line, with: try block("haproxy-segment"))
         }
+        let origin = "    http-request del-header Cookie\n"
+        if options.hasPackages { text = try inserting("haproxy-package", into: text, before: origin) }
         text = text.replacing("/etc/haproxy", with: folder.path)
             .replacing("bind 127.0.0.1:8088", with: "bind \(listener(unix: "unix@\(socket)"))")
             .replacing("log /dev/log local0 info", with: "log stdout format raw local0 info")
@@ -341,6 +323,7 @@ private struct EdgePage {
         var text = try block("vcl", waiting: "_timeout = 300ms", "_timeout = 10s")
         let line = "    set req.url = regsub(req.http.X-Forwarded-Uri, \"\\?.*$\", \"\");\n"
         if options.hasSegments { text = try inserting("vcl-segment", into: text, after: line) }
+        if options.hasPackages { text = try inserting("vcl-package", into: text, after: line) }
         let first = "# Every answer may be read by the pages of this origin.\n"
         text = try inserting(text: manifests("vcl"), into: text, before: first)
         let strip = try folder.write("playgate-strip.vcl", try EdgeProxy.file("examples/playgate-strip.vcl"))
