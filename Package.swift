@@ -145,7 +145,8 @@ let package = Package(
                 "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "GateMetrics", "HTTPServer", "SPOPServer",
                 "GateStores", "KeySources", .log,
                 .metrics("Metrics"), .metrics("CoreMetrics"), .manifestListener("AsyncHTTPClient", "async-http-client"),
-                .manifestListener("NIOHTTPCompression", "swift-nio-extras"), .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"),
+                .manifestListener("NIOHTTPCompression", "swift-nio-extras"), .nio("NIOCore"), .nio("NIOPosix"),
+                .nio("NIOHTTP1"),
                 .system, .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
             ],
             embedding: ["openapi.yaml"]

@@ -14,7 +14,8 @@ extension GateServer {
     ///   - goodFor: The time for which the policy may be used, from 5 s to 30 days.
     ///   - now: The present time.
     package func policy(goodFor: Duration, at now: Timestamp) -> [UInt8] {
-        let keySets = KeySetKeeper(clock: { now }, logger: Logger(label: "playgate") { _ in SwiftLogNoOpLogHandler() })
+        let environment = ServiceEnvironment(log: .standardError, clock: { now })
+        let keySets = KeySetKeeper(environment, logger: Logger(label: "playgate") { _ in SwiftLogNoOpLogHandler() })
         let gate = builder.gate(
             configuration,
             store: MemoryReplayStore(capacity: 1, leaseCapacity: 1),

@@ -54,6 +54,7 @@ struct EdgePage {
         var text = try replaced(try block("nginx", waiting: "_timeout 300ms", "_timeout 10s"))
         let line = "            auth_request /_gate;\n"
         if options.hasSegments { text = try inserting("nginx-segment", into: text, before: line) }
+        if options.hasPackages { text = try inserting("nginx-package", into: text, before: line) }
         let check = "        location = /_gate {\n"
         text = try inserting(text: manifests("nginx"), into: text, before: check)
         text = try inFolder(text)
@@ -106,6 +107,7 @@ struct EdgePage {
     private func caddy() throws -> Start {
         var text = try block("caddyfile", waiting: "response_header_timeout 300ms", "response_header_timeout 10s")
         if options.hasSegments { text = try inserting("caddyfile-segment", into: text, after: "\t\trewrite * ?\n") }
+        if options.hasPackages { text = try inserting("caddyfile-package", into: text, after: "\t\trewrite * ?\n") }
         let site = options.port.map { "http://127.0.0.1:\($0) {" } ?? "http:// {\n\tbind unix/\(socket)"
         text = text.replacing("http://127.0.0.1:8088 {", with: site)
         let file = try folder.write("Caddyfile", text)
@@ -123,6 +125,8 @@ struct EdgePage {
             try #require(text.contains(line))
             text = text.replacing(line, with: try block("haproxy-segment"))
         }
+        let origin = "    http-request del-header Cookie\n"
+        if options.hasPackages { text = try inserting("haproxy-package", into: text, before: origin) }
         text = text.replacing("/etc/haproxy", with: folder.path)
             .replacing("bind 127.0.0.1:8088", with: "bind \(listener(unix: "unix@\(socket)"))")
             .replacing("log /dev/log local0 info", with: "log stdout format raw local0 info")
@@ -134,6 +138,7 @@ struct EdgePage {
         var text = try block("vcl", waiting: "_timeout = 300ms", "_timeout = 10s")
         let line = "    set req.url = regsub(req.http.X-Forwarded-Uri, \"\\?.*$\", \"\");\n"
         if options.hasSegments { text = try inserting("vcl-segment", into: text, after: line) }
+        if options.hasPackages { text = try inserting("vcl-package", into: text, after: line) }
         let first = "# Every answer may be read by the pages of this origin.\n"
         text = try inserting(text: manifests("vcl"), into: text, before: first)
         let strip = try folder.write("playgate-strip.vcl", try EdgeProxy.file("examples/playgate-strip.vcl"))

@@ -73,41 +73,6 @@ enum EdgeProxy: String, CaseIterable {
         FileHandle.standardError.write(Data("SKIPPED: \(rawValue) is not installed; run make test\n".utf8))
         return false
     }
-
-    /// True if the edge connects to the gate over TCP instead of a unix socket.
-    var asksOverTCP: Bool { self == .trafficserver }
-
-    /// The dialect in which the edge asks.
-    var dialect: String {
-        switch self {
-        case .nginx, .nginxModule: "nginx"
-        case .caddy, .varnish: "forward"
-        case .haproxy: "spoe"
-        case .trafficserver: "ats"
-        case .envoy: "envoy"
-        }
-    }
-
-    /// The gate's listener that the edge asks, by its name in metrics.
-    var listener: String { self == .haproxy ? "spoe" : "edge" }
-
-    /// The key of the listener's addresses in the section `edge`.
-    var listenKey: String { self == .haproxy ? "spoe" : "listen" }
-
-    /// True if the edge maps the three statuses of checks to the status that the gate names.
-    var hasFullStatus: Bool { self == .nginx || self == .nginxModule || self == .haproxy }
-
-    /// True if the edge passes the viewer's MVPD to the origin. An edge that shares cached content does not.
-    var namesMVPD: Bool { !sharesContent }
-
-    /// True if the edge has a cache of content for all viewers.
-    var sharesContent: Bool { self != .caddy && self != .haproxy && self != .envoy }
-
-    /// True if the edge tells a player the gate's code on an answer that it allows, as all do on one that is refused.
-    var namesCode: Bool { self != .caddy && self != .trafficserver }
-
-    /// True if the edge can give a new grant to a player on an answer that it allows.
-    var deliversGrants: Bool { self != .trafficserver }
 }
 
 extension EdgeProxy {
@@ -115,6 +80,7 @@ extension EdgeProxy {
     /// documented places; with `segment`, also in path segments with that prefix.
     ///
     /// - Parameters:
+    ///   - packages: True if the edge takes packages of signed URIs from paths.
     ///   - edge: Additional lines of the gate's `edge` section.
     ///   - use: The gate's section `use`.
     ///   - more: More sections of the gate's configuration. `EDGE` in it is the edge's address, `ORIGIN` the origin's.
@@ -122,6 +88,7 @@ extension EdgeProxy {
     ///   - replacing: Replacements in the edge's page.
     func withGate(
         segment: String? = nil,
+        packages: Bool = false,
         catalogue: String = catalogue,
         edge: String = "",
         use: String = "{ memory: { capacity: 1000 } }",
@@ -153,6 +120,7 @@ extension EdgeProxy {
             let options = RunningEdge.Options(
                 hasSegments: segment != nil || !more.isEmpty,
                 tokenSegment: segment,
+                hasPackages: packages,
                 port: port,
                 replacing: replacing,
                 origin: origin,
@@ -179,6 +147,8 @@ final class RunningEdge {
         var hasSegments = false
         /// The prefix of segments with media tokens; `nil` for none.
         var tokenSegment: String?
+        /// True if the edge takes packages of signed URIs from paths, as its page describes.
+        var hasPackages = false
         /// True if the workers run as the user that the page names, instead of the user of the tests.
         var hasOwnUser = false
         /// The port on 127.0.0.1 for players, as on the page; `nil` for a unix socket, where the edge can have one.

@@ -42,9 +42,6 @@ extension GateConfiguration {
         manifest = root.optionalSection("manifest") {
             Manifest($0, tokensOfEntries: catalogue.tokens, profiles: profiles, edge: edgeSources)
         }
-        #if !ManifestListener
-            if manifest != nil { root.note("manifest", "this build of playgate cannot rewrite manifests of an origin") }
-        #endif
         (admin, adminHosts) = root.section("admin") {
             (Listener($0, default: .tcp(host: "127.0.0.1", port: 9090)), $0.hostNames("hosts").map { String($0.text) })
         }
@@ -66,6 +63,9 @@ extension GateConfiguration {
 
     /// Notes sections that contradict each other.
     private func noteConflicts(_ root: ConfigurationSection) {
+        #if !ManifestListener
+            if manifest != nil { root.note("manifest", "this build of playgate cannot rewrite manifests of an origin") }
+        #endif
         if grants == nil, root.has("keys") {
             root.note("keys", "requires grants: it has the keys that sign and check grants")
         }
