@@ -224,7 +224,8 @@ let package = Package(
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "GateTestSupport", "HTTPServer",
                 "MediaResources", "MediaTokens", "Keys", "EdgeTokens", "PlaybackGate", "KeySources", "GateService",
-                "playgate", .nio("NIOCore"), .nio("NIOEmbedded"), .nio("NIOHTTP1"), .nio("NIOPosix"), .nioExtras, .system,
+                "playgate", .nio("NIOCore"), .nio("NIOEmbedded"), .nio("NIOHTTP1"), .nio("NIOPosix"), .nioExtras,
+                .system,
             ],
             exclude: ["BadConfigurations", "Players"]
         ),

@@ -53,8 +53,9 @@ struct EdgeResponder: BodilessService {
         guard finding.hasGrants else {
             return decide(Gate.Question(asked, finding, fault: fault), check, snapshot, into: &output)
         }
-        guard asked.takePlayer(finding, client, request.fields, dialect),
-            case .found(let grants) = PresentedGrants.find(client, request.fields, target, path: path.path, places, dialect)
+        let fields = request.fields
+        guard asked.takePlayer(finding, client, fields, dialect),
+            case .found(let grants) = PresentedGrants.find(client, fields, target, path: path.path, places, dialect)
         else { return refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now, into: &output) }
         return decide(Gate.Question(asked, finding, fault: fault, grants: grants), check, snapshot, into: &output)
     }
