@@ -63,7 +63,8 @@ extension ByteBuffer {
         let ones = 0x0101_0101_0101_0101 as UInt64
         // 1 in the bytes of 10 and more, which are letters.
         let letters = (halves &+ ones &* 6) >> 4 & ones
-        let digits = halves &+ ones &* UInt64(UInt8(ascii: "0")) &+ letters &* UInt64(UInt8(ascii: "a") - UInt8(ascii: "0") - 10)
+        let (zero, distance) = (UInt8(ascii: "0"), UInt8(ascii: "a") - UInt8(ascii: "0") - 10)
+        let digits = halves &+ ones &* UInt64(zero) &+ letters &* UInt64(distance)
         unsafe bytes.storeBytes(of: digits.bigEndian, toByteOffset: count, as: UInt64.self)
         count += 8
     }

@@ -4,9 +4,10 @@
 import EdgeTokens
 import Encodings
 import GateTestSupport
-import struct HTTPServer.HTTPFields
 import NIOHTTP1
 import Testing
+
+import struct HTTPServer.HTTPFields
 
 @testable import GateService
 

@@ -4,11 +4,12 @@
 import EdgeTokens
 import Foundation
 import GateTestSupport
-import struct HTTPServer.HTTPFields
 import MediaTokens
 import NIOHTTP1
 import Platform
 import Testing
+
+import struct HTTPServer.HTTPFields
 
 @testable import GateService
 
@@ -235,7 +236,8 @@ import Testing
         #expect(try proxy.get("/live/seg/1?a=b", spoofed).status == 200)
         let head = try #require(gate.checks.first)
         let dialect = try #require(EdgeDialect(rawValue: edge.dialect))
-        let facts = try #require(EdgeFacts(HTTPFields(head.headers), target: "/live/seg/1?a=b", dialect.factHeaders), "\(head)")
+        let fields = HTTPFields(head.headers)
+        let facts = try #require(EdgeFacts(fields, target: "/live/seg/1?a=b", dialect.factHeaders), "\(head)")
         // Caddy does not say who asks over a unix socket, as in this test.
         let isSilent = edge == .caddy
         switch facts.scheme {

@@ -28,13 +28,17 @@ import Testing
             fast.send(piece)
             reference.send(piece)
             // What can be answered is answered at once.
-            #expect(fast.output == reference.output, "\(String(decoding: pieces.joined(), as: UTF8.self).debugDescription)")
+            #expect(fast.output == reference.output, "\(shown(pieces))")
         }
         fast.end()
         reference.end()
-        #expect(fast.output == reference.output, "\(String(decoding: pieces.joined(), as: UTF8.self).debugDescription)")
+        #expect(fast.output == reference.output, "\(shown(pieces))")
         #expect(reference.service.decoded == reference.service.asked)
         return fast
+    }
+
+    private static func shown(_ pieces: [[UInt8]]) -> String {
+        String(decoding: pieces.joined(), as: UTF8.self).debugDescription
     }
 
     /// Compares an input in one piece, byte by byte, and in two pieces at each place.
@@ -73,53 +77,92 @@ import Testing
 
     // MARK: Unusual
 
-    private static let unusual = [
-        "bare line feeds": "GET /a HTTP/1.1\nHost: a\n\n", "a bare line feed": "GET /a HTTP/1.1\r\nHost: a\nX: y\r\n\r\n",
-        "a bare line feed at the end": "GET /a HTTP/1.1\r\nHost: a\r\n\n", "a bare CR": "GET /a HTTP/1.1\r\nHost: a\rX: y\r\n\r\n",
-        "a CR in a value": "GET /a HTTP/1.1\r\nA: b\rc\r\n\r\n", "two CRs": "GET /a HTTP/1.1\r\nA: b\r\r\n\r\n",
-        "a folded line": "GET /a HTTP/1.1\r\nA: b\r\n c\r\n\r\n", "a folded line after a tab": "GET /a HTTP/1.1\r\nA: b\r\n\tc\r\n\r\n",
-        "a folded first line": "GET /a HTTP/1.1\r\n A: b\r\n\r\n", "a space before the colon": "GET /a HTTP/1.1\r\nA : b\r\n\r\n",
-        "a tab before the colon": "GET /a HTTP/1.1\r\nA\t: b\r\n\r\n", "no name": "GET /a HTTP/1.1\r\n: b\r\n\r\n",
-        "no colon": "GET /a HTTP/1.1\r\nA\r\n\r\n", "NUL in a value": "GET /a HTTP/1.1\r\nA: b\0c\r\n\r\n",
-        "NUL in a name": "GET /a HTTP/1.1\r\nA\0: b\r\n\r\n", "NUL in the target": "GET /\0 HTTP/1.1\r\n\r\n",
-        "DEL in a value": "GET /a HTTP/1.1\r\nA: b\u{7F}\r\n\r\n", "a tab in a value": "GET /a HTTP/1.1\r\nA: b\tc\r\n\r\n",
-        "a blank after a value": "GET /a HTTP/1.1\r\nA: b \r\n\r\n", "two blanks before a value": "GET /a HTTP/1.1\r\nA:  b\r\n\r\n",
-        "only blanks": "GET /a HTTP/1.1\r\nA:   \r\n\r\n", "other letters": "GET /a HTTP/1.1\r\nA: \u{E9}\u{20AC}\r\n\r\n",
-        "other letters in the target": "GET /\u{E9} HTTP/1.1\r\n\r\n", "other letters in a name": "GET /a HTTP/1.1\r\n\u{E9}: b\r\n\r\n",
-        "the absolute form": "GET http://a/b HTTP/1.1\r\nHost: c\r\n\r\n", "the asterisk": "OPTIONS * HTTP/1.1\r\n\r\n",
-        "the authority form": "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n", "a fragment": "GET /a#b HTTP/1.1\r\n\r\n",
-        "no target": "GET  HTTP/1.1\r\n\r\n", "a relative target": "GET a HTTP/1.1\r\n\r\n", "a query alone": "GET ?a HTTP/1.1\r\n\r\n",
-        "HTTP/1.0": "GET /a HTTP/1.0\r\nHost: a\r\n\r\n", "HTTP/1.0 that stays": "GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
-        "HTTP/0.9": "GET /a\r\n\r\n", "HTTP/1.2": "GET /a HTTP/1.2\r\n\r\n", "HTTP/2.0": "GET /a HTTP/2.0\r\n\r\n",
-        "another protocol": "GET /a ICE/1.1\r\n\r\n", "small letters": "get /a HTTP/1.1\r\n\r\n", "a version in small letters": "GET /a http/1.1\r\n\r\n",
-        "two spaces": "GET /a  HTTP/1.1\r\n\r\n", "a tab": "GET\t/a HTTP/1.1\r\n\r\n", "a space at the end": "GET /a HTTP/1.1 \r\n\r\n",
-        "a space first": " GET /a HTTP/1.1\r\n\r\n", "an empty line first": "\r\nGET /a HTTP/1.1\r\n\r\n", "TLS": "\u{16}\u{3}\u{1}\u{2}\0\u{1}\0",
-        "the preface of HTTP/2": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "POST": "POST /a HTTP/1.1\r\nContent-Length: 0\r\n\r\n",
-        "the end of the connection": "GET /a HTTP/1.1\r\nConnection: close\r\n\r\n\(plain)",
-        "the end in other letters": "GET /a HTTP/1.1\r\ncOnNeCtIoN: cLoSe\r\n\r\n\(plain)",
-        "more than keep-alive": "GET /a HTTP/1.1\r\nConnection: keep-alive, close\r\n\r\n\(plain)",
-        "a connection of no kind": "GET /a HTTP/1.1\r\nConnection:\r\n\r\n\(plain)",
-        "the end for a proxy": "GET /a HTTP/1.1\r\nProxy-Connection: close\r\n\r\n\(plain)",
-        "an upgrade": "GET /a HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n\(plain)",
-        "an upgrade without a connection": "GET /a HTTP/1.1\r\nUpgrade: h2c\r\n\r\n\(plain)",
-        "a body": "GET /a HTTP/1.1\r\nContent-Length: 4\r\n\r\nGET \(plain)",
-        "a head as a body": "GET /a HTTP/1.1\r\nContent-Length: \(plain.utf8.count)\r\n\r\n\(plain)\(plain)",
-        "no body": "GET /a HTTP/1.1\r\nContent-Length: 0\r\n\r\n\(plain)",
-        "two lengths": "GET /a HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 4\r\n\r\nGET \(plain)",
-        "a length that is no number": "GET /a HTTP/1.1\r\nContent-Length: x\r\n\r\n", "a signed length": "GET /a HTTP/1.1\r\nContent-Length: +1\r\n\r\n1",
-        "a negative length": "GET /a HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-        "chunks": "GET /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nGET \r\n0\r\n\r\n\(plain)",
-        "chunks in other letters": "GET /a HTTP/1.1\r\ntRANSFER-eNCODING: cHUNKED\r\n\r\n4\r\nGET \r\n0\r\n\r\n\(plain)",
-        "chunks with trailers": "GET /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n\r\n\(plain)",
-        "chunks and a length": "GET /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n\(plain)",
-        "another coding": "GET /a HTTP/1.1\r\nTransfer-Encoding: identity\r\n\r\n\(plain)",
-        "a coding after chunks": "GET /a HTTP/1.1\r\nTransfer-Encoding: chunked, gzip\r\n\r\n\(plain)",
-        "a coding after a space": "GET /a HTTP/1.1\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n\(plain)",
-        "an expectation": "GET /a HTTP/1.1\r\nExpect: 100-continue\r\n\r\n\(plain)",
-        "a long name": "GET /a HTTP/1.1\r\n\(String(repeating: "n", count: 65)): b\r\n\r\n\(plain)",
+    private static let longName = String(repeating: "n", count: 65)
+
+    /// What makes a head unusual behind its first line.
+    private static let unusualFields = [
+        "a bare line feed": "Host: a\nX: y\r\n\r\n",
+        "a bare line feed at the end": "Host: a\r\n\n",
+        "a bare CR": "Host: a\rX: y\r\n\r\n",
+        "a CR in a value": "A: b\rc\r\n\r\n",
+        "two CRs": "A: b\r\r\n\r\n",
+        "a folded line": "A: b\r\n c\r\n\r\n",
+        "a folded line after a tab": "A: b\r\n\tc\r\n\r\n",
+        "a folded first line": " A: b\r\n\r\n",
+        "a space before the colon": "A : b\r\n\r\n",
+        "a tab before the colon": "A\t: b\r\n\r\n",
+        "no name": ": b\r\n\r\n",
+        "no colon": "A\r\n\r\n",
+        "NUL in a value": "A: b\0c\r\n\r\n",
+        "NUL in a name": "A\0: b\r\n\r\n",
+        "DEL in a value": "A: b\u{7F}\r\n\r\n",
+        "a tab in a value": "A: b\tc\r\n\r\n",
+        "a blank after a value": "A: b \r\n\r\n",
+        "two blanks before a value": "A:  b\r\n\r\n",
+        "only blanks": "A:   \r\n\r\n",
+        "other letters": "A: \u{E9}\u{20AC}\r\n\r\n",
+        "other letters in a name": "\u{E9}: b\r\n\r\n",
+        "the end of the connection": "Connection: close\r\n\r\n\(plain)",
+        "the end in other letters": "cOnNeCtIoN: cLoSe\r\n\r\n\(plain)",
+        "more than keep-alive": "Connection: keep-alive, close\r\n\r\n\(plain)",
+        "a connection of no kind": "Connection:\r\n\r\n\(plain)",
+        "the end for a proxy": "Proxy-Connection: close\r\n\r\n\(plain)",
+        "an upgrade": "Connection: upgrade\r\nUpgrade: websocket\r\n\r\n\(plain)",
+        "an upgrade without a connection": "Upgrade: h2c\r\n\r\n\(plain)",
+        "a body": "Content-Length: 4\r\n\r\nGET \(plain)",
+        "a head as a body": "Content-Length: \(plain.utf8.count)\r\n\r\n\(plain)\(plain)",
+        "no body": "Content-Length: 0\r\n\r\n\(plain)",
+        "two lengths": "Content-Length: 0\r\nContent-Length: 4\r\n\r\nGET \(plain)",
+        "a length that is no number": "Content-Length: x\r\n\r\n",
+        "a signed length": "Content-Length: +1\r\n\r\n1",
+        "a negative length": "Content-Length: -1\r\n\r\n",
+        "chunks": "Transfer-Encoding: chunked\r\n\r\n4\r\nGET \r\n0\r\n\r\n\(plain)",
+        "chunks in other letters": "tRANSFER-eNCODING: cHUNKED\r\n\r\n4\r\nGET \r\n0\r\n\r\n\(plain)",
+        "chunks with trailers": "Transfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n\r\n\(plain)",
+        "chunks and a length": "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n\(plain)",
+        "another coding": "Transfer-Encoding: identity\r\n\r\n\(plain)",
+        "a coding after chunks": "Transfer-Encoding: chunked, gzip\r\n\r\n\(plain)",
+        "a coding after a space": "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n\(plain)",
+        "an expectation": "Expect: 100-continue\r\n\r\n\(plain)",
+        "a long name": "\(longName): b\r\n\r\n\(plain)",
     ]
 
-    @Test(arguments: unusual.sorted { $0.key < $1.key }) func `is read with it if it is unusual`(_ name: String, input: String) throws {
+    /// Heads with an unusual first line.
+    private static let unusualLines = [
+        "bare line feeds": "GET /a HTTP/1.1\nHost: a\n\n",
+        "NUL in the target": "GET /\0 HTTP/1.1\r\n\r\n",
+        "other letters in the target": "GET /\u{E9} HTTP/1.1\r\n\r\n",
+        "the absolute form": "GET http://a/b HTTP/1.1\r\nHost: c\r\n\r\n",
+        "the asterisk": "OPTIONS * HTTP/1.1\r\n\r\n",
+        "the authority form": "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n",
+        "a fragment": "GET /a#b HTTP/1.1\r\n\r\n",
+        "no target": "GET  HTTP/1.1\r\n\r\n",
+        "a relative target": "GET a HTTP/1.1\r\n\r\n",
+        "a query alone": "GET ?a HTTP/1.1\r\n\r\n",
+        "HTTP/1.0": "GET /a HTTP/1.0\r\nHost: a\r\n\r\n",
+        "HTTP/1.0 that stays": "GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+        "HTTP/0.9": "GET /a\r\n\r\n",
+        "HTTP/1.2": "GET /a HTTP/1.2\r\n\r\n",
+        "HTTP/2.0": "GET /a HTTP/2.0\r\n\r\n",
+        "another protocol": "GET /a ICE/1.1\r\n\r\n",
+        "small letters": "get /a HTTP/1.1\r\n\r\n",
+        "a version in small letters": "GET /a http/1.1\r\n\r\n",
+        "two spaces": "GET /a  HTTP/1.1\r\n\r\n",
+        "a tab": "GET\t/a HTTP/1.1\r\n\r\n",
+        "a space at the end": "GET /a HTTP/1.1 \r\n\r\n",
+        "a space first": " GET /a HTTP/1.1\r\n\r\n",
+        "an empty line first": "\r\nGET /a HTTP/1.1\r\n\r\n",
+        "TLS": "\u{16}\u{3}\u{1}\u{2}\0\u{1}\0",
+        "the preface of HTTP/2": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "POST": "POST /a HTTP/1.1\r\nContent-Length: 0\r\n\r\n",
+    ]
+
+    private static let unusual = unusualLines.merging(unusualFields.mapValues { "GET /a HTTP/1.1\r\n" + $0 }) { $1 }
+
+    @Test(arguments: unusual.sorted { $0.key < $1.key }) func `is read with it if it is unusual`(
+        _ name: String,
+        input: String
+    ) throws {
         // Alone, behind a plain head, and before another one.
         for text in [input, Self.plain + input, input + Self.plain] {
             let fast = try Self.compareAll(text)
@@ -173,7 +216,9 @@ import Testing
 
     @Test func `is read without it again after an unusual one`() throws {
         let unusual = "GET /a HTTP/1.1\r\nA:\tb\r\n\r\n"
-        let fast = try Self.compare([Self.plain, unusual, Self.plain, unusual + Self.plain, Self.plain].map { Array($0.utf8) })
+        let fast = try Self.compare(
+            [Self.plain, unusual, Self.plain, unusual + Self.plain, Self.plain].map { Array($0.utf8) }
+        )
         #expect((fast.service.asked, fast.service.decoded) == (6, 3))
         // In pieces, the end is not certain before it comes alone.
         let pieces = try Self.compare((unusual + Self.plain).utf8.map { [$0] })
@@ -185,7 +230,9 @@ import Testing
             let bytes = Array(input.utf8)
             for place in 1..<bytes.count {
                 let fast = try Self.compare([Array(bytes[..<place]), Array(bytes[place...])], isDraining: true)
-                #expect(fast.lines("Connection: ") == ["close"] || place >= bytes.count - 1 || Self.requests(in: input) > 1)
+                // The only answer is written after the shutdown has begun.
+                guard Self.requests(in: input) == 1 else { continue }
+                #expect(fast.lines("Connection: ") == ["close"])
             }
         }
     }
@@ -193,7 +240,9 @@ import Testing
     @Test func `waits for the answer before it`() throws {
         let input = Array(String(repeating: Self.plain, count: 5).utf8)
         for size in [1, 7, Self.plain.utf8.count, 100, input.count] {
-            let pieces = stride(from: 0, to: input.count, by: size).map { Array(input[$0..<min($0 + size, input.count)]) }
+            let pieces = stride(from: 0, to: input.count, by: size).map {
+                Array(input[$0..<min($0 + size, input.count)])
+            }
             let fast = try Self.compare(pieces, isWaiting: true)
             #expect(fast.lines("X-Asked: ").map { $0.dropFirst().prefix(1) } == ["1", "2", "3", "4", "5"])
         }

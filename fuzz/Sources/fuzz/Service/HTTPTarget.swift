@@ -32,12 +32,12 @@ extension Target {
             let piece = rest.prefix(Int.random(in: 1...64, using: &random))
             pieces.send(piece)
             reference.send(piece)
-            demand(pieces.answers == reference.answers, "heads: \(pieces.answers.shown), and not \(reference.answers.shown)")
+            pieces.demandSame(as: reference)
             rest = rest.dropFirst(piece.count)
         }
         pieces.end()
         reference.end()
-        demand(pieces.answers == reference.answers, "heads: \(pieces.answers.shown), and not \(reference.answers.shown)")
+        pieces.demandSame(as: reference)
         guard choice & 2 == 0 else { return }
         demand(pieces.answers == whole.answers, "chunks: \(pieces.answers.shown), and not \(whole.answers.shown)")
     }
@@ -78,6 +78,10 @@ private final class Exchange {
             try pipeline.addHandler(handler)
             try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         } catch { demand(false, "no channel: \(error)") }
+    }
+
+    func demandSame(as other: Exchange) {
+        demand(answers == other.answers, "heads: \(answers.shown), and not \(other.answers.shown)")
     }
 
     func send(_ bytes: ArraySlice<UInt8>) {
@@ -179,7 +183,8 @@ private final class HeadService: NumberingService, BodilessService, @unchecked S
         asked += 1
         var hash = 0xCBF2_9CE4_8422_2325 as UInt64
         let fields = request.fields
-        let texts = [request.method.rawValue[...], request.target]
+        let texts =
+            [request.method.rawValue[...], request.target]
             + fields.indices.flatMap { [fields.name($0), fields.value($0)] }
         for text in texts {
             for byte in text.utf8 + [0xFF] { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
