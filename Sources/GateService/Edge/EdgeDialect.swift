@@ -9,7 +9,7 @@ internal import PlaybackGate
 enum EdgeDialect: String, CaseIterable, Sendable {
     /// nginx's `auth_request`: the original target, undecoded, in header fields that the nginx configuration sets.
     case nginx
-    /// Caddy, Traefik, HAProxy and Varnish: the original target in `X-Forwarded-Uri`.
+    /// Caddy, Traefik and Varnish: the original target in `X-Forwarded-Uri`.
     case forward
     /// Envoy's HTTP `ext_authz`: the original target after the endpoint, with the original method and host.
     case envoy
