@@ -1,7 +1,7 @@
 # The single door to everything. `make help` lists what is behind it.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build debug demo demo-tv test film api-check docs lint format sanitize fuzz bench bench-build bench-peers bench-report bench-gate soak clean
+.PHONY: help setup build debug demo demo-tv test film api-check docs lint format sanitize fuzz bench bench-build bench-peers bench-report bench-gate soak libplaygate nginx-module clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,7 +28,15 @@ demo-tv: debug  ## Log in, play and watch the tokens in a browser: sandbox, gate
 	swift build --product playgate-sandbox
 	@scripts/demo-tv --listen 127.0.0.1:$(or $(PORT),8071) .build/debug/playgate .build/debug/playgate-sandbox
 
-test:  ## Run all tests, against real Redis, SQLite, edges, Chromium, OpenSSL and curl
+libplaygate:  ## Link the C interface into one shared library (.build-embed/dist)
+	@scripts/setup
+	scripts/embed
+
+nginx-module: libplaygate  ## Build nginx's module for the nginx that is installed (.build-nginx)
+	@scripts/setup test
+	scripts/nginx-module --library .build-embed/dist/lib --rpath "$(CURDIR)/.build-embed/dist/lib"
+
+test: nginx-module  ## Run all tests, against real Redis, SQLite, edges, Chromium, OpenSSL and curl
 	@scripts/setup test
 	swift build --build-tests
 	@scripts/test
@@ -74,8 +82,9 @@ bench-build: setup
 	swift build -c release --package-path bench --product playgate
 
 bench-peers: bench-build  ## Measure beside other libraries: OpenSSL in C, Python, Java, jwt-kit; and beside HAProxy and nginx
-	@scripts/setup peers
+	@scripts/setup peers test
 	bench/libraries
+	bench/formats
 	bench/edge
 
 bench-report: bench-build  ## Measure everything, in 20 minutes, and write bench/RESULTS.md

@@ -8,7 +8,8 @@ let package = Package(
     platforms: [.macOS(.v26)],
     products: [
         .library("MediaTokens"), .library("MediaResources"), .library("Keys"), .library("EdgeTokens"),
-        .library("PlaybackGate"), .library("Entitlements"), .library("Manifests"),
+        .library("PlaybackGate"), .library("GateMetrics"), .library("EmbeddedGate"),
+        .library("Entitlements"), .library("Manifests"),
         .library("AccessEnabler"), .library("GateStores"), .library("KeySources"),
         .library("GateService", "ConfigurationReading"),
         .executable(name: "playgate", targets: ["playgate"]),
@@ -19,6 +20,10 @@ let package = Package(
         .trait(name: "SQLite", description: "The replay store in a SQLite file (needs libsqlite3)."),
         .trait(name: "Redis", description: "The replay store in Redis (needs libhiredis)."),
         .trait(name: "KeySets", description: "Key sets that are fetched over HTTPS (async-http-client)."),
+        .trait(
+            name: "ManifestListener",
+            description: "The service's listener that rewrites manifests of an origin (async-http-client)."
+        ),
         .trait(name: "TLS", description: "TLS for listeners and for the connection to Redis (swift-nio-ssl)."),
         .trait(name: "GRPC", description: "Checks of Envoy over gRPC (grpc-swift-2).", enabledTraits: ["Service"]),
         .trait(name: "Metrics", description: "Counts of decisions, reported through swift-metrics."),
@@ -27,7 +32,9 @@ let package = Package(
             description: "The gate service, the client of entitlement services, the sandbox and the command lines.",
             enabledTraits: ["Metrics"]
         ),
-        .default(enabledTraits: ["Patterns", "SQLite", "Redis", "KeySets", "TLS", "GRPC", "Service"]),
+        .default(enabledTraits: [
+            "Patterns", "SQLite", "Redis", "KeySets", "ManifestListener", "TLS", "GRPC", "Service",
+        ]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -53,6 +60,8 @@ let package = Package(
         // Without pkg-config: its file sets a flag that packages may not.
         .system("CHiredis", pkgConfig: nil, apt: "libhiredis-dev", brew: "hiredis"),
         .target(name: "CBase64"),
+        // The header of the C interface, and the table of answers in front of it. EmbeddedGate implements the rest.
+        .target(name: "CPlaygate"),
         // Empty without its trait. RE2 has no C interface, and module maps of the system have no C++ here.
         .target(
             name: "CRE2",
@@ -83,20 +92,26 @@ let package = Package(
             "PlaybackGate",
             [
                 "Platform", "Encodings", "Cryptography", "MediaResources", "MediaTokens", "Keys", "EdgeTokens",
-                .metrics("Metrics"),
             ]
         ),
         .room("Manifests", ["Encodings", "XML", "EdgeTokens"]),
 
-        // Floor 3: HTTP, stores that outlive a process, and the client of entitlement services.
+        // Floor 3: HTTP, stores that outlive a process, the client of entitlement services, and the gate in other processes.
+        .room("GateMetrics", ["Platform", "PlaybackGate", .metrics("Metrics")]),
+        .room(
+            "EmbeddedGate",
+            [
+                "CPlaygate", "Platform", "Encodings", "MediaResources", "MediaTokens", "EdgeTokens", "PlaybackGate",
+            ]
+        ),
         .room(
             "HTTPServer",
             [
-                "Platform", "Encodings", "Cryptography", .log, .metrics("Metrics"), .nio("NIOCore"), .nio("NIOPosix"),
-                .nio("NIOHTTP1"),
-                .nioExtras, .nioSSL, .lifecycle("ServiceLifecycle"),
+                "Platform", "Encodings", "Cryptography", .metrics("Metrics"), .nio("NIOCore"), .nio("NIOPosix"),
+                .nio("NIOHTTP1"), .nioExtras, .nioSSL, .lifecycle("ServiceLifecycle"),
             ]
         ),
+        .room("SPOPServer", ["HTTPServer", .nio("NIOCore"), .lifecycle("ServiceLifecycle")]),
         .room(
             "GateStores",
             [
@@ -139,10 +154,11 @@ let package = Package(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "HTTPServer", "GateStores", "KeySources",
-                "GateGRPC", .log,
-                .metrics("Metrics"), .metrics("CoreMetrics"), .service("AsyncHTTPClient", "async-http-client"),
-                .service("NIOHTTPCompression", "swift-nio-extras"), .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"),
+                "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "GateMetrics", "HTTPServer", "SPOPServer",
+                "GateStores", "KeySources", "GateGRPC", .log,
+                .metrics("Metrics"), .metrics("CoreMetrics"), .manifestListener("AsyncHTTPClient", "async-http-client"),
+                .manifestListener("NIOHTTPCompression", "swift-nio-extras"), .nio("NIOCore"), .nio("NIOPosix"),
+                .nio("NIOHTTP1"),
                 .system, .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
             ],
             embedding: ["openapi.yaml"]
@@ -216,6 +232,15 @@ let package = Package(
             ]
         ),
         .tests(
+            "EmbeddedGate",
+            [
+                "CPlaygate", "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources", "MediaTokens",
+                "Keys", "EdgeTokens", "PlaybackGate", "EmbeddedGate",
+            ],
+            exclude: ["Programs"],
+            settings: .callingC
+        ),
+        .tests(
             "Manifests",
             ["Encodings", "GateTestSupport", "XML", "Manifests"],
             exclude: ["Oracles", "Playlists"]
@@ -235,14 +260,13 @@ let package = Package(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "GateTestSupport", "HTTPServer",
-                "MediaResources", "MediaTokens", "Keys", "EdgeTokens", "PlaybackGate", "KeySources", "GateGRPC",
-                "GateService",
-                "playgate", .nio("NIOCore"),
-                .nio("NIOHTTP1"),
-                .nio("NIOPosix"), .system,
+                "SPOPServer", "MediaResources", "MediaTokens", "Keys", "EdgeTokens", "PlaybackGate", "KeySources",
+                "GateGRPC", "GateService", "playgate", .nio("NIOCore"), .nio("NIOEmbedded"), .nio("NIOHTTP1"),
+                .nio("NIOPosix"), .nioExtras, .system,
             ],
             exclude: ["BadConfigurations", "Players"]
         ),
+        .tests("SPOPServer", ["HTTPServer", "SPOPServer", .nio("NIOCore"), .nio("NIOEmbedded")]),
         // An integrator's code, which is a package of its own too.
         .target(name: "Integrator", dependencies: ["AccessEnabler"], path: "Tests/Integrator/Sources/Integrator"),
         .tests(
@@ -298,8 +322,13 @@ extension Target {
         .executableTarget(name: name, dependencies: dependencies, swiftSettings: .strict)
     }
 
-    static func tests(_ name: String, _ dependencies: [Dependency], exclude: [String] = []) -> Target {
-        .testTarget(name: name + "Tests", dependencies: dependencies, exclude: exclude, swiftSettings: .strict)
+    static func tests(
+        _ name: String,
+        _ dependencies: [Dependency],
+        exclude: [String] = [],
+        settings: [SwiftSetting] = .strict
+    ) -> Target {
+        .testTarget(name: name + "Tests", dependencies: dependencies, exclude: exclude, swiftSettings: settings)
     }
 }
 
@@ -310,6 +339,9 @@ extension Target.Dependency {
     }
     static func grpc(_ product: String, _ package: String) -> Self {
         .product(name: product, package: package, condition: .when(traits: ["GRPC"]))
+    }
+    static func manifestListener(_ product: String, _ package: String) -> Self {
+        .product(name: product, package: package, condition: .when(traits: ["ManifestListener"]))
     }
     static func metrics(_ product: String) -> Self {
         .product(name: product, package: "swift-metrics", condition: .when(traits: ["Metrics"]))
@@ -355,9 +387,11 @@ extension Package {
 }
 
 extension [SwiftSetting] {
-    static var strict: [SwiftSetting] {
+    static var strict: [SwiftSetting] { [.strictMemorySafety()] + callingC }
+
+    /// The settings of tests that do what C programs do, with pointers everywhere.
+    static var callingC: [SwiftSetting] {
         [
-            .strictMemorySafety(),
             .treatAllWarnings(as: .error),
             .enableUpcomingFeature("ExistentialAny"),
             .enableUpcomingFeature("InternalImportsByDefault"),

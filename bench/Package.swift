@@ -22,10 +22,21 @@ let package = Package(
         ),
         // A separate target: in CLimits, it would count the allocations of every benchmark.
         .target(name: "CAllocations", cSettings: [.unsafeFlags(["-O2"])]),
+        .target(name: "TokenParts", dependencies: [.product(name: "Keys", package: "playgate")]),
+        .executableTarget(
+            name: "formats",
+            dependencies: [
+                "CLimits", "TokenParts",
+                .product(name: "EdgeTokens", package: "playgate"),
+                .product(name: "Keys", package: "playgate"),
+                .product(name: "MediaTokens", package: "playgate"),
+                .product(name: "MediaResources", package: "playgate"),
+            ]
+        ),
         .executableTarget(
             name: "hot-path",
             dependencies: [
-                "CAllocations", "CLimits",
+                "CAllocations", "CLimits", "TokenParts",
                 .product(name: "EdgeTokens", package: "playgate"),
                 .product(name: "Keys", package: "playgate"),
                 .product(name: "GateStores", package: "playgate"),

@@ -9,7 +9,8 @@ let hasService = Context.environment["PLAYGATE_PARTS"] == nil
 let package = Package(
     name: "fuzz",
     platforms: [.macOS(.v26)],
-    // Without stores, which are not parsers, and without TLS: both need further libraries.
+    // Without stores, which are not parsers, and without TLS, key sets over HTTPS and the manifest listener: all need further
+    // libraries, and BoringSSL would be half of the build.
     dependencies: [
         .package(name: "playgate", path: "..", traits: ["Patterns", .trait(name: hasService ? "Service" : "Metrics")])
     ],

@@ -19,19 +19,35 @@ package enum ECDSASignature {
         let first = integer(raw, 0..<half)
         let second = integer(raw, half..<raw.count)
         let content = first.size + second.size
-        var position = 0
-        func put(_ byte: UInt8, _ output: inout MutableSpan<UInt8>) {
-            output[position] = byte
+        output[0] = 0x30
+        var position = 1
+        if content > 127 {
+            output[position] = 0x81
             position += 1
         }
-        put(0x30, &output)
-        if content > 127 { put(0x81, &output) }
-        put(UInt8(content), &output)
-        for number in [first, second] {
-            put(0x02, &output)
-            put(UInt8(number.size - 2), &output)
-            if number.hasSignByte { put(0, &output) }
-            for place in number.digits { put(raw[place], &output) }
+        output[position] = UInt8(content)
+        position = put(first, of: raw, into: &output, at: position + 1)
+        return put(second, of: raw, into: &output, at: position)
+    }
+
+    /// Writes a number at `start`. Returns the position behind it.
+    private static func put(
+        _ number: Integer,
+        of raw: Span<UInt8>,
+        into output: inout MutableSpan<UInt8>,
+        at start: Int
+    ) -> Int {
+        var position = start
+        output[position] = 0x02
+        output[position + 1] = UInt8(number.size - 2)
+        position += 2
+        if number.hasSignByte {
+            output[position] = 0
+            position += 1
+        }
+        for place in number.digits {
+            output[position] = raw[place]
+            position += 1
         }
         return position
     }

@@ -47,11 +47,30 @@ extension String {
 
     /// True if this equals `name`, which has the same length.
     @usableFromInline
+    func hasSameLetters(as name: StaticString) -> Bool { utf8.span.hasSameLetters(as: name) }
+}
+
+extension Substring {
+    /// True if this equals `name`, which is in lower case, ignoring the case of ASCII letters.
+    @inlinable
+    package func isSameField(_ name: StaticString) -> Bool {
+        utf8.count == name.utf8CodeUnitCount && utf8.span.hasSameLetters(as: name)
+    }
+}
+
+extension Span<UInt8> {
+    /// True if these bytes are `name`, which is in lower case, ignoring the case of ASCII letters.
+    @inlinable
+    package func isSameField(_ name: StaticString) -> Bool {
+        count == name.utf8CodeUnitCount && hasSameLetters(as: name)
+    }
+
+    /// True if these bytes are `name`, which has the same length.
+    @usableFromInline
     func hasSameLetters(as name: StaticString) -> Bool {
-        let bytes = utf8.span
-        return name.withUTF8Buffer { name in
-            for place in bytes.indices {
-                guard unsafe bytes[place].lowercasedASCII == name[place] else { return false }
+        name.withUTF8Buffer { name in
+            for place in indices {
+                guard unsafe self[place].lowercasedASCII == name[place] else { return false }
             }
             return true
         }

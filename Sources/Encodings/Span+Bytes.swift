@@ -47,6 +47,41 @@ extension Span<UInt8> {
         }
     }
 
+    /// True if there is a control character below the space (U+0000 to U+001F).
+    package var hasControls: Bool {
+        // A minimum without bounds checks is found by vector instructions.
+        unsafe withUnsafeBufferPointer { bytes in
+            var least = UInt8.max
+            for index in bytes.indices { least = unsafe Swift.min(least, bytes[index]) }
+            return least < 0x20
+        }
+    }
+
+    /// Returns the first index from `start` on of a byte below `least` or above 0x7E; the number of bytes if there is none.
+    ///
+    /// - Parameter least: At most 0x7E, such as 0x21 to find the end of visible ASCII.
+    package func firstIndex(outside least: UInt8, from start: Int) -> Int {
+        var place = Swift.max(0, start)
+        unsafe withUnsafeBytes { bytes in
+            // Eight bytes at a time. Of each, the lower seven bits are added to, so that none carries into the next.
+            let lowBits = 0x7F7F_7F7F_7F7F_7F7F as UInt64
+            let ones = 0x0101_0101_0101_0101 as UInt64
+            let reach = ones &* UInt64(0x80 - Swift.min(least, 0x7E))
+            while place <= bytes.count - 8 {
+                let word = UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+                let low = word & lowBits
+                let outside = (word | (low &+ ones) | ~(low &+ reach)) & ~lowBits
+                if outside != 0 {
+                    place += outside.trailingZeroBitCount / 8
+                    return
+                }
+                place += 8
+            }
+        }
+        while place < count, least...0x7E ~= self[place] { place += 1 }
+        return Swift.min(place, count)
+    }
+
     /// True if both spans have the same bytes.
     @inlinable
     package func hasSameBytes(as other: Span<UInt8>) -> Bool {

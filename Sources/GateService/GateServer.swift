@@ -4,6 +4,7 @@
 public import ConfigurationReading
 internal import GateStores
 internal import HTTPServer
+package import KeySources
 internal import Logging
 internal import MediaTokens
 internal import Metrics
@@ -20,8 +21,8 @@ package import struct SystemPackage.FileDescriptor
 ///
 /// SIGTERM and SIGINT drain it and end ``run()``; SIGHUP reloads its files.
 public struct GateServer: Sendable {
-    private let configuration: GateConfiguration
-    private let builder: GateBuilder
+    let configuration: GateConfiguration
+    let builder: GateBuilder
 
     /// Reads a configuration and the files that it names. Opens no store and no listener.
     ///
@@ -36,7 +37,7 @@ public struct GateServer: Sendable {
         configuration = try GateConfiguration(file: path)
         builder = try GateBuilder(configuration, at: now)
         // The listeners of one section have their files in common.
-        let edge = configuration.edge?.listeners.prefix(1) ?? []
+        let edge = configuration.edge.map { ($0.listeners + $0.offloads).prefix(1) } ?? []
         let manifest = configuration.manifest?.listeners.prefix(1) ?? []
         if let listener = configuration.edge?.grpc.first { _ = try listener.settings(speaking: "h2") }
         for listener in [configuration.api.listener, configuration.admin] + edge + manifest {
@@ -52,6 +53,7 @@ public struct GateServer: Sendable {
             api: configuration.api.listener.address.description,
             admin: configuration.admin.address.description,
             edges: configuration.edge?.listeners.map(\.address.description) ?? [],
+            offloads: configuration.edge?.offloads.map(\.address.description) ?? [],
             grpc: configuration.edge?.grpc.map(\.address.description) ?? [],
             manifests: configuration.manifest?.listeners.map(\.address.description) ?? [],
             warnings: builder.warnings
@@ -70,6 +72,8 @@ public struct GateServer: Sendable {
         public let admin: String
         /// The addresses of the edge listener; empty if there is none.
         public let edges: [String]
+        /// The addresses of the listener for HAProxy's stream processing offload; empty if there is none.
+        public let offloads: [String]
         /// The addresses of the listener for Envoy's checks over gRPC; empty if there is none.
         public let grpc: [String]
         /// The addresses of the manifest listener; empty if there is none.
@@ -96,6 +100,10 @@ public struct GateServer: Sendable {
         package var clock: @Sendable () -> Timestamp
         /// Called with the name and the address of each listener, once it listens.
         package var onListening: @Sendable (String, String) -> Void
+        /// Waits for so many milliseconds of ``clock``, or until its task is cancelled.
+        package var sleep: @Sendable (Int64) async -> Void = { try? await Task.sleep(for: .milliseconds($0)) }
+        /// Returns the fetcher of a key set in place of the configured one.
+        package var keySetFetcher: @Sendable (any KeySetFetcher) -> any KeySetFetcher = { $0 }
 
         /// Creates an environment.
         package init(
@@ -150,8 +158,7 @@ public struct GateServer: Sendable {
         }
         // The first listener, of the administrator, is there from the start, and says why the others are not.
         services.append(parts.listeners[0])
-        let others: [any Service] = Array(parts.listeners.dropFirst())
-        for listener in others + parts.grpc {
+        for listener in parts.listeners.dropFirst() {
             services.append(parts.mirror.map { ListenerAfterRefresh(mirror: $0, listener: listener) } ?? listener)
         }
         services.append(ShutdownDeadline(limit: configuration.shutdownGrace, logger: logger))

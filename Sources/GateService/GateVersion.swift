@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import PlaybackGate
+
 /// The version of this program.
 public enum GateVersion {
     /// The version, by Semantic Versioning.
-    public static let current = "0.1.0"
+    public static let current = "\(ReleaseVersion.current)"
 }

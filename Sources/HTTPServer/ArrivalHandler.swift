@@ -1,19 +1,110 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 package import NIOCore
+package import NIOHTTP1
 
-/// Reports bytes to the connection before they are parsed. A request begins with its first byte and counts against the
-/// budget before its head is complete.
+/// Takes the bytes of a connection before NIO's decoder.
+///
+/// Reports bytes before they are parsed: a request begins with its first byte and counts against the budget before its head
+/// is complete. Then reads plain heads itself, for a ``BodilessService``; everything else is left to the decoder, to its end.
 package final class ArrivalHandler: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
+    package typealias InboundOut = ByteBuffer
 
     private let connection: HTTPConnectionHandler
+    /// The parser of plain heads; `nil` if the decoder reads everything.
+    private var parser: PlainHeadParser?
+    /// The beginning of a plain head.
+    private var held = ByteBuffer()
+    /// True if the decoder has the beginning of a request, or may have it.
+    private var isDecoding = false
 
-    package init(_ connection: HTTPConnectionHandler) { self.connection = connection }
+    /// Creates a handler in front of a decoder with `limits`.
+    ///
+    /// - Parameter readsPlainHeads: False to let the decoder read everything.
+    package init(
+        _ connection: HTTPConnectionHandler,
+        _ limits: NIOHTTPDecoderLimitConfiguration,
+        readsPlainHeads: Bool = true
+    ) {
+        self.connection = connection
+        if readsPlainHeads, connection.bodiless != nil { parser = PlainHeadParser(limits) }
+    }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard connection.takesBytes(unwrapInboundIn(data).readableBytes) else { return context.close(promise: nil) }
-        context.fireChannelRead(data)
+        let bytes = unwrapInboundIn(data)
+        guard connection.takesBytes(bytes.readableBytes) else { return context.close(promise: nil) }
+        guard parser != nil else { return context.fireChannelRead(data) }
+        if isDecoding { decode(bytes, context) } else { read(bytes, context) }
+    }
+
+    package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? ChannelEvent, event == .inputClosed { endReading(context) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    package func channelInactive(context: ChannelHandlerContext) {
+        endReading(context)
+        context.fireChannelInactive()
+    }
+
+    /// Leaves a head that remains incomplete to the decoder, which refuses it.
+    private func endReading(_ context: ChannelHandlerContext) {
+        isDecoding = true
+        guard held.readableBytes > 0 else { return }
+        let bytes = held
+        held = ByteBuffer()
+        context.fireChannelRead(wrapInboundOut(bytes))
+    }
+
+    /// Reads the plain heads at the beginning of `bytes`, of which each is answered before the next is read.
+    private func read(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+        var bytes = bytes
+        if held.readableBytes > 0 {
+            held.writeBuffer(&bytes)
+            swap(&held, &bytes)
+            held = ByteBuffer()
+        }
+        while bytes.readableBytes > 0 {
+            guard connection.isReady, let reading = parser?.read(bytes.readableBytesUInt8Span) else {
+                return decode(bytes, context)
+            }
+            switch reading {
+            case .whole(let size):
+                let text = String(copying: bytes.readableBytesUInt8Span.extracting(first: size))
+                bytes.moveReaderIndex(forwardBy: size)
+                answer(text)
+            case .partial:
+                held = bytes
+                return
+            case .unusual: return decode(bytes, context)
+            }
+        }
+    }
+
+    /// Answers the request whose head has been read.
+    private func answer(_ text: String) {
+        guard let parser else { return }
+        let fields = HTTPFields(text, parser.places)
+        connection.receive(parser.isHead ? .HEAD : .GET, fields.slice(parser.target), fields)
+    }
+
+    /// Passes bytes to the decoder, and finds out if it has read all of them as whole requests.
+    ///
+    /// Bytes that end like a head may end a request. That is certain if the decoder reports the end of a request when it gets
+    /// the last byte alone. Then it has kept nothing.
+    private func decode(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+        isDecoding = true
+        var first = bytes
+        let size = bytes.readableBytes
+        guard size > 4, bytes.readableBytesUInt8Span.starts(with: "\r\n\r\n", at: size - 4),
+            let start = first.readSlice(length: size - 1)
+        else { return context.fireChannelRead(wrapInboundOut(bytes)) }
+        context.fireChannelRead(wrapInboundOut(start))
+        connection.decoder.noteBytes()
+        context.fireChannelRead(wrapInboundOut(first))
+        isDecoding = !connection.decoder.isAtEnd
     }
 }

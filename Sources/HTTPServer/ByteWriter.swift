@@ -47,6 +47,28 @@ extension ByteBuffer {
         count += 1
     }
 
+    /// Writes a number as 16 hexadecimal digits.
+    package mutating func write(hexadecimal number: UInt64) {
+        write(digits: UInt32(truncatingIfNeeded: number >> 32))
+        write(digits: UInt32(truncatingIfNeeded: number))
+    }
+
+    /// Writes eight hexadecimal digits at once: each half of a byte is spread to a byte, and becomes a digit there.
+    private mutating func write(digits number: UInt32) {
+        precondition(unsafe bytes.count - count >= 8, "a response exceeds its declared length")
+        var halves = UInt64(number)
+        halves = (halves | halves << 16) & 0x0000_FFFF_0000_FFFF
+        halves = (halves | halves << 8) & 0x00FF_00FF_00FF_00FF
+        halves = (halves | halves << 4) & 0x0F0F_0F0F_0F0F_0F0F
+        let ones = 0x0101_0101_0101_0101 as UInt64
+        // 1 in the bytes of 10 and more, which are letters.
+        let letters = (halves &+ ones &* 6) >> 4 & ones
+        let (zero, distance) = (UInt8(ascii: "0"), UInt8(ascii: "a") - UInt8(ascii: "0") - 10)
+        let digits = halves &+ ones &* UInt64(zero) &+ letters &* UInt64(distance)
+        unsafe bytes.storeBytes(of: digits.bigEndian, toByteOffset: count, as: UInt64.self)
+        count += 8
+    }
+
     /// Writes a number in decimal digits, at most 20 bytes.
     package mutating func write(decimal number: Int64) {
         if number < 0 { write(UInt8(ascii: "-")) }

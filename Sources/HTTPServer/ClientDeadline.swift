@@ -16,7 +16,7 @@ package final class ClientDeadline {
 
     /// Requires the client's next step within `limit`.
     package func expect(within limit: TimeAmount) {
-        let deadline = NIODeadline.now() + limit
+        let deadline = channel.eventLoop.now + limit
         self.deadline = deadline
         // A timer that fires earlier checks the deadline and reschedules itself.
         if let timer, timer.fires <= deadline { return }
@@ -42,7 +42,7 @@ package final class ClientDeadline {
     private func look() {
         timer = nil
         guard let deadline else { return }
-        if deadline <= .now() {
+        if deadline <= channel.eventLoop.now {
             channel.close(mode: .all, promise: nil)
         } else {
             wake(at: deadline)

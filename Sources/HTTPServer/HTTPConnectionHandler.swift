@@ -19,16 +19,18 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     package typealias OutboundIn = Never
     package typealias OutboundOut = ByteBuffer
 
-    private let service: any HTTPService
+    let service: any HTTPService
+    /// The service, if it answers every request at its head.
+    let bodiless: (any BodilessService)?
     private let flushes: PendingWrites
     private let limits: HTTPTimeLimits
-    private let budget: ByteBudget
+    let budget: ByteBudget
     private let clock: @Sendable () -> Timestamp
 
-    private var context: ChannelHandlerContext?
-    private var connection: HTTPConnection?
-    private var deadline: ClientDeadline?
-    private var executor: EventLoopExecutor?
+    var context: ChannelHandlerContext?
+    var connection: HTTPConnection?
+    var deadline: ClientDeadline?
+    var executor: EventLoopExecutor?
 
     /// The request that is being received.
     private var head: HTTPRequestHead?
@@ -37,20 +39,20 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     private var bodyLimit = 0
     private var admission: HTTPAdmission?
     /// True from the first byte of a request to its end. A connection begins with its first request.
-    private var isArriving = true
+    var isArriving = true
     /// True from the head of a request to its end.
-    private var isReceiving = false
-    private var unfinished = UnfinishedBytes()
+    var isReceiving = false
+    var unfinished = UnfinishedBytes()
     /// True if the request that is being received needs no further answer.
-    private var isAnswered = false
+    var isAnswered = false
     /// True while an answer is pending.
-    private var isPending = false
+    var isPending = false
     /// The task of the pending answer, if it ends with its client.
-    private var abandonable: Task<Void, Never>?
+    var abandonable: Task<Void, Never>?
     /// True if the client sends no request after this one.
-    private var isClientsLast = false
+    var isClientsLast = false
     /// True after the last answer: further input is ignored.
-    private var isOver = false
+    var isOver = false
     /// True if the client has closed its end.
     private var isInputClosed = false
     /// True if the listener is shutting down.
@@ -58,11 +60,13 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     /// True while the last answer is written.
     private var isFinishing = false
     /// The input that arrived while an answer is pending, or while the client does not read.
-    private var waiting = CircularBuffer<HTTPServerRequestPart>()
+    var waiting = CircularBuffer<HTTPServerRequestPart>()
     private var isReadHeld = false
     /// True while parts are processed: writing an answer may make the channel writable in between.
-    private var isWorking = false
-    private var output = HTTPOutput()
+    var isWorking = false
+    /// The state of NIO's decoder, as its parts tell.
+    var decoder = DecoderState()
+    var output = HTTPOutput()
 
     /// The time that a client has to close its end after its last answer, or to send another request on an idle connection
     /// after the listener starts to shut down.
@@ -83,6 +87,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.service = service
+        bodiless = service as? any BodilessService
         self.flushes = flushes
         self.limits = limits
         self.budget = budget
@@ -132,13 +137,19 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         return true
     }
 
-    private func beginArriving() {
+    func beginArriving() {
         isArriving = true
         if !isPending { deadline?.expect(within: limits.request) }
     }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
+        decoder.note(part)
+        take(part, context)
+    }
+
+    /// Receives a part of a request, or queues it.
+    func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
         if isPending || !waiting.isEmpty || !context.channel.isWritable {
             let limit = isPending ? Self.pendingLimit : Self.waitingLimit
             if waiting.count >= limit { return cutOff(context) }
@@ -237,7 +248,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     }
 
     /// Processes queued parts until one has to wait again.
-    private func receiveWaiting(_ context: ChannelHandlerContext) {
+    func receiveWaiting(_ context: ChannelHandlerContext) {
         if isWorking { return }
         isWorking = true
         defer { isWorking = false }
@@ -299,52 +310,23 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         )
         body = nil
         prepareOutput(isHead: head.method == .HEAD)
-        if let find = service.answer(request, into: &output) {
-            return wait(for: find, isHead: head.method == .HEAD, context)
-        }
+        finishAnswer(service.answer(request, into: &output), isHead: head.method == .HEAD, context)
+    }
+
+    /// Waits for a pending answer, or ends one that is written.
+    func finishAnswer(_ find: PendingAnswer?, isHead: Bool, _ context: ChannelHandlerContext) {
+        if let find { return wait(for: find, isHead: isHead, context) }
         if closesAfterAnswer || output.closing.closesConnection { isOver = true }
         // Flushed before the next request is processed: a client that does not read its answers gets no more.
         if output.count >= Self.outputLimit { flush(context) }
     }
 
-    private func wait(for find: @escaping PendingAnswer, isHead: Bool, _ context: ChannelHandlerContext) {
-        isPending = true
-        deadline?.clear()
-        let loop = context.eventLoop
-        let executor = executor ?? EventLoopExecutor(loop)
-        self.executor = executor
-        let this = NIOLoopBound(self, eventLoop: loop)
-        let task = Task(executorPreference: executor) {
-            let answer = await find()
-            guard !loop.inEventLoop else { return this.value.complete(answer, isHead: isHead) }
-            loop.execute { this.value.complete(answer, isHead: isHead) }
-        }
-        if service.cancelsAbandoned { abandonable = task }
-    }
-
-    private func complete(_ answer: any HTTPAnswer, isHead: Bool) {
-        isPending = false
-        abandonable = nil
-        guard let context, context.channel.isActive else { return }
-        let isBroken = isOver
-        isOver = false
-        if isBroken { isClientsLast = true }
-        prepareOutput(isHead: isHead)
-        output.write(answer)
-        if closesAfterAnswer { isOver = true }
-        if !isReceiving { unfinished = unfinished.settled(with: budget) }
-        expectNextStep()
-        receiveWaiting(context)
-        flush(context)
-        resumeReading(context)
-    }
-
     // MARK: Answers
 
     /// True if the next answer is the connection's last.
-    private var closesAfterAnswer: Bool { isClientsLast || isDraining || isOver }
+    var closesAfterAnswer: Bool { isClientsLast || isDraining || isOver }
 
-    private func prepareOutput(isHead: Bool) {
+    func prepareOutput(isHead: Bool) {
         output.isHead = isHead
         output.closing.date.set(clock())
         output.closing.closesConnection = closesAfterAnswer
@@ -353,7 +335,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     /// Writes the gathered answers, if the connection still exists.
     package func flush() { if let context { flush(context) } }
 
-    private func flush(_ context: ChannelHandlerContext) {
+    func flush(_ context: ChannelHandlerContext) {
         guard isOver, !isPending else {
             if !output.isEmpty {
                 output.take { context.write(wrapOutboundOut($0), promise: nil) }
@@ -381,7 +363,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     }
 
     /// Sets the deadline of the client's next step.
-    private func expectNextStep() {
+    func expectNextStep() {
         if isPending || isOver { return }
         if isArriving {
             deadline?.expect(within: limits.request)
@@ -390,7 +372,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    private func resumeReading(_ context: ChannelHandlerContext) {
+    func resumeReading(_ context: ChannelHandlerContext) {
         guard isReadHeld, canRead(context) else { return }
         isReadHeld = false
         context.read()

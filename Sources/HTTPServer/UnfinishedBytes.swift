@@ -5,15 +5,18 @@
 ///
 /// A value that is replaced, not changed in place: the budget is called in between, and a property that is changed during
 /// a call costs a check of exclusive access.
-struct UnfinishedBytes {
+package struct UnfinishedBytes {
     private var count = 0
     private var borrowed = 0
+
+    /// Creates no bytes.
+    package init() {}
 
     /// The bytes of an incomplete request that need no budget.
     private static let allowance = 4096
 
     /// Returns these bytes and `more`; `nil` if the budget has no room for them.
-    func adding(_ more: Int, from budget: ByteBudget) -> UnfinishedBytes? {
+    package func adding(_ more: Int, from budget: ByteBudget) -> UnfinishedBytes? {
         var sum = self
         sum.count += more
         let missing = sum.count - borrowed - Self.allowance
@@ -24,7 +27,7 @@ struct UnfinishedBytes {
     }
 
     /// Returns no bytes, after those that were taken from the budget are given back.
-    func settled(with budget: ByteBudget) -> UnfinishedBytes {
+    package func settled(with budget: ByteBudget) -> UnfinishedBytes {
         if borrowed > 0 { budget.release(borrowed) }
         return UnfinishedBytes()
     }

@@ -11,12 +11,14 @@ final class Alarm: Sendable {
     }
 
     private let state = Mutex(State())
+    private let sleep: @Sendable (Int64) async -> Void
+
+    /// - Parameter sleep: Waits for so many milliseconds, or until its task is cancelled.
+    init(sleep: @escaping @Sendable (Int64) async -> Void) { self.sleep = sleep }
 
     /// Waits until the time is over, the alarm rings or has rung, or the task is cancelled.
     func wait(milliseconds: Int64) async {
-        let sleeper = Task {
-            do { try await Task.sleep(for: .milliseconds(milliseconds)) } catch {}
-        }
+        let sleeper = Task { await sleep(milliseconds) }
         let isRung = state.withLock { state in
             state.sleeper = sleeper
             return state.isRung

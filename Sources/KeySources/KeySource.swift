@@ -17,7 +17,7 @@ public final class KeySource: Sendable {
     private let clock: @Sendable () -> Timestamp
     private let spread: @Sendable () -> Double
     private let report: @Sendable (Event) -> Void
-    private let alarm = Alarm()
+    private let alarm: Alarm
     private let inner: Mutex<Inner>
 
     private struct Inner: Sendable {
@@ -72,18 +72,21 @@ public final class KeySource: Sendable {
     ///   - configuration: The configuration.
     ///   - fetcher: The fetcher.
     ///   - clock: The source of the current time.
+    ///   - sleep: Waits for so many milliseconds of `clock`, or until its task is cancelled.
     ///   - spread: A source of random numbers from -1 to 1, which spread the times of fetches.
     ///   - report: A receiver of events.
     public init(
         _ configuration: Configuration,
         fetcher: any KeySetFetcher,
         clock: @escaping @Sendable () -> Timestamp = { .now() },
+        sleep: @escaping @Sendable (Int64) async -> Void = { try? await Task.sleep(for: .milliseconds($0)) },
         spread: @escaping @Sendable () -> Double = { .random(in: -1...1) },
         report: @escaping @Sendable (Event) -> Void = { _ in }
     ) {
         self.configuration = configuration
         self.fetcher = fetcher
         self.clock = clock
+        alarm = Alarm(sleep: sleep)
         self.spread = spread
         self.report = report
         let (binding, notation) = (configuration.binding, configuration.address.notation)
@@ -165,12 +168,12 @@ public final class KeySource: Sendable {
         guard !Task.isCancelled else { return }
         let now = clock()
         let (outcome, state) = inner.withLock { inner in
-            let outcome = inner.state.finish(answer, at: now, spread: spread())
-            inner.counts[outcome, default: 0] += 1
-            return (outcome, inner.state)
+            (inner.state.finish(answer, at: now, spread: spread()), inner.state)
         }
         report(.ended(outcome, failures: state.failures, keys: state.keys.count, skipped: state.skipped))
-        guard case .failed = outcome else { return keep(state) }
+        if case .failed = outcome {} else { keep(state) }
+        // A fetch that is counted has its copy written.
+        inner.withLock { $0.counts[outcome, default: 0] += 1 }
     }
 
     private func keep(_ state: KeySetState) {

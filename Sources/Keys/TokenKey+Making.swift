@@ -53,6 +53,24 @@ extension TokenKey {
         try self.init(read.material, id: id, algorithm: algorithm, binding: binding, validity: period)
     }
 
+    /// Creates a key that verifies alone, from the DER of a `SubjectPublicKeyInfo`.
+    ///
+    /// - Throws: ``KeySetError`` with code ``KeySetError/Code/malformed`` or ``KeySetError/Code/unusableKey``.
+    package convenience init(
+        publicKeyInfo der: [UInt8],
+        id: KeyID?,
+        algorithm: KeyAlgorithm,
+        binding: KeyBinding,
+        validity: ClosedRange<Timestamp>? = nil
+    ) throws(KeySetError) {
+        let key: PublicKey
+        do throws(KeyMaterialFault) { key = try PublicKey(subjectPublicKeyInfo: der) } catch { throw KeySetError(error) }
+        try self.init(.publicKey(key), id: id, algorithm: algorithm, binding: binding, validity: validity)
+    }
+
+    /// The DER of the `SubjectPublicKeyInfo`; `nil` for a symmetric key.
+    package var publicKeyInfo: [UInt8]? { publicKey?.der }
+
     /// Returns the public key of a certificate, a public or a private key in PEM, as DER of a `SubjectPublicKeyInfo`.
     ///
     /// - Throws: KeySetError with code KeySetError/Code/malformed or KeySetError/Code/unusableKey.

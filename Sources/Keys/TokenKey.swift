@@ -24,6 +24,8 @@ public final class TokenKey: Sendable {
     public let leniency: KeyLeniency
 
     let mechanism: Mechanism
+    /// The secret of a symmetric key, for policies of edges; `nil` for another key. Never for logs.
+    package let secret: [UInt8]?
     /// The beginning of the envelopes that the key makes; `nil` if COSE has no identifier for its algorithm.
     let prefix: COSEPrefix?
 
@@ -62,6 +64,7 @@ public final class TokenKey: Sendable {
         self.validity = validity
         self.leniency = binding.leniency
         self.mechanism = made.mechanism
+        if case .secret(let bytes) = material { secret = bytes } else { secret = nil }
         prefix = COSEPrefix(made.algorithm, id, isUnprotected: false)
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+public import EdgeTokens
 public import MediaResources
 public import MediaTokens
 public import Platform
@@ -34,12 +35,24 @@ public enum Decision: Hashable, Sendable {
         }
     }
 
+    /// The outcome of the check of a signed URI (RFC 9246), whatever else allows the request.
+    public enum SignedURIOutcome: Hashable, Sendable {
+        /// The signed URI allows the request.
+        case allowed
+        /// The signed URI is refused.
+        case refused(GrantCode)
+        /// The signed URI is good, but a store that could know better did not answer.
+        case unknown
+    }
+
     /// The requested entry and the presented token.
     public struct Subject: Hashable, Sendable {
         /// The entry of the catalogue, if there is one.
         public let entry: Catalogue.Entry?
         /// The token, if its signature is authentic.
         public let token: MediaToken?
+        /// The outcome of the check of the signed URI that the request showed; `nil` if it showed none.
+        public internal(set) var signedURI: SignedURIOutcome?
 
         /// A subject without entry and token.
         package static let nothing = Subject(entry: nil, token: nil)

@@ -35,3 +35,15 @@ public struct NoObserver: DecisionObserver {
 
     public func observe(_: DecisionEvent) {}
 }
+
+/// An observer that forwards every decision to several observers in order.
+public struct DecisionObservers: DecisionObserver {
+    private let observers: [any DecisionObserver]
+
+    /// Creates an observer from several.
+    public init(_ observers: [any DecisionObserver]) { self.observers = observers }
+
+    public func observe(_ event: DecisionEvent) {
+        for observer in observers { observer.observe(event) }
+    }
+}

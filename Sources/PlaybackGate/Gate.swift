@@ -34,6 +34,8 @@ public final class Gate: Sendable {
 
     private let observer: any DecisionObserver
     private let localStore: (any LocalReplayStore)?
+    /// The store as one that can tell what is revoked, and nothing else, at once; `nil` if it is none.
+    private let examiner: (any RevocationExaminer)?
     /// The store as one for grants; `nil` if it is none, so that limits and uses of grants refuse.
     let grantStore: (any GrantStore)?
 
@@ -82,6 +84,7 @@ public final class Gate: Sendable {
         self.grants = grants
         self.observer = observer
         localStore = store as? any LocalReplayStore
+        examiner = store as? any RevocationExaminer
         grantStore = store as? any GrantStore
     }
 
@@ -144,6 +147,23 @@ public final class Gate: Sendable {
             self.now = now
             self.start = start
         }
+
+        /// The reason why the store is needed.
+        package enum Reason: Sendable {
+            /// The use of a media token.
+            case token
+            /// The use of a grant, or of its proof of possession.
+            case grant
+            /// The slot of a playback whose grant is due to be renewed.
+            case stream
+        }
+
+        /// The reason why the store is needed.
+        package var reason: Reason {
+            guard case .grant(let use) = work else { return .token }
+            let obligations = use.accepted.obligations
+            return obligations.use == nil && obligations.proofUse == nil ? .stream : .grant
+        }
     }
 
     /// A request, and the facts that were found about it before.
@@ -174,13 +194,20 @@ public final class Gate: Sendable {
         switch examine(question, at: now) {
         case .decided(let decision): return .decided(finish(decision, question.request, now, start))
         case .use(let examined):
-            guard let localStore, examined.lease == nil else {
+            guard let outcome = outcomeNow(of: examined, now) else {
                 return .pending(PendingUse(question.request, .use(examined), now, start))
             }
-            let decision = decision(examined.outcome(localStore, now), examined.subject, question.request, now)
+            let decision = decision(outcome, examined.subject, question.request, now)
             return .decided(finish(decision, question.request, now, start))
         case .grant(let use): return .pending(PendingUse(question.request, .grant(use), now, start))
         }
+    }
+
+    /// Returns the outcome of a use, if the store can tell it without waiting.
+    private func outcomeNow(of examined: borrowing ExaminedUse, _ now: Timestamp) -> UseOutcome? {
+        guard examined.lease == nil else { return nil }
+        if let localStore { return examined.outcome(localStore, now) }
+        return examined.isConsumed ? nil : examiner?.examineIfKnown(examined.use)
     }
 
     /// Asks the replay store, and decides. Call it once for a pending use, on the gate that began it.
@@ -249,7 +276,7 @@ public final class Gate: Sendable {
         case .invalidPath: return .decided(refusal(.invalidPath, .nothing))
         case .hostMissing: return .decided(refusal(.hostMissing, .nothing))
         }
-        let subject = Decision.Subject(entry: entry, token: nil)
+        var subject = Decision.Subject(entry: entry, token: nil)
         guard entry.permits(request.method) else { return .decided(refusal(.methodNotPermitted, subject)) }
         if case .none = entry.protection {
             return .decided(.allow(Decision.Allowance(reason: .unprotected, subject: subject)))
@@ -258,7 +285,9 @@ public final class Gate: Sendable {
         if let terms = entry.grants, let grants {
             switch examine(question, terms, entry, grants, at: now) {
             case .decided(let decision): return decision
-            case .refused(let code): if code != .grant(.missing) || entry.use == .grant { missing = code }
+            case .refused(let code, let outcome):
+                subject.signedURI = outcome
+                if code != .grant(.missing) || entry.use == .grant { missing = code }
             }
         }
         if entry.use == .grant { return .decided(refusal(missing, subject)) }
@@ -273,8 +302,8 @@ public final class Gate: Sendable {
         }
         switch verifier.verify(token.utf8.span, for: resource, requestor: requestor, at: now) {
         case .refused(let refused):
-            return .decided(refusal(.token(refused.reason), Decision.Subject(entry: entry, token: refused.token)))
-        case .valid(let token, _): return use(of: token, resource, entry, request, at: now)
+            return .decided(refusal(.token(refused.reason), subject.with(refused.token)))
+        case .valid(let token, _): return use(of: token, resource, entry, request, subject.with(token), at: now)
         }
     }
 
@@ -284,9 +313,9 @@ public final class Gate: Sendable {
         _ resource: MediaResource,
         _ entry: Catalogue.Entry,
         _ request: PlaybackRequest,
+        _ subject: Decision.Subject,
         at now: Timestamp
     ) -> Examination {
-        let subject = Decision.Subject(entry: entry, token: token)
         for policy in policies {
             if let code = policy.refusal(token, resource) { return .decided(refusal(code, subject)) }
         }
@@ -361,33 +390,12 @@ public final class Gate: Sendable {
     }
 }
 
+extension Decision.Subject {
+    /// Returns the subject with a token.
+    fileprivate func with(_ token: MediaToken?) -> Self { Self(entry: entry, token: token, signedURI: signedURI) }
+}
+
 extension Catalogue.Entry {
     /// True if the request consumes its token: the entry takes a token once, and the method starts a playback.
     func consumesToken(of request: PlaybackRequest) -> Bool { use == .once && !request.method.isProbe }
-}
-
-extension Gate {
-    /// Records a revocation within the deadline of the store.
-    public func record(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
-        let answer = await withDeadline(rules.storeDeadline) { [store] () -> Result<Void, ReplayStoreError> in
-            do throws(ReplayStoreError) {
-                try await store.revoke(revocation, at: now)
-                return .success(())
-            } catch { return .failure(error) }
-        }
-        guard let answer else { throw ReplayStoreError(.deadline, "the store did not answer in time") }
-        try answer.get()
-    }
-
-    /// Checks within the deadline of the store that it can record uses.
-    public func checkStore() async throws(ReplayStoreError) {
-        let answer = await withDeadline(rules.storeDeadline) { [store] () -> Result<Void, ReplayStoreError> in
-            do throws(ReplayStoreError) {
-                try await store.check()
-                return .success(())
-            } catch { return .failure(error) }
-        }
-        guard let answer else { throw ReplayStoreError(.deadline, "the store did not answer in time") }
-        try answer.get()
-    }
 }

@@ -8,17 +8,22 @@ public import Encodings
 extension String {
     /// True if every character is allowed in an XML 1.0 document (<https://www.w3.org/TR/xml/#charsets>).
     package var isLegalXML: Bool {
-        // Plain text, which nearly all is, needs no decoding.
-        let bytes = utf8.span
-        var isPlain = true
-        for index in bytes.indices where bytes[index] &- 0x20 >= 0x60 { isPlain = false }
-        if isPlain { return true }
-        return unicodeScalars.allSatisfy { scalar in
-            switch scalar.value {
-            case 0x9, 0xA, 0xD, 0x20...0xD7FF, 0xE000...0xFFFD, 0x10000...0x10FFFF: true
-            default: false
+        utf8.span.isPlainXML
+            || unicodeScalars.allSatisfy { scalar in
+                switch scalar.value {
+                case 0x9, 0xA, 0xD, 0x20...0xD7FF, 0xE000...0xFFFD, 0x10000...0x10FFFF: true
+                default: false
+                }
             }
-        }
+    }
+}
+
+extension Span<UInt8> {
+    /// True for printable ASCII and delete, which nearly all text is, and which needs no decoding to be found legal.
+    package var isPlainXML: Bool {
+        var isPlain = true
+        for index in indices where self[index] &- 0x20 >= 0x60 { isPlain = false }
+        return isPlain
     }
 }
 

@@ -56,7 +56,7 @@ import Testing
     @Test func `agrees with the reader of values on random texts`() {
         let pieces = [
             "{", "}", "[", "]", ",", ":", "\"a\"", "\"b\"", "\"\\u0061\"", "1", "-0", "1.5", "1e3", "0", "null", "true",
-            " ", "\"", "\\",
+            " ", "\"", "\\", "\n", "\t", "\u{1}", "\"\\n\"", "\"x\\\"\"", "\"\\ud83d\\ude00\"", "\"\\ud83d\"", "\"é\"",
         ]
         var accepted = 0
         for _ in 0..<100_000 {
@@ -72,5 +72,66 @@ import Testing
             accepted += found == nil ? 0 : 1
         }
         #expect(accepted > 1000)
+    }
+
+    @Test(arguments: [
+        (#"{"a":"x","b":"\"","c":"\\","d":"e"}"#, ["x", "\"", "\\", "e"]), (#"{"a":"","b":"\u00e9é"}"#, ["", "éé"]),
+        ("{\n\"a\":\"x\",\t\"b\":\"\\n\"}", ["x", "\n"]), (#"{"a":"\ud83d\ude00","b":1}"#, ["😀", nil]),
+    ])
+    func `reads texts behind and before escapes and white space`(text: String, wanted: [String?]) throws {
+        let bytes = [UInt8](text.utf8)
+        var reader = JSONMemberReader(bytes.span, limits: Self.limits)
+        var found: [String?] = []
+        while let member = try reader.next() {
+            let text = try reader.withText(member) { String(copying: $0) }
+            if text != nil { #expect(try JSONMemberReader.text(bytes.span, member.value) == text) }
+            found.append(text)
+        }
+        #expect(found == wanted)
+    }
+
+    @Test func `finds names by all of their bytes`() throws {
+        let names = JSONNames(["iss", "requestorID", "", "12345678", "a2345678"])
+        let members = #"{"requestorID":0,"Requestorid":0,"xequestorID":0,"equestorID":0,"i\u0073s":0,"is":0}"#
+        let others = #"{"":0,"12345678":0,"012345678":0,"\u0000iss":0,"a2345678":0}"#
+        #expect(try Self.places(members, names) == [1, nil, nil, nil, 0, nil])
+        #expect(try Self.places(others, names) == [2, 3, nil, nil, 4])
+    }
+
+    /// The places of the members' names in a list.
+    private static func places(_ text: String, _ names: JSONNames) throws -> [Int?] {
+        let bytes = [UInt8](text.utf8)
+        var reader = JSONMemberReader(bytes.span, limits: limits)
+        var places: [Int?] = []
+        while let member = try reader.next() { places.append(try reader.index(of: member, in: names)) }
+        return places
+    }
+
+    @Test func `finds two members of one name whatever names have the same bits`() {
+        let limits = JSONLimits(depth: 4, members: 64, elements: 4)
+        let names = (0..<63).map { "n\($0)" }
+        for name in names {
+            let text = "{" + (names + [name]).map { "\"\($0)\":1" }.joined(separator: ",") + "}"
+            let bytes = [UInt8](text.utf8)
+            var reader = JSONMemberReader(bytes.span, limits: limits)
+            var count = 0
+            do throws(JSONFault) {
+                while try reader.next() != nil { count += 1 }
+                Issue.record("\(name) twice")
+            } catch {
+                #expect(error == .repeatedMember(name) && count == 63)
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("0", 0), ("-0", 0), ("123456789012345678", 123_456_789_012_345_678), ("9223372036854775807", .max),
+            ("-9223372036854775808", .min), ("9223372036854775808", nil), ("-9223372036854775809", nil),
+            ("99999999999999999999", nil), ("1.0", nil), ("", nil), ("-", nil), ("1e3", nil),
+        ] as [(String, Int64?)]
+    )
+    func `reads numbers of 64 bits`(spelling: String, number: Int64?) {
+        #expect(Int64(jsonInteger: spelling.utf8.span) == number)
     }
 }

@@ -77,8 +77,8 @@ import Testing
     @Test func `delivers a grant in the header fields that players read`() throws {
         let headers: DeliveredGrant.PlayerHeaders = [.standard, .older]
         // The largest that fit.
-        let token = String(repeating: "a", count: DeliveredGrant.maximumSize)
-        let cookie = String(repeating: "c", count: DeliveredGrant.maximumSize)
+        let token = String(repeating: "a", count: GrantDelivery.maximumSize)
+        let cookie = String(repeating: "c", count: GrantDelivery.maximumSize)
         let grant = try #require(DeliveredGrant(token: token, cookie: cookie, headers: headers))
         let lines = Self.lines(session: SessionID(hexadecimal: String(repeating: "f", count: 32)), grant: grant)
         for name in ["CTA-Common-Access-Token", "Common-Access-Token", "X-Playgate-Grant"] {

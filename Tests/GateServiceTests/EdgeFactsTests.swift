@@ -7,6 +7,8 @@ import GateTestSupport
 import NIOHTTP1
 import Testing
 
+import struct HTTPServer.HTTPFields
+
 @testable import GateService
 
 /// The facts that restrictions in grants need, as each dialect states them.
@@ -16,7 +18,7 @@ import Testing
         _ fields: [(String, String)],
         target: String = "/a?b"
     ) -> EdgeFacts? {
-        EdgeFacts(HTTPHeaders(fields), target: target[...], dialect.factHeaders)
+        EdgeFacts(HTTPFields(HTTPHeaders(fields)), target: target[...], dialect.factHeaders)
     }
 
     /// The names of the fields of each dialect: scheme, host, client address.
@@ -26,6 +28,7 @@ import Testing
         .envoy: ["X-Forwarded-Proto", "Host", "X-Envoy-External-Address"],
         .grpc: ["X-Forwarded-Proto", "Host", "X-Envoy-External-Address"],
         .ats: ["X-Playgate-Scheme", "X-Forwarded-Host", "X-Playgate-Client"],
+        .spoe: [":scheme", ":authority", ":client"],
     ]
 
     private static let common = [
@@ -96,7 +99,7 @@ import Testing
             [name.replacing("-", with: "_"), name.replacing("-", with: "."), name + "s"].map { ($0, "http") }
         }
         let others = [("Forwarded", "for=1.2.3.4;host=x;proto=https"), ("X-Real-IP", "1.2.3.4"), ("X-Original", "x")]
-        for fields in [[], foreign, similar.filter { $0.0 != "Host" }, others] {
+        for fields in [[], foreign, similar.filter { !own.contains($0.0) }, others] {
             // Fields without a meaning may be repeated.
             let facts = try #require(Self.facts(dialect, fields + fields), "\(fields)")
             #expect(Self.scheme(facts) == "-")

@@ -20,11 +20,12 @@ struct EdgePage {
     /// The address for players, as the edge's page is to name it.
     private func listener(unix: String) -> String { options.port.map { "127.0.0.1:\($0)" } ?? unix }
 
-    private var address: String { listener(unix: "unix:\(socket)") }
+    var address: String { listener(unix: "unix:\(socket)") }
 
     func start() throws -> Start {
         switch edge {
         case .nginx: try nginx()
+        case .nginxModule: try nginxModule()
         case .caddy: try caddy()
         case .haproxy: try haproxy()
         case .varnish: try varnish()
@@ -34,7 +35,7 @@ struct EdgePage {
     }
 
     /// Returns the block that is marked as `kind`. For a patient edge, the wait `brief` is replaced by `long`.
-    private func block(_ kind: String, waiting brief: String = "", _ long: String = "") throws -> String {
+    func block(_ kind: String, waiting brief: String = "", _ long: String = "") throws -> String {
         let text = try edge.block(kind, folder, gate: gate, origin: origin)
         guard options.isPatient, !brief.isEmpty else { return text }
         try #require(text.contains(brief), "the page of \(edge) waits in another way")
@@ -53,19 +54,26 @@ struct EdgePage {
         var text = try replaced(try block("nginx", waiting: "_timeout 300ms", "_timeout 10s"))
         let line = "            auth_request /_gate;\n"
         if options.hasSegments { text = try inserting("nginx-segment", into: text, before: line) }
+        if options.hasPackages { text = try inserting("nginx-package", into: text, before: line) }
         let check = "        location = /_gate {\n"
         text = try inserting(text: manifests("nginx"), into: text, before: check)
+        text = try inFolder(text)
+        let file = try folder.write("nginx.conf", text)
+        return (["-c", file, "-p", folder.path, "-e", folder.file("nginx-start.log")], address)
+    }
+
+    /// Returns a configuration of nginx that needs no rights of the system.
+    func inFolder(_ page: String) throws -> String {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "    \($0)_temp_path \(folder.file($0));\n" }.joined()
-        text = text.replacing("listen 127.0.0.1:8088", with: "listen \(address)")
+        var text = page.replacing("listen 127.0.0.1:8088", with: "listen \(address)")
             .replacing("worker_processes auto;", with: "worker_processes 1; daemon off;")
             .replacing("http {\n", with: "http {\n\(temporary)")
             .replacing("/run/nginx.pid", with: folder.file("nginx.pid"))
             .replacing("/var/log/nginx/", with: folder.path + "/nginx-")
             .replacing("/var/cache/", with: folder.path + "/")
         if !options.hasOwnUser { text = text.replacing("user www-data;", with: getuid() == 0 ? "user root;" : "") }
-        let file = try folder.write("nginx.conf", text)
-        return (["-c", file, "-p", folder.path, "-e", folder.file("nginx-start.log")], address)
+        return text
     }
 
     /// Returns `text` with the block that is marked as `kind` before or after a line of it.
@@ -99,6 +107,7 @@ struct EdgePage {
     private func caddy() throws -> Start {
         var text = try block("caddyfile", waiting: "response_header_timeout 300ms", "response_header_timeout 10s")
         if options.hasSegments { text = try inserting("caddyfile-segment", into: text, after: "\t\trewrite * ?\n") }
+        if options.hasPackages { text = try inserting("caddyfile-package", into: text, after: "\t\trewrite * ?\n") }
         let site = options.port.map { "http://127.0.0.1:\($0) {" } ?? "http:// {\n\tbind unix/\(socket)"
         text = text.replacing("http://127.0.0.1:8088 {", with: site)
         let file = try folder.write("Caddyfile", text)
@@ -106,13 +115,18 @@ struct EdgePage {
     }
 
     private func haproxy() throws -> Start {
-        try folder.write("playgate.lua", try block("lua", waiting: "local timeout = 75", "local timeout = 10000"))
-        var text = try block("haproxy")
+        try folder.write(
+            "playgate.spoe",
+            try block("spoe", waiting: "timeout processing 300ms", "timeout processing 10s")
+        )
+        var text = try replaced(try block("haproxy"))
         let line = "    http-request set-pathq %[path]\n"
         if options.hasSegments {
             try #require(text.contains(line))
             text = text.replacing(line, with: try block("haproxy-segment"))
         }
+        let origin = "    http-request del-header Cookie\n"
+        if options.hasPackages { text = try inserting("haproxy-package", into: text, before: origin) }
         text = text.replacing("/etc/haproxy", with: folder.path)
             .replacing("bind 127.0.0.1:8088", with: "bind \(listener(unix: "unix@\(socket)"))")
             .replacing("log /dev/log local0 info", with: "log stdout format raw local0 info")
@@ -124,6 +138,7 @@ struct EdgePage {
         var text = try block("vcl", waiting: "_timeout = 300ms", "_timeout = 10s")
         let line = "    set req.url = regsub(req.http.X-Forwarded-Uri, \"\\?.*$\", \"\");\n"
         if options.hasSegments { text = try inserting("vcl-segment", into: text, after: line) }
+        if options.hasPackages { text = try inserting("vcl-package", into: text, after: line) }
         let first = "# Every answer may be read by the pages of this origin.\n"
         text = try inserting(text: manifests("vcl"), into: text, before: first)
         let strip = try folder.write("playgate-strip.vcl", try EdgeProxy.file("examples/playgate-strip.vcl"))

@@ -8,12 +8,20 @@ import Testing
 /// An edge that tests run with the configuration of its page in `docs/edges`, with other paths and ports.
 enum EdgeProxy: String, CaseIterable {
     case nginx
+    /// nginx with the check inside: it asks the gate only for what the gate alone can tell.
+    case nginxModule = "nginx-module"
     case caddy
     case haproxy
     case varnish
     case trafficserver
     case envoy
     case envoyGRPC = "envoy-grpc"
+
+    /// The edges that ask the gate for each request.
+    static let allCases: [EdgeProxy] = [.nginx, .caddy, .haproxy, .varnish, .trafficserver, .envoy, .envoyGRPC]
+
+    /// All edges.
+    static let deciding = allCases + [.nginxModule]
 
     /// A file of this repository.
     static func file(_ name: String) throws -> String {
@@ -40,7 +48,9 @@ enum EdgeProxy: String, CaseIterable {
         let start = try #require(page.range(of: "```\(kind)\n")).upperBound
         let end = try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound
         return String(page[start..<end])
-            .replacing("/run/playgate/edge.sock", with: gate).replacing("/run/playgate/grpc.sock", with: gate)
+            .replacing("/run/playgate/edge.sock", with: gate)
+            .replacing("/run/playgate/spoe.sock", with: gate)
+            .replacing("/run/playgate/grpc.sock", with: gate)
             .replacing("127.0.0.1:8081", with: gate)
             .replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin)")
             .replacing("\"8089\"", with: "\"\(origin)\"")
@@ -49,6 +59,7 @@ enum EdgeProxy: String, CaseIterable {
     var executable: String? {
         switch self {
         case .nginx: Program.installed("nginx")
+        case .nginxModule: Program.installed("env")
         case .caddy: Program.installed("caddy")
         case .haproxy: Program.installed("haproxy")
         case .varnish: Program.installed("varnishd")
@@ -59,42 +70,11 @@ enum EdgeProxy: String, CaseIterable {
 
     /// True if the edge is installed. Otherwise tests report a skip; in continuous integration they fail.
     var isInstalled: Bool {
-        if executable != nil || ProcessInfo.processInfo.environment["CI"] != nil { return true }
-        FileHandle.standardError.write(Data("SKIPPED: \(rawValue) is not installed; run scripts/setup test\n".utf8))
+        let isComplete = executable != nil && (self != .nginxModule || NginxModule.isBuilt)
+        if isComplete || ProcessInfo.processInfo.environment["CI"] != nil { return true }
+        FileHandle.standardError.write(Data("SKIPPED: \(rawValue) is not installed; run make test\n".utf8))
         return false
     }
-
-    /// True if the edge connects to the gate over TCP instead of a unix socket.
-    var asksOverTCP: Bool { self == .trafficserver }
-
-    /// The dialect of the gate's endpoint that the edge uses.
-    var dialect: String {
-        switch self {
-        case .nginx: "nginx"
-        case .caddy, .haproxy, .varnish: "forward"
-        case .trafficserver: "ats"
-        case .envoy: "envoy"
-        case .envoyGRPC: "grpc"
-        }
-    }
-
-    /// True if the edge asks over HTTP/1.1, as it does a gate that a test replaces.
-    var asksOverHTTP: Bool { self != .envoyGRPC }
-
-    /// True if the edge maps the three statuses of checks to the status that the gate names.
-    var hasFullStatus: Bool { self == .nginx || self == .haproxy }
-
-    /// True if the edge passes the viewer's MVPD to the origin. An edge that shares cached content does not.
-    var namesMVPD: Bool { !sharesContent }
-
-    /// True if the edge has a cache of content for all viewers.
-    var sharesContent: Bool { self == .nginx || self == .varnish || self == .trafficserver }
-
-    /// True if the edge tells a player the gate's code on an answer that it allows, as all do on one that is refused.
-    var namesCode: Bool { self != .caddy && self != .trafficserver }
-
-    /// True if the edge can give a new grant to a player on an answer that it allows.
-    var deliversGrants: Bool { self != .trafficserver }
 }
 
 extension EdgeProxy {
@@ -102,14 +82,18 @@ extension EdgeProxy {
     /// documented places; with `segment`, also in path segments with that prefix.
     ///
     /// - Parameters:
+    ///   - packages: True if the edge takes packages of signed URIs from paths.
     ///   - edge: Additional lines of the gate's `edge` section.
+    ///   - use: The gate's section `use`.
     ///   - more: More sections of the gate's configuration. `EDGE` in it is the edge's address, `ORIGIN` the origin's.
     ///   - isOnPort: True if players reach the edge over TCP, as on its page.
     ///   - replacing: Replacements in the edge's page.
     func withGate(
         segment: String? = nil,
+        packages: Bool = false,
         catalogue: String = catalogue,
         edge: String = "",
+        use: String = "{ memory: { capacity: 1000 } }",
         more: String = "",
         isOnPort: Bool = false,
         replacing: [String: String] = [:],
@@ -124,18 +108,22 @@ extension EdgeProxy {
         let port = isOnPort ? try RunningEdge.freePort() : nil
         let origin = try RecordingOrigin()
         let grpc = asksOverHTTP ? "" : ", grpc: { listen: \"unix:\(folder.file("grpc.sock"))\" }"
-        let configuration = RunningGate.configuration(
+        var configuration = RunningGate.configuration(
             """
-            use: { memory: { capacity: 1000 } }
-            edge: { listen: "\(listen)", \(tokens)\(edge)\(grpc) }
+            use: \(use)
+            edge: { \(listenKey): "\(listen)", \(tokens)\(edge)\(grpc) }
             \(more.replacing("EDGE", with: "127.0.0.1:\(port ?? 0)").replacing("ORIGIN", with: "127.0.0.1:\(origin.port)"))
             """,
             catalogue: catalogue
         )
+        if self == .nginxModule { configuration = NginxModule.configuration(configuration, folder) }
         try await RunningGate.with(configuration) { (gate) throws in
             let address = asksOverTCP ? gate.edge : folder.file(asksOverHTTP ? "edge.sock" : "grpc.sock")
+            if self == .nginxModule { try NginxModule.follow(gate, folder) }
             let options = RunningEdge.Options(
                 hasSegments: segment != nil || !more.isEmpty,
+                tokenSegment: segment,
+                hasPackages: packages,
                 port: port,
                 replacing: replacing,
                 origin: origin,
@@ -160,6 +148,10 @@ final class RunningEdge {
         var isPatient = true
         /// True if the edge takes tokens from path segments, as its page describes.
         var hasSegments = false
+        /// The prefix of segments with media tokens; `nil` for none.
+        var tokenSegment: String?
+        /// True if the edge takes packages of signed URIs from paths, as its page describes.
+        var hasPackages = false
         /// True if the workers run as the user that the page names, instead of the user of the tests.
         var hasOwnUser = false
         /// The port on 127.0.0.1 for players, as on the page; `nil` for a unix socket, where the edge can have one.
@@ -209,6 +201,9 @@ final class RunningEdge {
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".log") }
         return files.map { (try? String(contentsOfFile: folder.file($0), encoding: .utf8)) ?? "" }.joined()
     }
+
+    /// Has nginx read its configuration again.
+    func reload() { program.signal(SIGHUP) }
 
     /// Ends the edge, which then has written all its logs.
     func stop() {

@@ -19,7 +19,7 @@ import Testing
     @Test func `asks the gate about the path that the origin gets`() async throws {
         guard EdgeProxy.envoy.isInstalled else { return }
         let folder = try TemporaryFolder()
-        let gate = try GrantingGate(folder.file("edge.sock"))
+        let gate = try GrantingGate(folder.file("edge.sock"), isOffload: false)
         let envoy = try RunningEdge(.envoy, folder, gate: folder.file("edge.sock"))
         for target in Self.targets {
             let answer = try envoy.get(target)
@@ -33,7 +33,7 @@ import Testing
     @Test func `passes the named headers only`() async throws {
         guard EdgeProxy.envoy.isInstalled else { return }
         let folder = try TemporaryFolder()
-        let gate = try GrantingGate(folder.file("edge.sock"))
+        let gate = try GrantingGate(folder.file("edge.sock"), isOffload: false)
         let envoy = try RunningEdge(.envoy, folder, gate: folder.file("edge.sock"))
         let headers = [
             "X-Media-Token": "a", "CTA-Common-Access-Token": "b", "Cookie": "c=d", "Range": "bytes=0-1",

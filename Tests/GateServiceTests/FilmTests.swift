@@ -22,7 +22,7 @@ import Testing
         return segments
     }
 
-    @Test(arguments: EdgeProxy.allCases.filter(\.deliversGrants))
+    @Test(arguments: EdgeProxy.deciding.filter(\.deliversGrants))
     func `is played by one URL with a media token and by cookies after it`(edge: EdgeProxy) async throws {
         try await edge.withFilm { (gate, proxy) throws in
             let start = gate.now
@@ -58,7 +58,7 @@ import Testing
     }
 
     /// Edges that cannot deliver a cookie: the player's backend starts and renews.
-    @Test(arguments: EdgeProxy.allCases)
+    @Test(arguments: EdgeProxy.deciding)
     func `is played by the cookies that the player's backend gets and renews`(edge: EdgeProxy) async throws {
         try await edge.withFilm { (gate, proxy) throws in
             let start = gate.now
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test(arguments: EdgeProxy.allCases)
+    @Test(arguments: EdgeProxy.deciding)
     func `is played by one URL with the grant in a path segment`(edge: EdgeProxy) async throws {
         try await edge.withFilm { (gate, proxy) throws in
             let start = gate.now

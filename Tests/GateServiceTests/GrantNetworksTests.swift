@@ -79,6 +79,22 @@ import Testing
         }
     }
 
+    @Test func `explains signed URIs as it does Common Access Tokens`() async throws {
+        try await Self.with { gate in
+            let signed = try #require(try Self.start(gate).first { $0["format"] as? String == "uri-signing" })
+            let token = try #require(signed["token"] as? String)
+            let explain = { (url: String) in
+                try gate.post("/v1/grants/verify", "{\"grant\":\"\(token)\",\"url\":\"\(url)\"}").json
+            }
+            let good = try explain("https://cdn.example/live/tnt/seg-1.m4s?x=1")
+            #expect(good["valid"] as? Bool == true && good["action"] as? String == "none", "\(good)")
+            let names = (good["claims"] as? [Object] ?? []).compactMap { $0["claim"] as? String }
+            #expect(names.contains("cdniuc") && names.contains("exp"), "\(names)")
+            let bad = try explain("https://cdn.example/live/tbs/seg-1.m4s")
+            #expect(bad["code"] as? String == "grant_uri_mismatch" && bad["claim"] as? String == "cdniuc", "\(bad)")
+        }
+    }
+
     @Test func `checks signed URIs in path, query and cookie, cut from the target before the catalogue`() async throws {
         try await Self.with { gate in
             let grants = try Self.start(gate)

@@ -7,6 +7,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import Platform
+import SPOPServer
 import Synchronization
 
 @testable import GateService
@@ -30,12 +31,13 @@ final class GrantingGate: Sendable {
     /// The port on 127.0.0.1; 0 for a unix socket.
     var port: Int { channel.localAddress?.port ?? 0 }
 
-    /// Listens on a unix socket, or on TCP if there is no path.
-    init(_ path: String?) throws {
+    /// Listens on a unix socket, or on TCP if there is no path, for sub-requests or for HAProxy's offload.
+    init(_ path: String?, isOffload: Bool) throws {
         let heads = heads
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    if isOffload { return try channel.pipeline.syncOperations.addHandler(Self.offload(heads)) }
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
                     try channel.pipeline.syncOperations.addHandler(Answerer(heads))
                 }
@@ -47,6 +49,48 @@ final class GrantingGate: Sendable {
     }
 
     deinit { channel.close(promise: nil) }
+
+    private static func offload(_ heads: Heads) -> SPOPConnectionHandler<Notified> {
+        let limits = HTTPLimits(
+            connections: 16,
+            connectionsPerPeer: 16,
+            headerBytes: 32768,
+            bodyBytes: 1024,
+            requestTimeout: .seconds(10),
+            idleTimeout: .seconds(60)
+        )
+        return SPOPConnectionHandler(
+            Notified(heads: heads),
+            SPOPLimits(limits),
+            budget: ByteBudget(1 << 20),
+            onEnd: { _ in }
+        )
+    }
+
+    /// Answers the notifications of HAProxy in the same way.
+    private struct Notified: SPOPService {
+        let heads: Heads
+
+        func answer(_ messages: [SPOPMessage], _ connection: HTTPConnection) -> SPOPReply<EdgeAnswer> {
+            let headers = SPOEResponder.headers(messages) ?? HTTPHeaders()
+            let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/", headers: headers)
+            heads.value.withLock { $0.append(head) }
+            return .now(GrantingGate.answer(isRenewed: headers[":path"].contains { $0.contains("renew") }))
+        }
+    }
+
+    private static func answer(isRenewed: Bool) -> EdgeAnswer {
+        var answer = EdgeAnswer(
+            decision: .allow(Decision.Allowance(reason: .unprotected, subject: .nothing)),
+            trace: TraceID.new(),
+            shownIn: 0,
+            sources: [],
+            keeping: .none,
+            session: SessionID(hexadecimal: "e688045c604d5ecc272cf7d83b00ec16")
+        )
+        if isRenewed { answer.grant = DeliveredGrant(token: token, cookie: cookie) }
+        return answer
+    }
 
     private final class Answerer: ChannelInboundHandler {
         typealias InboundIn = HTTPServerRequestPart
@@ -70,16 +114,7 @@ final class GrantingGate: Sendable {
 
         /// Writes an answer, as its own code does, in the form that NIO's encoder needs.
         private func answer(_ context: ChannelHandlerContext) {
-            let allowance = Decision.Allowance(reason: .unprotected, subject: .nothing)
-            var answer = EdgeAnswer(
-                decision: .allow(allowance),
-                trace: TraceID.new(),
-                shownIn: 0,
-                sources: [],
-                keeping: .none,
-                session: SessionID(hexadecimal: "e688045c604d5ecc272cf7d83b00ec16")
-            )
-            if isRenewed { answer.grant = DeliveredGrant(token: GrantingGate.token, cookie: GrantingGate.cookie) }
+            let answer = GrantingGate.answer(isRenewed: isRenewed)
             var buffer = ByteBuffer()
             buffer.write(atMost: answer.limit + HTTPCommonFields.limit) { writer in
                 let closing = HTTPCommonFields(date: HTTPDate(), closesConnection: false)

@@ -6,7 +6,8 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// An origin server that responds with the request that it received: the request line, then one line for each header field.
+/// An origin server that responds with the request that it received: the request line, then one line for each header field,
+/// and the body after an empty line if there is one.
 /// Caches may store its responses. Responses for paths that contain `hostile` also have what an edge must not pass on.
 package final class RecordingOrigin: Sendable {
     private let channel: any Channel
@@ -62,6 +63,7 @@ package final class RecordingOrigin: Sendable {
         private let counter: Counter
         private let stream: Stream
         private var head: HTTPRequestHead?
+        private var body = ""
 
         init(_ counter: Counter, _ stream: Stream) {
             self.counter = counter
@@ -70,8 +72,10 @@ package final class RecordingOrigin: Sendable {
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             switch unwrapInboundIn(data) {
-            case .head(let head): self.head = head
-            case .body: break
+            case .head(let head):
+                self.head = head
+                body = ""
+            case .body(let bytes): body += String(buffer: bytes)
             case .end: if let head { answer(head, context) }
             }
         }
@@ -84,6 +88,7 @@ package final class RecordingOrigin: Sendable {
             }
             var text = "\(head.method) \(head.uri)\n"
             for (name, value) in head.headers { text += "\(name.lowercased()): \(value)\n" }
+            if !body.isEmpty { text += "\n\(body)" }
             var headers: HTTPHeaders = [
                 "Content-Length": "\(text.utf8.count)", "Content-Type": "text/plain", "Cache-Control": "max-age=60",
             ]

@@ -5,8 +5,10 @@ import Encodings
 import Foundation
 import GateService
 import GateTestSupport
+import KeySources
 import MediaTokens
 import Platform
+import Synchronization
 import SystemPackage
 import Testing
 
@@ -21,7 +23,10 @@ final class RunningGate: Sendable {
     let grpcAddresses: [String]
     /// The address of the manifest listener; empty if there is none.
     let manifests: String
+    /// The addresses for HAProxy's offload.
+    let offloads: [String]
     private let clock: TestClock
+    private let onTime = Mutex<(@Sendable (Timestamp) -> Void)?>(nil)
 
     /// Returns a configuration with the keys of ``GateSample/trusted`` and a small catalogue, followed by `more`.
     static func configuration(
@@ -52,6 +57,7 @@ final class RunningGate: Sendable {
     private init(folder: TemporaryFolder, _ addresses: [String: [String]], clock: TestClock) {
         self.folder = folder
         edges = addresses["edge"] ?? []
+        offloads = addresses["spoe"] ?? []
         grpcAddresses = addresses["grpc"] ?? []
         manifests = addresses["manifest"]?.first ?? ""
         api = addresses["api"]?.first ?? ""
@@ -91,18 +97,21 @@ final class RunningGate: Sendable {
             permissions: .ownerReadWrite
         )
         let (addresses, continuation) = AsyncStream.makeStream(of: (String, String).self)
-        let environment = GateServer.ServiceEnvironment(
+        var environment = GateServer.ServiceEnvironment(
             log: log,
             clock: { clock.now },
             onListening: { continuation.yield(($0, $1)) }
         )
-        let task = Task {
+        environment.sleep = { await clock.sleep(milliseconds: $0) }
+        environment.keySetFetcher = { ($0 as? HTTPSKeySetFetcher)?.withoutTimeLimits ?? $0 }
+        let task = Task { [environment] in
             defer { continuation.finish() }
             do { try await server.run(environment) } catch  where Task.isCancelled {}
         }
         var known: [String: [String]] = [:]
         let summary = server.summary
-        var missing = 2 + summary.edges.count + summary.grpc.count + summary.manifests.count
+        var missing =
+            2 + summary.edges.count + summary.offloads.count + summary.grpc.count + summary.manifests.count
         for await (name, address) in addresses {
             known[name, default: []].append(address)
             missing -= 1
@@ -118,7 +127,16 @@ final class RunningGate: Sendable {
 
     var now: Timestamp {
         get { clock.now }
-        set { clock.now = newValue }
+        set {
+            clock.now = newValue
+            onTime.withLock { $0 }?(newValue)
+        }
+    }
+
+    /// Calls `body` with the time, now and whenever the test sets it.
+    func followTime(_ body: @escaping @Sendable (Timestamp) -> Void) {
+        onTime.withLock { $0 = body }
+        body(now)
     }
 
     func connect() throws -> HTTPConnection { try HTTPConnection(api) }

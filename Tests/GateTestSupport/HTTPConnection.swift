@@ -212,6 +212,13 @@ package final class HTTPConnection {
         do { return try response() } catch let failure as Failure where !failure.isTimeout { return nil }
     }
 
+    /// Returns the bytes that the server sends until it closes the connection, or its direction of it.
+    package func rest() throws -> [UInt8] {
+        while true {
+            do { try receive() } catch let failure as Failure where failure.reason == Self.ended { return received }
+        }
+    }
+
     /// True if the server closes the connection after the data that it has sent.
     package func isClosedByPeer() -> Bool {
         while true {

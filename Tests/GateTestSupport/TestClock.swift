@@ -15,5 +15,11 @@ package final class TestClock: Sendable {
         set { time.withLock { $0 = newValue } }
     }
 
+    /// Waits until the clock is set to a time that is so much later, or the task is cancelled.
+    package func sleep(milliseconds: Int64) async {
+        let end = now.advanced(byMilliseconds: milliseconds)
+        while now < end, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(2)) }
+    }
+
     package func advance(seconds: Int64) { time.withLock { $0 = $0.adding(seconds: seconds) } }
 }

@@ -11,17 +11,16 @@
     @testable import KeySources
 
     @Suite struct `Fetching a key set` {
-        /// Fetches from a server with this behaviour.
+        /// Fetches from a server with this behaviour. A fetch from one that stalls reaches its time limit once the server has
+        /// sent all that it will.
         private func fetch(
             _ behaviour: KeyServer.Behaviour,
             networks: [String] = ["127.0.0.1"],
-            tag: String? = nil,
-            whole: Duration = .seconds(60)
+            tag: String? = nil
         ) async throws -> (result: Result<KeySetResponse, KeySetFault>, server: KeyServer) {
             let server = try await KeyServer(behaviour)
-            var limits = HTTPSKeySetFetcher.Limits()
-            // A busy machine is no fault of the server's.
-            (limits.connect, limits.whole) = (.seconds(30), whole)
+            var limits = HTTPSKeySetFetcher.Limits.unreached
+            if case .stall = behaviour { limits.sleep = { _ in await server.stalled() } }
             let fetcher = try HTTPSKeySetFetcher(try PermittedAddresses(networks), authorities: nil, limits: limits) {
                 $0.addressesOfHost()
             }
@@ -56,8 +55,27 @@
             ("in the body", head + "Content-Length: 100\r\n\r\n{"),
         ])
         func `ends with its time limit if the server stalls`(place: String, text: String) async throws {
-            let (result, _) = try await fetch(.stall(text), whole: .milliseconds(300))
-            #expect(result == .failure(.timeout), "\(place)")
+            let (result, server) = try await fetch(.stall(text))
+            #expect(result == .failure(.timeout) && server.requests.count == 1, "\(place)")
+        }
+
+        @Test func `takes 5 s at most, and 2 s of them for a connection`() async throws {
+            let limits = HTTPSKeySetFetcher.Limits()
+            #expect(limits.whole == .seconds(5) && limits.connect == .seconds(2))
+            let server = try await KeyServer(.stall(""))
+            let waited = Mutex<[Duration]>([])
+            var recorded = limits
+            recorded.sleep = { duration in waited.withLock { $0.append(duration) } }
+            let fetcher = try HTTPSKeySetFetcher(
+                try PermittedAddresses(["127.0.0.1"]),
+                authorities: nil,
+                limits: recorded
+            ) {
+                $0.addressesOfHost()
+            }
+            let address = try KeySetAddress("http://127.0.0.1:\(server.port)/", notation: .jwkSet)
+            #expect(await fetcher.fetch(KeySetRequest(address)) == .failure(.timeout))
+            #expect(waited.withLock { $0 } == [.seconds(5)])
         }
 
         @Test(arguments: ["Content-Length: 1073741824\r\n\r\n", "\r\n"])
@@ -99,7 +117,7 @@
             let fetcher = try HTTPSKeySetFetcher(
                 try PermittedAddresses(["127.0.0.1"]),
                 authorities: nil,
-                limits: .init()
+                limits: .unreached
             ) { _ in found }
             let address = try KeySetAddress("http://localhost:\(server.port)/", notation: .jwkSet)
             #expect(await fetcher.fetch(KeySetRequest(address)) == .failure(fault))
@@ -113,7 +131,7 @@
             let fetcher = try HTTPSKeySetFetcher(
                 try PermittedAddresses(["127.0.0.0/8"]),
                 authorities: nil,
-                limits: .init()
+                limits: .unreached
             ) { _ in
                 found.withLock { addresses in
                     defer { addresses = ["127.0.0.2"] }

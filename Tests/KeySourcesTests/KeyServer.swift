@@ -23,6 +23,7 @@ final class KeyServer: Sendable {
     fileprivate final class Received: Sendable {
         let requests = Mutex<[String]>([])
         let sent = Atomic<Int>(0)
+        let (stalls, stall) = AsyncStream.makeStream(of: Void.self)
     }
 
     var port: Int { channel.localAddress?.port ?? 0 }
@@ -30,6 +31,9 @@ final class KeyServer: Sendable {
     var requests: [String] { received.requests.withLock { $0 } }
     /// The number of bytes of a flood that were written.
     var sent: Int { received.sent.load(ordering: .relaxed) }
+
+    /// Waits until it has sent all that it will, or the task is cancelled.
+    func stalled() async { for await _ in received.stalls { return } }
 
     init(_ behaviour: Behaviour) async throws {
         let received = received
@@ -67,7 +71,10 @@ final class KeyServer: Sendable {
                 context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
                 context.close(promise: nil)
             case .stall(let text):
-                context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+                let received = received
+                context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text))).whenComplete { _ in
+                    received.stall.yield()
+                }
             case .flood(let head):
                 context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: head)), promise: nil)
                 flood(context)

@@ -130,6 +130,98 @@ import Testing
         #expect(try grant("renew", ["--maximum-session", "1h"], at: 300, input: Self.example).status == 1)
     }
 
+    @Test(arguments: [
+        ("query", "Location: /live/tnt/a.m3u8?x=1&URISigningPackage=ey"),
+        ("cookie", "Set-Cookie: URISigningPackage=ey"),
+    ])
+    func `renew as an edge answers`(way: String, start: String) throws {
+        let options = ["--host", "cdn.example", "--scope", "/live/tnt/", "--session", "1h", "--renew", way]
+        let url = "https://cdn.example/live/tnt/a.m3u8?x=1"
+        let signed = String(try issue(options + ["--sign", url]).output.dropLast())
+        let run = try grant("renew", ["--url", signed], at: 200)
+        #expect(run.status == 0 && run.output.hasPrefix(start), "\(run.output)\(run.error)")
+        #expect(!run.output.contains(signed.suffix(43)), "the old token is gone")
+        #expect(try grant("renew", ["--url", signed], at: 10).status == 1)
+        let short = try grant("renew", ["--url", signed.replacing("/live/tnt/a.m3u8", with: "/a"), "--json"], at: 200)
+        #expect((short.status == 0) == (way == "query"), "\(short.output)")
+        let cat = try CommandRun(["grant", "renew", "--keys", sample.keys, "--url", url])
+        #expect(cat.status == 64)
+    }
+
+    @Test func `redirect to another network`() throws {
+        let made = ["keys", "new", "--out", folder.file("dcdn"), "--kid", "dcdn-1", "--algorithm", "ES512"]
+        #expect(try CommandRun(made).status == 0)
+        let keys = folder.file("dcdn/keys.json")
+        let options = [
+            "--host", "cdn.example", "--scope", "/live/tnt/", "--sign", "https://cdn.example/live/tnt/a.m3u8",
+        ]
+        let signed = String(try issue(options).output.dropLast())
+        func redirect(_ target: String, at seconds: Int64 = 1) throws -> CommandRun {
+            let start = ["grant", "redirect", "--keys", sample.keys, "--issuer", "playgate", "--url", signed]
+            let time = ["--at", String(GrantSample.issued + seconds), "--signing-keys", keys, "--kid", "dcdn-1"]
+            return try CommandRun(start + time + ["--as", "ucdn", "--to", target])
+        }
+        func code(_ token: String, _ url: String) throws -> Int32 {
+            let time = String(GrantSample.issued + 1)
+            let start = [
+                "grant", "verify", "--format", "uri-signing", "--keys", keys, "--issuer", "ucdn", "--at", time,
+            ]
+            return try CommandRun(start + ["--url", url], input: token).status
+        }
+        for (target, opensFolder) in [("/live/tnt/a.m3u8", true), ("/other/a.m3u8", false)] {
+            let run = try redirect("https://dcdn.example\(target)")
+            let start = "https://dcdn.example\(target)?URISigningPackage="
+            try #require(run.status == 0 && run.output.hasPrefix(start), "\(run.output)\(run.error)")
+            let token = String(run.output.dropFirst(start.count).dropLast())
+            #expect(try code(token, "https://dcdn.example\(target)") == 0)
+            #expect(try code(token, "https://dcdn.example/live/tnt/b.ts") == (opensFolder ? 0 : 1), "\(target)")
+            #expect(try code(token, "https://cdn.example\(target)") == 1)
+        }
+        let down = try redirect("http://dcdn.example/live/tnt/a.m3u8")
+        #expect(down.status == 2 && down.output.isEmpty && down.error.contains("https to http"), "\(down.error)")
+        let late = try redirect("https://dcdn.example/live/tnt/a.m3u8", at: 300)
+        #expect(late.status == 1 && late.error.contains("grant_expired"), "\(late.error)")
+        #expect(try redirect("/live/tnt/a.m3u8").status == 64)
+    }
+
+    @Test(arguments: [
+        (#"{"exp":1925000420,"cdniuc":"regex:^.*$"}"#, "iss", "grant_issuer_refused"),
+        (#"{"iss":"playgate","cdniuc":"regex:^.*$"}"#, "exp", "grant_malformed"),
+        (#"{"iss":"playgate","exp":1925000420}"#, "cdniuc", "grant_uri_mismatch"),
+    ])
+    func `demand a claim unless it is optional`(payload: String, claim: String, code: String) throws {
+        let binding = KeyBinding(issuer: "playgate", format: .uriSigning)
+        let key = try TokenKey(secret: [UInt8](0...31), id: KeyID("pg-2026-11"), binding: binding)
+        let token = try key.signJWS([UInt8](payload.utf8))
+        let url = ["--url", "https://cdn.example/a", "--json"]
+        let strict = try grant("verify", url + ["--issuer", "playgate"], at: 1, input: token)
+        #expect(strict.status == 1 && strict.output.contains(code), "\(strict.output)")
+        let lenient = url + ["--optional", claim]
+        let run = try grant("verify", lenient + ["--issuer", "playgate"], at: 1, input: token)
+        #expect(run.status == 0, "\(run.output)\(run.error)")
+        if claim == "iss" { #expect(try grant("verify", lenient, at: 1, input: token).status == 64) }
+    }
+
+    @Test(arguments: ["HS384", "HS512", "ES384", "ES512", "EdDSA", "PS256", "RS256"])
+    func `take keys of every algorithm of the format`(algorithm: String) throws {
+        let made = ["keys", "new", "--out", folder.file(algorithm), "--kid", "k", "--algorithm", algorithm]
+        let run = try CommandRun(made)
+        #expect(run.status == 0, "\(run.error)")
+        let start = ["--keys", folder.file("\(algorithm)/keys.json"), "--at", String(GrantSample.issued)]
+        let scope = ["--kid", "k", "--issuer", "playgate", "--host", "cdn.example", "--scope", "/a/"]
+        let issued = try CommandRun(["grant", "issue", "--format", "uri-signing"] + start + scope)
+        let url = ["--url", "https://cdn.example/a/b", "--issuer", "playgate"]
+        let token = String(issued.output.dropLast())
+        let good = try CommandRun(["grant", "verify", "--format", "uri-signing"] + start + url, input: token)
+        #expect(good.status == 0 && good.output.contains("(\(algorithm))"), "\(good.output)\(good.error)")
+        let cat = try CommandRun(["grant", "issue"] + start + scope)
+        #expect((cat.status == 0) == (algorithm != "RS256"), "\(cat.error)")
+        let header = try CommandRun(
+            ["grant", "verify", "--format", "uri-signing", "--jwt-header", "eyJhbGciOiJub25lIn0"] + start + url
+        )
+        #expect(header.status == 64 && header.error.contains("grant_algorithm_refused"))
+    }
+
     @Test func `name the options that have no claim`() throws {
         let scope = ["--scope", "/live/tnt/"]
         let rows: [[String]] = [

@@ -29,6 +29,37 @@ extension CATGrant {
     }
 }
 
+extension CATGrant {
+    /// True if the restrictions of the token on URIs have one answer for all files of a folder with the same host.
+    ///
+    /// - Parameter path: A path in the folder, percent-encoded in normal form.
+    package func isUniform(around path: Substring) -> Bool {
+        guard let place = claims[.uri] else { return true }
+        let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.distance(from: path.startIndex, to: $0) + 1 }
+        let payload = payload
+        do throws(ClaimFault) {
+            var reader = ClaimReader(payload.span.extracting(place))
+            for _ in 0..<(try reader.map(1...256)) {
+                let component = try reader.integer()
+                for _ in 0..<(try reader.map(1...256)) {
+                    let match = try reader.integer()
+                    if component == Int64(URIComponent.host.rawValue) {
+                        try reader.skip()
+                        continue
+                    }
+                    guard component == Int64(URIComponent.path.rawValue), match == ValueMatch.prefix.rawValue else {
+                        return false
+                    }
+                    guard let folder, try reader.text(1...4096).count <= folder else { return false }
+                }
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+}
+
 extension ClaimSet {
     /// True if a claim depends on more than time, method, host, path and query of a request.
     func areBoundToClient(_ payload: Span<UInt8>) -> Bool {

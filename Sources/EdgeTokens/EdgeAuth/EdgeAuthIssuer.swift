@@ -24,7 +24,7 @@ public struct EdgeAuthIssuer: VendorIssuer {
     }
 
     public var format: VendorFormat { .edgeAuth }
-    public var carriers: Set<SignedDelivery.Carrier> { [.query, .cookie, .segment] }
+    public let carriers: Set<SignedDelivery.Carrier> = [.query, .cookie, .segment]
     public var warnings: [SigningWarning] {
         (isShort ? [.shortSecret] : []) + (rules.algorithm == .sha256 ? [] : [.weakAlgorithm])
     }
@@ -40,18 +40,23 @@ public struct EdgeAuthIssuer: VendorIssuer {
     func token(_ signing: Signing) throws(SigningError) -> String {
         let path = signing.path
         let isURL = !path.isFolder && rules.signsURL && rules.patterns.isEmpty
-        var fields: [String] = []
-        if let address = try signing.address() { fields.append("ip=\(try rules.value(address.text, "client"))") }
-        if rules.hasStart { fields.append("st=\(signing.issued)") }
-        fields.append("exp=\(signing.expires)")
-        if !isURL { fields.append("acl=\(try accessList(path))") }
-        if let session = try signing.session({ _ in true }) {
-            fields.append("id=\(try rules.value(session, "session"))")
+        var text = ""
+        text.reserveCapacity(256)
+        func add(_ name: String, _ value: String) {
+            if !text.isEmpty { text += "~" }
+            text += name
+            text += "="
+            text += value
         }
-        if let data = rules.data { fields.append("data=\(try rules.value(data, "data"))") }
-        let text = fields.joined(separator: "~")
+        if let address = try signing.address() { add("ip", try rules.value(address.text, "client")) }
+        if rules.hasStart { add("st", String(signing.issued)) }
+        add("exp", String(signing.expires))
+        if !isURL { add("acl", try accessList(path)) }
+        if let session = try signing.session({ _ in true }) { add("id", try rules.value(session, "session")) }
+        if let data = rules.data { add("data", try rules.value(data, "data")) }
         let url = isURL ? try rules.value(path.raw, "path") : nil
-        return "\(text)~hmac=\(try key.code(of: rules.message(text, url: url)).hexadecimal)"
+        let code = try key.code(of: rules.message(text, url: url)).hexadecimal
+        return text + "~hmac=" + code
     }
 
     private func accessList(_ path: SigningPath) throws(SigningError) -> String {

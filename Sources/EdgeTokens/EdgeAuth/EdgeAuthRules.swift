@@ -50,7 +50,9 @@ public struct EdgeAuthRules: Hashable, Sendable {
     static let fields = ["ip", "st", "exp", "acl", "id", "data"]
 
     /// True for what a value holds: neither a delimiter nor a control character.
-    static func isValue(_ byte: UInt8) -> Bool { SigningText.isPrintable(byte) && !"~!".utf8.contains(byte) }
+    static func isValue(_ byte: UInt8) -> Bool {
+        SigningText.isPrintable(byte) && byte != UInt8(ascii: "~") && byte != UInt8(ascii: "!")
+    }
 
     /// Returns a value as it stands in the token. Throws for delimiters, which are never escaped.
     func value(_ text: String, _ name: String) throws(SigningError) -> String {
@@ -80,7 +82,10 @@ public struct EdgeAuthRules: Hashable, Sendable {
     ///
     /// - Parameter url: The URL's path as signed; `nil` with an access list.
     func message(_ fields: String, url: String?) -> String {
-        fields + (url.map { "~url=\($0)" } ?? "") + (salt.map { "~salt=\($0)" } ?? "")
+        var text = fields
+        if let url { text += "~url=" + url }
+        if let salt { text += "~salt=" + salt }
+        return text
     }
 
     /// Makes the key, and checks what no request changes.

@@ -29,6 +29,9 @@ public struct RequestURI: Hashable, Sendable {
 
         /// The port if none is given.
         public var defaultPort: UInt16 { self == .http ? 80 : 443 }
+
+        /// The scheme with what stands before the host.
+        fileprivate var start: String { self == .http ? "http://" : "https://" }
     }
 
     /// The accepted spellings of a path.
@@ -88,6 +91,18 @@ public struct RequestURI: Hashable, Sendable {
     public var absolute: String? {
         guard let query, let start = withoutQuery else { return nil }
         return query.isEmpty ? start : "\(start)?\(query)"
+    }
+
+    /// Calls `body` with the pieces of the whole URI in turn, until it returns false. Returns false if it did, or if scheme,
+    /// host or query is unknown.
+    func forEachPiece(_ body: (Span<UInt8>) -> Bool) -> Bool {
+        guard let scheme, let host, let query else { return false }
+        guard body(scheme.start.utf8.span), body(host.utf8.span) else { return false }
+        if let port, !hasDefaultPort {
+            guard body(":\(port)".utf8.span) else { return false }
+        }
+        guard body(path.utf8.span) else { return false }
+        return query.isEmpty || body("?".utf8.span) && body(query.utf8.span)
     }
 }
 

@@ -34,11 +34,11 @@ public struct SecureLinkRules: Hashable, Sendable {
 
     /// Returns the digest of the filled template.
     func digest(
-        _ values: [SigningTemplate.Placeholder: [UInt8]],
+        _ values: SigningTemplate.Values,
         _ secret: SigningSecret
     ) throws(SigningError) -> [UInt8] {
         var values = values
-        values[.secret] = secret.bytes
+        values.secret = secret.bytes
         let text = try template.filled(values)
         guard let digest = MessageDigest.md5.digest(text.span) else { throw SigningError(.key) }
         return digest
@@ -99,24 +99,22 @@ public struct SecureLinkVerifier: VendorVerifier {
     /// Checks a token, which is the digest and the expiry with a comma between them.
     public func verify(_ token: String, _ request: SignedRequest, at now: Timestamp) -> SignedVerdict {
         guard token.utf8.count <= SigningText.maximumSize else { return .refused(.tooLarge) }
-        let parts = token.split(separator: ",", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts[0].utf8.count == 22, let digest = Base64.decodeURLSafe(String(parts[0])),
-            let expires = SigningText.number(parts[1])
+        let parts = token.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0].count == 22, let digest = Base64.decodeURLSafe(String(Substring(parts[0]))),
+            let expires = SigningText.number(Substring(parts[1]))
         else { return .refused(.malformed) }
         guard let path = try? SigningPath(request.path) else { return .refused(.uriMismatch) }
-        var values: [SigningTemplate.Placeholder: [UInt8]] = [
-            .expires: Array(String(expires).utf8), .path: Array(path.decoded.utf8),
-        ]
+        var values = SigningTemplate.Values(expires: Array(parts[1]), path: Array(path.decoded.utf8))
         if rules.template.has(.scope) {
             guard let scope = request.scope else { return .refused(.contextMissing) }
             guard let folder = try? SigningPath(scope), folder.isFolder,
                 path.decoded.utf8.starts(with: folder.decoded.utf8)
             else { return .refused(.uriMismatch) }
-            values[.scope] = Array(folder.decoded.utf8)
+            values.scope = Array(folder.decoded.utf8)
         }
         if rules.template.has(.address) {
             guard let client = request.client else { return .refused(.contextMissing) }
-            values[.address] = Array(client.text.utf8)
+            values.address = Array(client.text.utf8)
         }
         guard let computed = try? rules.digest(values, secret), ConstantTime.equals(digest.span, computed.span) else {
             return .refused(.signatureInvalid)

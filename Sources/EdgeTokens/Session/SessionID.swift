@@ -22,9 +22,12 @@ extension SixteenBytes {
     /// Creates a value from 16 bytes; `nil` for another number of bytes.
     package init?(_ bytes: Span<UInt8>) {
         guard bytes.count == 16 else { return nil }
-        var number: UInt128 = 0
-        for place in bytes.indices { number = number << 8 | UInt128(bytes[place]) }
-        self.init(number: number)
+        var (high, low): (UInt64, UInt64) = (0, 0)
+        for place in 0..<8 {
+            high = high << 8 | UInt64(bytes[place])
+            low = low << 8 | UInt64(bytes[place + 8])
+        }
+        self.init(high: high, low: low)
     }
 
     /// Parses 32 hexadecimal digits of either case; `nil` for any other text.

@@ -9,6 +9,8 @@ internal import Encodings
 /// The same media token and playback id give the same session at every gate, so that no session needs to be stored.
 public struct SubjectKey: Sendable {
     private let key: HMACKey
+    /// The secret, for policies of edges. Never for logs.
+    package let secret: [UInt8]
 
     /// The smallest secret, in bytes.
     public static let minimumSize = 32
@@ -20,6 +22,7 @@ public struct SubjectKey: Sendable {
     public init(_ secret: [UInt8]) throws(SubjectKeyError) {
         guard secret.count >= Self.minimumSize else { throw .tooShort }
         do { key = try HMACKey(secret, .sha256) } catch { throw .unusable }
+        self.secret = secret
     }
 
     /// Returns the id of the playback that a media token starts; `nil` if OpenSSL fails.

@@ -92,7 +92,7 @@ extension SignedDelivery {
         if carriers.contains(.segment), SigningText.stranger(token, SigningText.isSegment) == nil {
             path = "/\(name)=\(token)\(signing.path.raw)"
         }
-        guard !self.carriers.isEmpty else {
+        guard query != nil || !cookies.isEmpty || path != nil else {
             throw SigningError(.character, "token", character: SigningText.stranger(token, SigningText.isQuery))
         }
         makeURL(signing)

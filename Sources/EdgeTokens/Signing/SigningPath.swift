@@ -22,7 +22,12 @@ struct SigningPath: Hashable, Sendable {
         guard text.utf8.first == UInt8(ascii: "/"), text.utf8.count <= Self.maximumSize else {
             throw SigningError(.scope, name)
         }
-        try SigningText.demand(text, name) { $0.isUnreserved || "/!$&'()*+,=:@%".utf8.contains($0) }
+        try SigningText.demand(text, name, SigningText.isSegment)
+        guard Self.isEncoded(text) else {
+            guard Self.hasPlainSegments(text) else { throw SigningError(.scope, name) }
+            (raw, decoded) = (text, text)
+            return
+        }
         guard let decoded = text[...].percentDecoded else { throw SigningError(.scope, name) }
         guard decoded.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") }) else {
             throw SigningError(.scope, name)
@@ -32,12 +37,27 @@ struct SigningPath: Hashable, Sendable {
         guard rests.allSatisfy({ $0.prefix(2).count { $0.hexadecimalDigit != nil } < 2 }) else {
             throw SigningError(.scope, name)
         }
-        let segments = decoded.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        guard segments.dropFirst().dropLast().allSatisfy({ !$0.isEmpty }),
-            !segments.contains(where: { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) })
-        else { throw SigningError(.scope, name) }
+        guard Self.hasPlainSegments(decoded) else { throw SigningError(.scope, name) }
         raw = text
         self.decoded = decoded
+    }
+
+    private static func isEncoded(_ text: String) -> Bool {
+        text.utf8.span.firstIndex(of: UInt8(ascii: "%"), from: 0) != nil
+    }
+
+    /// True if no segment of a path is a dot segment, and none but the last is empty.
+    private static func hasPlainSegments(_ path: String) -> Bool {
+        let bytes = path.utf8.span
+        var start = 1
+        while start <= bytes.count {
+            let end = bytes.firstIndex(of: UInt8(ascii: "/"), from: start) ?? bytes.count
+            let isDots = end - start <= 2 && bytes.starts(with: "..", length: end - start, at: start)
+            // The last segment of a folder is empty.
+            guard end == start ? end == bytes.count : !isDots else { return false }
+            start = end + 1
+        }
+        return true
     }
 
     /// True for a folder with everything below it.
@@ -81,7 +101,8 @@ struct Signing {
 
     /// The path of cookies: the folder, or that of the file, which then has sibling files.
     var cookiePath: String {
-        path.isFolder ? path.raw : String(path.raw[...(path.raw.lastIndex(of: "/") ?? path.raw.startIndex)])
+        path.isFolder
+            ? path.raw : String(path.raw[...(path.raw.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.raw.startIndex)])
     }
 
     /// Returns the scheme and host. Throws if they are not known.

@@ -53,7 +53,9 @@ public struct SigningTemplate: Hashable, Sendable {
     }
 
     /// True if the template has the placeholder.
-    public func has(_ placeholder: Placeholder) -> Bool { pieces.contains(.value(placeholder)) }
+    public func has(_ placeholder: Placeholder) -> Bool {
+        pieces.contains { if case .value(let own) = $0 { own == placeholder } else { false } }
+    }
 
     /// True if the digits at the end of a file's path may be read as the first of the expiry, so that a token for `/a9` is one
     /// for `/a` with a later end.
@@ -61,17 +63,37 @@ public struct SigningTemplate: Hashable, Sendable {
         zip(pieces, pieces.dropFirst()).contains { $0 == .value(.path) && $1 == .value(.expires) }
     }
 
+    /// The values of a template's placeholders.
+    struct Values {
+        var expires: [UInt8]?
+        var path: [UInt8]?
+        var scope: [UInt8]?
+        var address: [UInt8]?
+        var secret: [UInt8]?
+
+        subscript(_ placeholder: Placeholder) -> [UInt8]? {
+            switch placeholder {
+            case .expires: expires
+            case .path: path
+            case .scope: scope
+            case .address: address
+            case .secret: secret
+            }
+        }
+    }
+
     /// Returns the bytes that are signed.
     ///
     /// - Throws: ``SigningError`` with ``SigningError/Code/missing`` for a placeholder without a value.
-    func filled(_ values: [Placeholder: [UInt8]]) throws(SigningError) -> [UInt8] {
+    func filled(_ values: Values) throws(SigningError) -> [UInt8] {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(256)
         for piece in pieces {
             switch piece {
-            case .text(let text): bytes += text.utf8
+            case .text(let text): bytes.append(copying: text.utf8.span)
             case .value(let placeholder):
                 guard let value = values[placeholder] else { throw SigningError(.missing, placeholder.rawValue) }
-                bytes += value
+                bytes.append(copying: value.span)
             }
         }
         return bytes
@@ -79,14 +101,14 @@ public struct SigningTemplate: Hashable, Sendable {
 
     /// Returns the values of a request, with its path raw or decoded. Throws if the template needs a folder and the request has
     /// a file, or the reverse.
-    func values(_ signing: Signing, isDecoded: Bool) throws(SigningError) -> [Placeholder: [UInt8]] {
+    func values(_ signing: Signing, isDecoded: Bool) throws(SigningError) -> Values {
         guard has(.scope) == signing.path.isFolder else { throw SigningError(.scope, "path") }
         let path = Array((isDecoded ? signing.path.decoded : signing.path.raw).utf8)
-        var values: [Placeholder: [UInt8]] = [.path: path, .scope: path, .expires: Array(String(signing.expires).utf8)]
+        var values = Values(expires: Array(String(signing.expires).utf8), path: path, scope: path)
         if let address = try signing.address() {
             // A token that is not bound, although that was asked for, opens more than was meant.
             guard has(.address) else { throw SigningError(.template, "{address}") }
-            values[.address] = Array(address.text.utf8)
+            values.address = Array(address.text.utf8)
         }
         return values
     }

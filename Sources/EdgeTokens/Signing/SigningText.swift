@@ -16,7 +16,11 @@ enum SigningText {
 
     /// Returns the first character that `isAllowed` does not take; `nil` if there is none.
     static func stranger(_ text: String, _ isAllowed: (UInt8) -> Bool) -> Unicode.Scalar? {
-        text.unicodeScalars.first { !($0.isASCII && isAllowed(UInt8(truncatingIfNeeded: $0.value))) }
+        let bytes = text.utf8.span
+        var isFine = true
+        for place in bytes.indices where bytes[place] >= 0x80 || !isAllowed(bytes[place]) { isFine = false }
+        guard !isFine else { return nil }
+        return text.unicodeScalars.first { !($0.isASCII && isAllowed(UInt8(truncatingIfNeeded: $0.value))) }
     }
 
     /// True for printable ASCII characters and the space.
@@ -26,13 +30,17 @@ enum SigningText {
     static func isName(_ byte: UInt8) -> Bool { byte.isUnreserved && byte != UInt8(ascii: "~") }
 
     /// True for what a parameter of a query holds without being read as something else; `%` and `+` for what is escaped.
-    static func isQuery(_ byte: UInt8) -> Bool { byte.isUnreserved || "!$'()*,/:;=?@%+".utf8.contains(byte) }
+    static func isQuery(_ byte: UInt8) -> Bool { query.contains(byte) }
 
     /// True for what a cookie holds (RFC 6265 §4.1.1).
-    static func isCookie(_ byte: UInt8) -> Bool { 0x21..<0x7F ~= byte && !"\",;\\".utf8.contains(byte) }
+    static func isCookie(_ byte: UInt8) -> Bool { cookie.contains(byte) }
 
     /// True for what a segment holds, and slashes.
-    static func isSegment(_ byte: UInt8) -> Bool { byte.isUnreserved || "!$&'()*+,/:=@%".utf8.contains(byte) }
+    static func isSegment(_ byte: UInt8) -> Bool { segment.contains(byte) }
+
+    private static let query = ASCIISet { $0.isUnreserved || "!$'()*,/:;=?@%+".utf8.contains($0) }
+    private static let cookie = ASCIISet { 0x21..<0x7F ~= $0 && !"\",;\\".utf8.contains($0) }
+    private static let segment = ASCIISet { $0.isUnreserved || "!$&'()*+,/:=@%".utf8.contains($0) }
 
     /// Returns a number of 1 to 15 digits without a leading zero; `nil` for other text.
     static func number(_ text: some StringProtocol) -> Int64? {
@@ -58,5 +66,22 @@ enum SigningText {
             }
         }
         return bytes
+    }
+}
+
+/// A set of ASCII characters.
+struct ASCIISet: Sendable {
+    private var low: UInt64 = 0
+    private var high: UInt64 = 0
+
+    /// Creates the set of the characters that `isMember` takes.
+    init(_ isMember: (UInt8) -> Bool) {
+        for byte in UInt8(0)..<128 where isMember(byte) {
+            if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte & 63) }
+        }
+    }
+
+    func contains(_ byte: UInt8) -> Bool {
+        byte < 128 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
     }
 }

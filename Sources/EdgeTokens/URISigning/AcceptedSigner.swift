@@ -22,8 +22,11 @@ public struct AcceptedSigner: Sendable {
     public var maximumSession: Duration?
     /// The window before the expiry in which a token is renewed; `nil` for half the life that a renewal gives.
     public var renewalWindow: Duration?
-    /// The encoded JOSE header of tokens that have none (the metadata `jwt-header`); `nil` if all have one.
-    public var header: String?
+    /// The JOSE headers of tokens that have none (the metadata `jwt-header`), in the order in which they are tried; empty if all
+    /// tokens have one.
+    public var headers: [JWSHeader] = []
+    /// The keys that decrypt `cdniip` and `sub` of this issuer's tokens, besides those of the policy.
+    public var decryptionKeys: [EncryptionKey] = []
 
     /// Creates an issuer with the rules for own tokens.
     public init(_ name: String) { self.name = name }
@@ -35,7 +38,7 @@ public struct URISigningPolicy: Sendable {
     public var audience: [String] = []
     /// True if the caller's store can use a token once for each URI, for `jti`.
     public var hasReplayStore = false
-    /// The keys that decrypt `cdniip` and `sub`.
+    /// The keys that decrypt `cdniip` and `sub` of all issuers.
     public var decryptionKeys: [EncryptionKey] = []
 
     /// Creates a policy without own names, stores and keys.

@@ -10,7 +10,15 @@ public struct SigningLogFields: Hashable, Sendable {
     public let denyReason: String
 
     /// Creates the fields of an allowed request.
-    public init() { (status, denyReason) = ("200", "-") }
+    public init() { self.init(status: "200") }
+
+    /// The fields of a request that showed no signed URI, and was allowed for another reason.
+    public static let notPerformed = Self(status: "000")
+
+    /// The fields of a signed URI whose verdict is not known, because a store did not answer.
+    public static let unknown = Self(status: "-")
+
+    private init(status: String) { (self.status, denyReason) = (status, "-") }
 
     /// Creates the fields of a refused request.
     public init(_ code: GrantCode) {

@@ -31,16 +31,16 @@ enum URIContainer: Sendable {
     }
 
     /// Reads a container.
-    init(_ text: String, _ match: URIPatternMatch) throws(Fault) {
-        if text.utf8.starts(with: "hash:".utf8) {
-            self = try .init(hash: text.dropFirst(5))
-        } else if text.utf8.starts(with: "regex:".utf8) {
-            let pattern = [UInt8](text.utf8.dropFirst(6))
+    init(_ text: Span<UInt8>, _ match: URIPatternMatch) throws(Fault) {
+        if text.starts(with: "hash:", at: 0) {
+            self = try .init(hash: text.extracting(5...))
+        } else if text.starts(with: "regex:", at: 0) {
+            let pattern = text.extracting(6...)
             if let simple = Self.simple(pattern) {
                 self = simple
                 return
             }
-            do throws(Pattern.Fault) { self = .pattern(try Pattern(pattern.span, match.anchoring)) } catch {
+            do throws(Pattern.Fault) { self = .pattern(try Pattern(pattern, match.anchoring)) } catch {
                 throw Fault(code: error == .tooLarge ? .tooLarge : .claimUnsupported)
             }
         } else {
@@ -49,8 +49,8 @@ enum URIContainer: Sendable {
     }
 
     /// Reads a digest in the form of RFC 6920 §5. Truncated ones promise too little.
-    private init(hash text: Substring) throws(Fault) {
-        let parts = text.split(separator: ";", omittingEmptySubsequences: false)
+    private init(hash text: Span<UInt8>) throws(Fault) {
+        let parts = String(copying: text).split(separator: ";", omittingEmptySubsequences: false)
         guard parts.count == 2, let function = Self.functions.first(where: { $0.name == parts[0] })?.function,
             let digest = Base64.decodeURLSafe(String(parts[1])), digest.count == function.size
         else { throw Fault(code: .uriMismatch) }
@@ -63,13 +63,14 @@ enum URIContainer: Sendable {
 
     /// Returns the container of a pattern `^…$` or `^….*$` whose rest stands for itself, as they are issued here; `nil` for
     /// any other. Such a pattern means the same wherever it may match, and needs no engine.
-    private static func simple(_ pattern: [UInt8]) -> URIContainer? {
-        guard pattern.count <= Pattern.maximumSize, pattern.first == UInt8(ascii: "^"),
-            pattern.last == UInt8(ascii: "$")
+    private static func simple(_ pattern: Span<UInt8>) -> URIContainer? {
+        let end = pattern.count - 1
+        guard 2...Pattern.maximumSize ~= pattern.count, pattern[0] == UInt8(ascii: "^"),
+            pattern[end] == UInt8(ascii: "$")
         else { return nil }
         var literals: [UInt8] = []
+        literals.reserveCapacity(pattern.count)
         var place = 1
-        let end = pattern.count - 1
         while place < end {
             let byte = pattern[place]
             switch byte {
@@ -93,15 +94,34 @@ enum URIContainer: Sendable {
         return literals.isEmpty ? nil : .exact(literals)
     }
 
-    /// True if a URI in normal form is one of the container.
-    func holds(_ uri: Span<UInt8>) -> Bool {
+    /// True if a URI is one of the container; false also if its scheme, host or query is unknown.
+    func holds(_ uri: RequestURI) -> Bool {
         switch self {
-        case .digest(let function, let digest): return function.isDigest(digest.span, of: uri)
-        case .exact(let text): return uri.hasSameBytes(as: text.span)
-        case .prefix(let text):
-            return uri.count >= text.count && uri.extracting(first: text.count).hasSameBytes(as: text.span)
-        case .pattern(let pattern): return pattern.isFound(in: uri)
+        case .digest(let function, let digest):
+            uri.absolute.map { function.isDigest(digest.span, of: $0.utf8.span) } ?? false
+        case .exact(let text): uri.absoluteSize(agreeingWith: text.span) == text.count
+        case .prefix(let text): uri.absoluteSize(agreeingWith: text.span) ?? -1 >= text.count
+        case .pattern(let pattern): uri.absolute.map { pattern.isFound(in: $0.utf8.span) } ?? false
         }
+    }
+}
+
+extension RequestURI {
+    /// Returns the size of the whole URI if it begins with `text`, or `text` with it; `nil` if neither is so, or the URI has
+    /// unknown parts. Nothing is put together for it.
+    fileprivate func absoluteSize(agreeingWith text: Span<UInt8>) -> Int? {
+        var place = 0
+        let agrees = forEachPiece { piece in
+            let count = min(piece.count, text.count - place)
+            guard count > 0 else {
+                place += piece.count
+                return true
+            }
+            let isSame = piece.extracting(first: count).hasSameBytes(as: text.extracting(place..<place + count))
+            place += piece.count
+            return isSame
+        }
+        return agrees ? place : nil
     }
 }
 

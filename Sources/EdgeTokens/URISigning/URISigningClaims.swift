@@ -93,8 +93,8 @@ public struct URISigningClaims: Sendable {
 }
 
 extension RequestURI {
-    /// The host, and the port if it is not the scheme's.
-    fileprivate var authorityText: String? {
+    /// The host, and the port if it is not the scheme's; `nil` if the host is not known.
+    var authorityText: String? {
         guard let host else { return nil }
         return hasDefaultPort ? String(host) : port.map { "\(host):\($0)" } ?? String(host)
     }
@@ -110,7 +110,7 @@ extension URISigningClaims.Container {
         case .pattern(let pattern):
             let text = "regex:\(pattern)"
             guard pattern.utf8.first == UInt8(ascii: "^"), pattern.utf8.last == UInt8(ascii: "$"),
-                (try? URIContainer(text, .whole)) != nil
+                (try? URIContainer(text.utf8.span, .whole)) != nil
             else { return nil }
             return text
         case .scope(let scope): return scope.pattern.flatMap { Self.pattern($0).text }

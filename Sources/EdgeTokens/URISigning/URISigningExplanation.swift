@@ -82,17 +82,19 @@ extension URISigningGrant {
         _ policy: URISigningPolicy,
         at now: Timestamp
     ) -> (CATExplanation.Outcome, GrantRefusal?) {
-        guard let claim = URISigningClaim(rawValue: name), !claims.ignored.contains(name) else {
+        guard let claim = URISigningClaim(rawValue: name), claims.hasPrivateClaims || !claim.isPrivate else {
             return (.ignored, nil)
         }
+        let payload = payload
         var refusal: GrantRefusal?
         switch claim {
         case .issuer:
-            if !(claims.issuer?.hasSameBytes(as: issuerName) ?? false) {
+            if !(claims.issuer?.isSame(as: issuerName, in: payload.span) ?? false) {
                 refusal = GrantRefusal(.issuerRefused, member: claim)
             }
         case .version: if claims.version != 1 { refusal = GrantRefusal(.versionUnsupported, member: claim) }
-        case .critical: if !claims.isCriticalUnderstood { refusal = GrantRefusal(.claimUnsupported, member: claim) }
+        case .critical:
+            if !claims.isCriticalUnderstood(payload.span) { refusal = GrantRefusal(.claimUnsupported, member: claim) }
         case .issuedAt, .depth: return (.ignored, nil)
         case .session, .revocation: return (.notEvaluated, nil)
         case .sessionEnd: return (sessionEnd.map { now < $0 } ?? true ? .pass : .fail, nil)

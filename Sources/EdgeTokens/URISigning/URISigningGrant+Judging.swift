@@ -11,9 +11,9 @@ extension URISigningGrant {
             if let refusal = refusal(claim, facts, policy, now: now) { return .refused(refusal) }
         }
         var obligations = GrantObligations()
-        if let identifier = claims.identifier {
+        if let identifier {
             guard policy.hasReplayStore, let expires = claims.expires, let uri = facts.uri.absolute,
-                let key = Self.useKey(claims.issuer ?? "", identifier, uri)
+                let key = Self.useKey(string(claims.issuer) ?? "", identifier, uri)
             else { return .refused(GrantRefusal(.replayed, member: .identifier)) }
             obligations.use = .init(
                 key: key,
@@ -39,9 +39,7 @@ extension URISigningGrant {
     ) -> GrantRefusal? {
         switch claim {
         case .audience:
-            guard let names = claims.audience else { return nil }
-            let isNamed = names.contains { name in policy.audience.contains { $0.hasSameBytes(as: name) } }
-            return isNamed ? nil : GrantRefusal(.audienceMismatch, member: claim)
+            return isAddressed(to: policy.audience) ? nil : GrantRefusal(.audienceMismatch, member: claim)
         case .expiration: return expirationRefusal(now: now)
         case .notBefore: return now >= claims.notBefore ?? .min ? nil : GrantRefusal(.notYetValid, member: claim)
         case .life, .transport:
@@ -55,6 +53,16 @@ extension URISigningGrant {
             let isKept = policy.hasReplayStore && claims.expires != nil
             return claims.identifier == nil || isKept ? nil : GrantRefusal(.replayed, member: claim)
         case .issuer, .issuedAt, .version, .critical, .depth, .session, .sessionEnd, .revocation: return nil
+        }
+    }
+
+    /// True if the token is for one of `names`, or for any recipient.
+    private func isAddressed(to names: [String]) -> Bool {
+        let payload = payload
+        return switch claims.audience {
+        case nil: true
+        case .one(let text): names.contains { text.isSame(as: $0, in: payload.span) }
+        case .several(let texts): texts.contains { text in names.contains { $0.hasSameBytes(as: text) } }
         }
     }
 
@@ -77,10 +85,7 @@ extension URISigningGrant {
         case .present(let container):
             guard uri.scheme != nil else { return GrantRefusal(.contextMissing, .memberFact(.scheme, for: .container)) }
             guard uri.host != nil else { return GrantRefusal(.contextMissing, .memberFact(.host, for: .container)) }
-            guard let text = uri.absolute, container.holds(text.utf8.span) else {
-                return GrantRefusal(.uriMismatch, member: .container)
-            }
-            return nil
+            return container.holds(uri) ? nil : GrantRefusal(.uriMismatch, member: .container)
         }
     }
 

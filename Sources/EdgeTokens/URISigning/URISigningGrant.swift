@@ -45,15 +45,17 @@ public final class URISigningGrant: PlaybackGrant {
         self.profile = profile
         self.payload = payload
         self.claims = claims
-        if let text = claims.container {
-            do throws(URIContainer.Fault) {
-                container = .present(try URIContainer(text, profile.issuer.match))
-            } catch { container = .refused(error.code) }
-        } else {
-            container = .absent
-        }
-        network = claims.address.map { Network($0, keys) } ?? .absent
-        isSubjectAcceptable = claims.subject.map { JWE($0.utf8.span) != nil } ?? true
+        container =
+            claims.container.map { text in
+                text.withBytes(in: payload.span) { bytes in
+                    do throws(URIContainer.Fault) {
+                        return .present(try URIContainer(bytes, profile.issuer.match))
+                    } catch { return .refused(error.code) }
+                }
+            } ?? .absent
+        let keys = keys + profile.issuer.decryptionKeys
+        network = claims.address.map { text in text.withBytes(in: payload.span) { Network($0, keys) } } ?? .absent
+        isSubjectAcceptable = claims.subject.map { text in text.withBytes(in: payload.span) { JWE($0) != nil } } ?? true
     }
 
     /// The issuer.
@@ -68,10 +70,10 @@ public final class URISigningGrant: PlaybackGrant {
     public var issued: Timestamp? { claims.issuedAt.map { Timestamp(millisecondsSince1970: $0) } }
 
     /// The identity of the token among those of its issuer (`jti`), if it has one.
-    public var identifier: String? { claims.identifier }
+    public var identifier: String? { string(claims.identifier) }
 
     /// The number of claims that were ignored because they have no meaning here.
-    public var ignoredClaims: Int { claims.ignored.count }
+    public var ignoredClaims: Int { claims.ignored }
 
     /// The renewal of the token; `nil` if it is not renewable.
     public var renewal: URISigningRenewal? {
@@ -111,17 +113,34 @@ public final class URISigningGrant: PlaybackGrant {
         return Timestamp(millisecondsSince1970: Int64(bitPattern: time))
     }
 
-    /// Returns the subject of the token, if one of the keys decrypts it. It informs only.
-    public func subject(_ keys: [EncryptionKey]) -> [UInt8]? {
-        claims.subject.flatMap { JWE($0.utf8.span) }?.decrypted(by: keys)
+    /// Returns the subject of the token, if one of the keys decrypts it, or one of the issuer's. It informs only.
+    public func subject(_ keys: [EncryptionKey] = []) -> [UInt8]? {
+        let payload = payload
+        let keys = keys + profile.issuer.decryptionKeys
+        return claims.subject.flatMap { text in text.withBytes(in: payload.span) { JWE($0) } }?.decrypted(by: keys)
+    }
+
+    /// The folder whose URIs the token opens, all of them and no others; `nil` for any other container.
+    public var scope: URISigningClaims.Scope? {
+        guard case .present(.prefix(let bytes)) = container, let text = String(validating: bytes, as: UTF8.self),
+            let uri = RequestURI(url: text[...]), let host = uri.authorityText, uri.path.utf8.last == UInt8(ascii: "/"),
+            uri.absolute?.hasSameBytes(as: text) ?? false
+        else { return nil }
+        return URISigningClaims.Scope(scheme: uri.scheme, host: host, path: String(uri.path))
+    }
+
+    /// Returns the text of a claim.
+    func string(_ text: ClaimText?) -> String? {
+        let payload = payload
+        return text?.string(in: payload.span)
     }
 }
 
 extension URISigningGrant.Network {
     /// Decrypts an address, or a network such as `203.0.113.0/24`.
-    init(_ serialized: String, _ keys: [EncryptionKey]) {
+    init(_ serialized: Span<UInt8>, _ keys: [EncryptionKey]) {
         self = .unknown
-        guard let bytes = JWE(serialized.utf8.span)?.decrypted(by: keys), bytes.count <= 64,
+        guard let bytes = JWE(serialized)?.decrypted(by: keys), bytes.count <= 64,
             let text = String(validating: bytes, as: UTF8.self)
         else { return }
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)

@@ -56,6 +56,31 @@ extension URISigningIssuer {
         )
     }
 
+    /// Issues the token of a redirect to a URI of another content delivery network, as ``redirect(_:from:to:scheme:audience:at:)``
+    /// does. If the token opens a folder that has the URI's path, the new one opens the same folder there; otherwise the URI alone.
+    ///
+    /// - Parameters:
+    ///   - grant: The token, which allowed the request.
+    ///   - uri: The URI of the request.
+    ///   - target: The URI at the other network, with scheme and host.
+    ///   - audience: The recipients of the new token.
+    ///   - now: The time of the request.
+    /// - Throws: ``URISigningIssueError``.
+    public func redirect(
+        _ grant: URISigningGrant,
+        from uri: RequestURI,
+        to target: RequestURI,
+        audience: [String] = [],
+        at now: Timestamp
+    ) throws(URISigningIssueError) -> String {
+        guard let scheme = target.scheme, let host = target.authorityText else { throw .scope }
+        var container = URISigningClaims.Container.hash(target)
+        if let folder = grant.scope?.path, target.path.utf8.starts(with: folder.utf8) {
+            container = .scope(.init(scheme: scheme, host: host, path: folder))
+        }
+        return try redirect(grant, from: uri, to: container, scheme: scheme, audience: audience, at: now)
+    }
+
     /// Issues the token of a redirect to another content delivery network (RFC 9246 §2.1): subject, times, identity, address and
     /// renewal are those of the token, issuer and time of issue are new, and so are the URIs. Other claims stay behind.
     ///

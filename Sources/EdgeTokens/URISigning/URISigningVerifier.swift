@@ -28,15 +28,17 @@ public struct URISigningVerifier: Sendable {
         let policy: URISigningPolicy
         /// True if two issuers may have the same key, so that a signature alone does not tell whose it is.
         let hasSharedKeys: Bool
-        /// The encoded header of tokens that have none.
-        let header: [UInt8]?
+        /// The headers of tokens that have none, each for the keys of its issuer.
+        let headers: [(issuer: String, text: [UInt8])]
 
         init(keys: KeySet, profiles: [Profile], policy: URISigningPolicy) {
             self.keys = keys
             self.profiles = profiles
             self.policy = policy
             hasSharedKeys = keys.sharesIdentifiers
-            header = profiles.lazy.compactMap(\.issuer.header).first.map { [UInt8]($0.utf8) }
+            headers = profiles.flatMap { profile in
+                profile.issuer.headers.map { (profile.issuer.name, [UInt8]($0.encoded.utf8)) }
+            }
         }
     }
 
@@ -51,13 +53,15 @@ public struct URISigningVerifier: Sendable {
     public static let maximumSize = JWS.maximumSize
     /// The largest number of different packages of a request that are looked at.
     public static let maximumPackages = 6
+    /// The largest number of headers that are tried for a token without one.
+    public static let maximumHeaders = KeySet.maximumCandidates
 
     /// Creates a verifier.
     ///
     /// - Parameters:
     ///   - keys: The keys, each bound to an issuer.
-    ///   - issuers: The accepted issuers. A token by a key of any other is refused. At most one of them has a header of its own
-    ///     for tokens without one; the first counts.
+    ///   - issuers: The accepted issuers. A token by a key of any other is refused. Of their headers for tokens without one, the
+    ///     first ``maximumHeaders`` count.
     ///   - policy: The own names, and the means of the caller.
     public init(keys: KeySet, issuers: [AcceptedSigner], policy: URISigningPolicy) {
         settings = Settings(keys: keys, profiles: issuers.map { Profile($0) }, policy: policy)
@@ -97,18 +101,32 @@ public struct URISigningVerifier: Sendable {
     }
 
     func verifySignature(_ token: Span<UInt8>, at now: Timestamp) -> JWSVerification {
-        let answer = verifySignature(token, of: nil, at: now)
+        if !settings.headers.isEmpty, token.hasNoHeader { return verifyWithoutHeader(token, at: now) }
+        let answer = settings.keys.verify(jws: token, at: now)
         // Of several issuers with the same key, the token's own is the one that it is checked for.
         guard settings.hasSharedKeys, case .verified(let key, _) = answer,
             let name = try? UnverifiedSignedURI(token).issuer, !name.hasSameBytes(as: key.issuer),
-            case .verified(let other, let payload) = verifySignature(token, of: name, at: now)
+            case .verified(let other, let payload) = settings.keys.verify(jws: token, at: now, issuer: name)
         else { return answer }
         return .verified(other, payload: payload)
     }
 
-    private func verifySignature(_ token: Span<UInt8>, of issuer: String?, at now: Timestamp) -> JWSVerification {
-        guard let header = settings.header else { return settings.keys.verify(jws: token, at: now, issuer: issuer) }
-        return settings.keys.verify(jws: token, header: header.span, at: now, issuer: issuer)
+    /// Verifies a token by the headers that were agreed upon, each with the keys of its issuer alone.
+    private func verifyWithoutHeader(_ token: Span<UInt8>, at now: Timestamp) -> JWSVerification {
+        var answer = JWSVerification.refused(.malformed)
+        for header in settings.headers.prefix(Self.maximumHeaders) {
+            let found = settings.keys.verify(jws: token, header: header.text.span, at: now, issuer: header.issuer)
+            switch (found, answer) {
+            case (.verified(_, let payload), _):
+                // Of several issuers with the same key, the token's own is the one that it is checked for.
+                let name = try? SignedClaims(payload.span, hasPrivateClaims: false).issuer
+                if name?.isSame(as: header.issuer, in: payload.span) ?? true { return found }
+                answer = found
+            case (_, .verified), (_, .refused(.signatureInvalid)): continue
+            case (.refused, .refused): answer = found
+            }
+        }
+        return answer
     }
 
     /// Reads a payload, and checks what is the same for every request.
@@ -124,14 +142,16 @@ public struct URISigningVerifier: Sendable {
             return .refused(GrantRefusal(.malformed, error.claim.map { .member($0) }))
         }
         if let name = claims.issuer {
-            guard name.hasSameBytes(as: issuer.name) else {
+            guard name.isSame(as: issuer.name, in: payload.span) else {
                 return .refused(GrantRefusal(.issuerRefused, member: .issuer))
             }
         } else if !issuer.isNameOptional {
             return .refused(GrantRefusal(.issuerRefused, member: .issuer))
         }
         guard claims.version == 1 else { return .refused(GrantRefusal(.versionUnsupported, member: .version)) }
-        guard claims.isCriticalUnderstood else { return .refused(GrantRefusal(.claimUnsupported, member: .critical)) }
+        guard claims.isCriticalUnderstood(payload.span) else {
+            return .refused(GrantRefusal(.claimUnsupported, member: .critical))
+        }
         return .authentic(
             URISigningGrant(key, profile, payload: payload, claims, settings.policy.decryptionKeys)
         )
@@ -159,6 +179,14 @@ public struct URISigningVerifier: Sendable {
         case .refused(let refusal): .refused(refusal)
         case .authentic(let grant): judge(grant, facts, at: now)
         }
+    }
+}
+
+extension Span<UInt8> {
+    /// True for `payload.signature`.
+    fileprivate var hasNoHeader: Bool {
+        guard let dot = firstIndex(of: UInt8(ascii: "."), from: 0) else { return false }
+        return firstIndex(of: UInt8(ascii: "."), from: dot + 1) == nil
     }
 }
 

@@ -26,7 +26,7 @@ public struct UnverifiedSignedURI: Sendable {
         }
         (payload, keyID, algorithm) = (read.payload, read.keyID, read.algorithm)
         let payload = payload
-        issuer = try? SignedClaims(payload.span, hasPrivateClaims: false).issuer
+        issuer = (try? SignedClaims(payload.span, hasPrivateClaims: false))?.issuer?.string(in: payload.span)
     }
 
     /// Says of each claim what would become of it if the token were authentic.

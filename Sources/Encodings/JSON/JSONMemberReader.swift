@@ -3,15 +3,22 @@
 
 /// A strict reader of the members of one JSON object, as places in its bytes: nothing is copied but strings with escapes.
 ///
-/// It accepts what ``JSONReader`` accepts, up to 64 members in 65,535 bytes. Numbers keep their spelling, so that a value can be copied as it was written.
+/// It accepts what ``JSONReader`` accepts, up to 64 members in 65,535 bytes. Numbers keep their spelling, so that a value can be
+/// copied as it was written.
 package struct JSONMemberReader: ~Copyable, ~Escapable {
-    private let bytes: Span<UInt8>
+    let bytes: Span<UInt8>
     private let limits: JSONLimits
     private var position = 0
     private var count = 0
     /// The places of the names so far: start and end.
     private var names: [64 of (UInt16, UInt16)] = .init(repeating: (0, 0))
     private var hasEscapedName = false
+    /// A bit for each of the names so far; several names may have the same one.
+    private var nameBits: UInt64 = 0
+    /// The place of the first backslash behind `position`, if `position` has not passed it.
+    private var backslash = -1
+    /// True if the text has control characters, be they only white space.
+    private var hasControls = false
 
     /// A member of the object.
     package struct Member {
@@ -19,6 +26,8 @@ package struct JSONMemberReader: ~Copyable, ~Escapable {
         package let name: Range<Int>
         /// True if the name has escapes.
         package let isEscaped: Bool
+        /// The last 8 bytes of the name as it is written.
+        let ending: UInt64
         /// The value as it is written, with its quotes if it is a string.
         package let value: Range<Int>
         /// The kind of the value.
@@ -46,6 +55,7 @@ package struct JSONMemberReader: ~Copyable, ~Escapable {
 
     private mutating func begin() throws(JSONFault) {
         guard bytes.count <= UInt16.max, (try? UTF8Span(validating: bytes)) != nil else { throw .notJSON }
+        hasControls = bytes.hasControls
         skipSpace()
         guard take(UInt8(ascii: "{")) else { throw .notJSON }
     }
@@ -67,13 +77,14 @@ package struct JSONMemberReader: ~Copyable, ~Escapable {
         guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else { throw .notJSON }
         let name = try string()
         let inner = name.place.lowerBound + 1..<name.place.upperBound - 1
-        try add(inner, isEscaped: name.isEscaped)
+        let ending = JSONNames.ending(of: bytes.extracting(inner))
+        try add(inner, ending, isEscaped: name.isEscaped)
         skipSpace()
         guard take(UInt8(ascii: ":")) else { throw .notJSON }
         skipSpace()
         let start = position
         let kind = try value()
-        return Member(name: inner, isEscaped: name.isEscaped, value: start..<position, kind: kind)
+        return Member(name: inner, isEscaped: name.isEscaped, ending: ending, value: start..<position, kind: kind)
     }
 
     /// Returns the name of a member.
@@ -85,17 +96,27 @@ package struct JSONMemberReader: ~Copyable, ~Escapable {
     }
 
     /// Remembers a name. Throws if there is one like it already.
-    private mutating func add(_ place: Range<Int>, isEscaped: Bool) throws(JSONFault) {
+    private mutating func add(_ place: Range<Int>, _ ending: UInt64, isEscaped: Bool) throws(JSONFault) {
         hasEscapedName = hasEscapedName || isEscaped
-        let new = bytes.extracting(place)
+        // Names with different bits differ.
+        let bit = UInt64(1) << ((ending &* 0x9E37_79B9_7F4A_7C15) >> 58)
+        if nameBits & bit != 0 || hasEscapedName { try compare(bytes.extracting(place), place) }
+        nameBits |= bit
+        names[count] = (UInt16(place.lowerBound), UInt16(place.upperBound))
+        count += 1
+    }
+
+    /// Compares a name with all before it.
+    private func compare(_ new: Span<UInt8>, _ place: Range<Int>) throws(JSONFault) {
         for index in 0..<count {
             let other = Int(names[index].0)..<Int(names[index].1)
             var isSame = bytes.extracting(other).hasSameBytes(as: new)
-            if hasEscapedName, !isSame { isSame = try name(other, true).hasSameBytes(as: try name(place, true)) }
+            if hasEscapedName, !isSame {
+                let unescaped = try JSONEscape.unescaped(new)
+                isSame = unescaped.hasSameBytes(as: try JSONEscape.unescaped(bytes.extracting(other)))
+            }
             guard !isSame else { throw .repeatedMember(String(copying: new.extracting(first: min(64, new.count)))) }
         }
-        names[count] = (UInt16(place.lowerBound), UInt16(place.upperBound))
-        count += 1
     }
 
     private mutating func value() throws(JSONFault) -> Kind {
@@ -152,17 +173,30 @@ package struct JSONMemberReader: ~Copyable, ~Escapable {
     /// Reads a string, which begins here.
     private mutating func string() throws(JSONFault) -> (place: Range<Int>, isEscaped: Bool) {
         let start = position
+        if !hasControls, let end = bytes.firstIndex(of: UInt8(ascii: "\""), from: start + 1) {
+            if backslash <= start {
+                backslash = bytes.firstIndex(of: UInt8(ascii: "\\"), from: start + 1) ?? bytes.count
+            }
+            if end < backslash {
+                position = end + 1
+                return (start..<position, false)
+            }
+        }
+        return try stringByBytes()
+    }
+
+    private mutating func stringByBytes() throws(JSONFault) -> (place: Range<Int>, isEscaped: Bool) {
+        let start = position
         position += 1
         var isEscaped = false
         while position < bytes.count {
             switch bytes[position] {
             case UInt8(ascii: "\""):
                 position += 1
-                if isEscaped { _ = try Self.text(bytes, start..<position) }
                 return (start..<position, isEscaped)
             case UInt8(ascii: "\\"):
                 isEscaped = true
-                position += 2
+                _ = try JSONEscape.read(bytes, &position)
             case 0..<0x20: throw .notJSON
             default: position += 1
             }
@@ -190,11 +224,13 @@ package struct JSONMemberReader: ~Copyable, ~Escapable {
 
     /// Returns the text of a string in `bytes`, whose place includes the quotes.
     package static func text(_ bytes: Span<UInt8>, _ place: Range<Int>) throws(JSONFault) -> String {
-        let limits = JSONLimits(depth: 0, members: 0, elements: 0)
-        guard case .string(let text) = try JSONReader.read(bytes.extracting(place), limits: limits) else {
-            throw .notJSON
-        }
-        return text
+        let text = try utf8(bytes, place)
+        return String(copying: text.span)
+    }
+
+    /// Returns the UTF-8 of a string in `bytes` that was read, and whose place includes the quotes.
+    package static func utf8(_ bytes: Span<UInt8>, _ place: Range<Int>) throws(JSONFault) -> [UInt8] {
+        try JSONEscape.unescaped(bytes.extracting(place.lowerBound + 1..<place.upperBound - 1))
     }
 
     // MARK: Bytes
@@ -205,12 +241,11 @@ package struct JSONMemberReader: ~Copyable, ~Escapable {
         return true
     }
 
+    @inline(__always)
     private mutating func skipSpace() {
-        while position < bytes.count {
-            switch bytes[position] {
-            case 0x20, 0x09, 0x0A, 0x0D: position += 1
-            default: return
-            }
+        while position < bytes.count, bytes[position] <= 0x20 {
+            guard bytes[position].isXMLSpace else { return }
+            position += 1
         }
     }
 }

@@ -44,11 +44,30 @@ package struct JSONReader: ~Copyable, ~Escapable {
     private let bytes: Span<UInt8>
     private let limits: JSONLimits
     private var position = 0
+    /// The places of the values so far, each before those in it; `nil` if they are not kept.
+    private var places: [Int]?
 
     @_lifetime(copy bytes)
     private init(_ bytes: Span<UInt8>, _ limits: JSONLimits) {
         self.bytes = bytes
         self.limits = limits
+    }
+
+    /// Parses a text that is one value and nothing else, and keeps the place of each value in it.
+    package static func readLocated(
+        _ bytes: Span<UInt8>,
+        limits: JSONLimits
+    ) throws(LocatedJSON.Fault) -> LocatedJSON {
+        var reader = JSONReader(bytes, limits)
+        reader.places = []
+        do throws(JSONFault) {
+            let value = try reader.value(depth: 0)
+            reader.skipSpace()
+            guard reader.position == bytes.count else { throw .notJSON }
+            return LocatedJSON(value, places: reader.places ?? [])
+        } catch {
+            throw LocatedJSON.Fault(fault: error, offset: reader.position)
+        }
     }
 
     /// Parses a text that is one value and nothing else.
@@ -64,6 +83,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
 
     private mutating func value(depth: Int) throws(JSONFault) -> JSON {
         skipSpace()
+        places?.append(position)
         switch try peek() {
         case UInt8(ascii: "{"): return try object(depth: depth)
         case UInt8(ascii: "["): return try list(depth: depth)
@@ -189,50 +209,20 @@ package struct JSONReader: ~Copyable, ~Escapable {
 
     /// Reads a string with escapes. The bytes before the first escape were read already.
     private mutating func escapedString(from start: Int) throws(JSONFault) -> String {
-        var plain: [UInt8] = []
-        for place in start..<position { plain.append(bytes[place]) }
+        var plain = [UInt8](copying: bytes.extracting(start..<position))
         while true {
-            let byte = try next()
+            let byte = try peek()
             switch byte {
-            case UInt8(ascii: "\""): return try Self.text(plain.span)
-            case UInt8(ascii: "\\"): try escape(&plain)
+            case UInt8(ascii: "\""):
+                position += 1
+                return try Self.text(plain.span)
+            case UInt8(ascii: "\\"): plain.append(try JSONEscape.read(bytes, &position))
             case 0..<0x20: throw .notJSON
-            default: plain.append(byte)
+            default:
+                plain.append(byte)
+                position += 1
             }
         }
-    }
-
-    private mutating func escape(_ plain: inout [UInt8]) throws(JSONFault) {
-        switch try next() {
-        case UInt8(ascii: "\""): plain.append(UInt8(ascii: "\""))
-        case UInt8(ascii: "\\"): plain.append(UInt8(ascii: "\\"))
-        case UInt8(ascii: "/"): plain.append(UInt8(ascii: "/"))
-        case UInt8(ascii: "b"): plain.append(0x08)
-        case UInt8(ascii: "f"): plain.append(0x0C)
-        case UInt8(ascii: "n"): plain.append(0x0A)
-        case UInt8(ascii: "r"): plain.append(0x0D)
-        case UInt8(ascii: "t"): plain.append(0x09)
-        case UInt8(ascii: "u"):
-            var code = try hexadecimal()
-            if 0xD800...0xDBFF ~= code {
-                guard try next() == UInt8(ascii: "\\"), try next() == UInt8(ascii: "u") else { throw .notJSON }
-                let low = try hexadecimal()
-                guard 0xDC00...0xDFFF ~= low else { throw .notJSON }
-                code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
-            }
-            guard let scalar = Unicode.Scalar(code) else { throw .notJSON }
-            plain += String(scalar).utf8
-        default: throw .notJSON
-        }
-    }
-
-    private mutating func hexadecimal() throws(JSONFault) -> UInt32 {
-        var code: UInt32 = 0
-        for _ in 0..<4 {
-            guard let digit = try next().hexadecimalDigit else { throw .notJSON }
-            code = code << 4 | UInt32(digit)
-        }
-        return code
     }
 
     private static func text(_ bytes: Span<UInt8>) throws(JSONFault) -> String {
@@ -269,6 +259,28 @@ package struct JSONReader: ~Copyable, ~Escapable {
 }
 
 extension Int64 {
+    /// Creates a number from the spelling of a JSON number without fraction and exponent; `nil` beyond 64 bits.
+    package init?(jsonInteger spelling: Span<UInt8>) {
+        let isNegative = spelling.starts(with: "-", at: 0)
+        let start = isNegative ? 1 : 0
+        guard spelling.count > start else { return nil }
+        var number: Int64 = 0
+        for place in start..<spelling.count {
+            let digit = spelling[place] &- UInt8(ascii: "0")
+            guard digit < 10 else { return nil }
+            // 18 digits never overflow.
+            if place < 18 {
+                number = number &* 10 &- Int64(digit)
+            } else {
+                guard let next = number.shifted(by: spelling[place], isNegative: true) else { return nil }
+                number = next
+            }
+        }
+        // Collected below zero, where there is one number more.
+        guard isNegative || number != .min else { return nil }
+        self = isNegative ? number : -number
+    }
+
     /// Returns this number with one more digit at its end, or `nil` beyond 64 bits.
     fileprivate func shifted(by digit: UInt8, isNegative: Bool) -> Int64? {
         let (tens, overflow) = multipliedReportingOverflow(by: 10)

@@ -13,6 +13,7 @@ enum APIOperation {
     case exchange
     case renew
     case explain
+    case redirect
     /// The rewriting of a manifest.
     case rewrite
     /// The signing of a URL for a playback.
@@ -24,6 +25,8 @@ enum APIOperation {
     /// The end of a playback session.
     case end(Substring)
     case revocations
+    /// The policy for edges that check by themselves.
+    case policy
     case codes
     case code(Substring)
     case catalogue(Substring)
@@ -41,12 +44,14 @@ enum APIOperation {
         case "/v1/grants": self = .exchange
         case "/v1/grants/renew": self = .renew
         case "/v1/grants/verify": self = .explain
+        case "/v1/grants/redirect": self = .redirect
         case "/v1/manifests/rewrite": self = .rewrite
         case "/v1/sign": self = .sign
         // A client is known to double the first slash.
         case "/tvs/v1/validate", "//tvs/v1/validate": self = .hostedValidate
         case "/tvs/v1/sign", "//tvs/v1/sign": self = .hostedSign
         case "/v1/revocations/export": self = .revocations
+        case "/v1/policy": self = .policy
         case "/v1/codes": self = .codes
         case "/openapi.yaml": self = .document
         case "/.well-known/jwks.json": self = .keys(.jwkSet)
@@ -70,9 +75,10 @@ enum APIOperation {
         case .playback, .batch, .end, .sign: .playback
         case .hostedValidate, .hostedSign: .tvs
         case .verify: .verify
-        case .exchange, .renew, .explain, .rewrite: .grant
+        case .exchange, .renew, .explain, .redirect, .rewrite: .grant
         case .revoke, .revocations: .revoke
         case .catalogue: .catalogue
+        case .policy: .edge
         case .codes, .code, .document, .keys: nil
         }
     }
@@ -87,10 +93,11 @@ enum APIOperation {
         case .exchange: GrantExchangeBody.largestBody
         case .renew: GrantBody.largestBody
         case .explain: GrantVerifyBody.largestBody
+        case .redirect: GrantRedirectBody.largestBody
         case .rewrite: Self.largestManifest
         case .sign: SignBody.largestBody
         case .hostedValidate, .hostedSign: 64 * 1024
-        case .end, .revocations, .codes, .code, .catalogue, .document, .keys: nil
+        case .end, .revocations, .policy, .codes, .code, .catalogue, .document, .keys: nil
         }
     }
 

@@ -77,11 +77,14 @@ extension APIResponder {
         guard let grants = call.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
         try takeRoom(for: 1)
         defer { inFlight.release(1) }
-        let explanation = grants.verifier.explain(body.grant.utf8.span, body.facts, at: body.time ?? call.time)
-        var (isValid, code, claim) = (true, String?.none, ClaimLabel?.none)
-        if case .refused(let refusal) = explanation.verdict {
-            (isValid, code, claim) = (false, refusal.code.rawValue, refusal.claim)
-        }
+        let explanation = grants.explain(
+            body.grant.utf8.span,
+            body.facts,
+            asOf: body.time ?? call.time,
+            at: call.time
+        )
+        var refusal: GrantRefusal?
+        if case .refused(let reason) = explanation.verdict { refusal = reason }
         let claims = explanation.claims.map { claim in
             JSON.object([
                 ("claim", .string(claim.name)), ("label", claim.label.map { .number($0) } ?? .null),
@@ -90,7 +93,9 @@ extension APIResponder {
             ])
         }
         let members: [JSON.Member] = [
-            ("valid", .bool(isValid)), ("code", .optional(code)), ("claim", .optional(claim?.description)),
+            ("valid", .bool(refusal == nil)), ("code", .optional(refusal?.code.rawValue)),
+            ("claim", .optional(refusal?.claimName)),
+            ("action", .string((refusal?.action ?? ClientAction.none).rawValue)),
             ("key", .optional(explanation.key?.id?.description)), ("claims", .array(claims)),
             ("trace", .string("\(call.trace)")),
         ]

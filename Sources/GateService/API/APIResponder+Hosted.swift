@@ -37,8 +37,7 @@ extension APIResponder {
         let token = try parameters.base64("mediaToken")
         let resource = try resource(try parameters.base64("resource"))
         let profile = try profile(try parameters.required("cdn"), "cdn", call)
-        let url = try url(try parameters.required("url"), profile, settings)
-        let path = String(url.path)
+        let (path, query) = try url(try parameters.required("url"), profile, settings)
         let finding = call.gate.catalogue.find(.path(path), host: profile.rules.host?[...])
         var requestor =
             call.gate.verifier.policy.requestors.count == 1 ? call.gate.verifier.policy.requestors.first : nil
@@ -49,10 +48,19 @@ extension APIResponder {
         }
         guard isKnown, let requestor else { throw APIRefusal(DenyCode.token(.resourceMismatch)) }
         let folder = String(path[...(path.lastIndex(of: "/") ?? path.startIndex)])
+        if !query.isEmpty {
+            let grants = call.gate.grants
+            guard grants?.signs(query: query, of: path, scope: folder, profile, at: call.time) ?? false else {
+                throw APIRefusal(
+                    .invalidRequest,
+                    details: "url: its query has a parameter of the token, or \(profile.name) cannot sign it"
+                )
+            }
+        }
         let entry = Catalogue.Entry(
             key: .media(path),
             protection: .resource(resource, requestor: requestor),
-            grants: Catalogue.Entry.GrantTerms([profile], scope: folder, manifest: path)
+            grants: Catalogue.Entry.GrantTerms([profile], scope: folder, manifest: path, query: query)
         )
         let client = PlaybackRequest.Client(trace: call.trace, caller: caller)
         let request = PlaybackRequest(.path(path), token: token, client: client)
@@ -77,7 +85,12 @@ extension APIResponder {
             protection: entry.protection,
             isShadow: entry.isShadow,
             use: entry.use,
-            grants: Catalogue.Entry.GrantTerms([profile], scope: terms.scope, manifest: terms.manifest)
+            grants: Catalogue.Entry.GrantTerms(
+                [profile],
+                scope: terms.scope,
+                manifest: terms.manifest,
+                query: terms.query
+            )
         )
         let client = PlaybackRequest.Client(trace: call.trace, caller: caller)
         let request = PlaybackRequest(
@@ -157,27 +170,31 @@ extension APIResponder {
         return profile
     }
 
-    /// Reads the URL to sign: of the profile's host, in normal form, without user, query and fragment.
+    /// Reads the URL to sign, of the profile's host, without user and fragment.
+    ///
+    /// - Returns: The path, in normal form, and the query as it was given; empty if there is none.
     private func url(
         _ text: String,
         _ profile: GrantProfile,
         _ settings: GateConfiguration.API.Hosted
-    ) throws(APIRefusal) -> RequestURI {
+    ) throws(APIRefusal) -> (path: String, query: String) {
         let schemes = settings.allowsHTTP ? ["https", "http"] : ["https"]
         guard let host = profile.rules.host else {
             throw APIRefusal(.invalidRequest, details: "cdn: the profile names no host")
         }
         let prefix = schemes.map { "\($0)://\(host)/" }.first { text.hasPrefix($0) }
-        guard let prefix, let uri = RequestURI(url: text[...]), uri.query == "",
-            uri.path.utf8.elementsEqual(text.utf8.dropFirst(prefix.utf8.count - 1))
+        let target = text.utf8.dropFirst((prefix?.utf8.count ?? 1) - 1)
+        let path = target.prefix { $0 != UInt8(ascii: "?") }
+        let query = Substring(target[path.endIndex...].dropFirst())
+        guard prefix != nil, let uri = RequestURI(url: text[...]), uri.path.utf8.elementsEqual(path),
+            query.isEmpty == (path.endIndex == target.endIndex)
         else {
             throw APIRefusal(
                 .invalidRequest,
-                details:
-                    "url must be one of \(schemes.joined(separator: " or ")) at \(host), in normal form, without a query"
+                details: "url must be one of \(schemes.joined(separator: " or ")) at \(host), in normal form"
             )
         }
-        return uri
+        return (String(uri.path), String(query))
     }
 }
 

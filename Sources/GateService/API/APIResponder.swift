@@ -3,6 +3,7 @@
 
 internal import ConfigurationReading
 internal import Encodings
+internal import GateMetrics
 internal import HTTPServer
 internal import MediaResources
 internal import MediaTokens
@@ -24,6 +25,8 @@ struct APIResponder: HTTPService {
     let clock: @Sendable () -> Timestamp
     /// The revocations as grants know them; `nil` if there is no key for their tags.
     let mirror: RevocationMirror?
+    /// The policies for edges that check by themselves.
+    let policies: PolicyPublisher
     let bodyLimit: Int
     private let helpURL: String
     /// The table of all codes, in JSON.
@@ -44,6 +47,7 @@ struct APIResponder: HTTPService {
         self.inFlight = inFlight
         self.requests = requests
         self.mirror = mirror
+        policies = PolicyPublisher(live, mirror: mirror)
         self.clock = clock
         bodyLimit = configuration.listener.limits.bodyBytes
         helpURL = configuration.helpURL
@@ -80,7 +84,7 @@ struct APIResponder: HTTPService {
     }
 
     private func answer(_ request: HTTPRequest) -> HTTPReply<APIAnswer> {
-        let trace = TraceID(traceparent: request.first("traceparent"))
+        let trace = TraceID(traceparent: request.first("traceparent")?[...])
         let call = RequestContext(request: request, trace: trace, time: clock(), snapshot: live.current)
         do throws(APIRefusal) {
             switch try operate(call) {
@@ -127,12 +131,14 @@ struct APIResponder: HTTPService {
         case .exchange: return try exchange(call)
         case .renew: return try renew(call)
         case .explain: return .now(try explain(call))
+        case .redirect: return try redirect(call)
         case .rewrite: return try rewrite(call)
         case .sign: return try sign(call, caller)
         case .hostedValidate: return .now(try validate(call, caller))
         case .hostedSign: return try signHosted(call, caller)
         case .end(let session): return try free(session, call)
         case .revocations: return .now(try export(call))
+        case .policy: return try policy(call)
         case .codes: return .now(APIAnswer(shared: codes, type: "application/json", trace: call.trace))
         case .code(let code):
             guard let entry = CodeTable.entry(code, helpURL: helpURL) else { throw APIRefusal(.codeUnknown) }

@@ -67,7 +67,9 @@ struct GrantVerifyBody: StrictBody {
 
 extension BodyObject {
     fileprivate func grant() throws(BodyFault) -> String {
-        guard let grant = try text("grant", limit: CATVerifier.maximumSize) else { throw BodyFault("grant is missing") }
+        guard let grant = try text("grant", limit: URISigningVerifier.maximumSize) else {
+            throw BodyFault("grant is missing")
+        }
         return grant
     }
 }

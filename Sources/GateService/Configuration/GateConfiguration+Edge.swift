@@ -13,17 +13,23 @@ extension GateConfiguration.Edge {
         tokensOfEntries: [PlaybackGate.Catalogue.Entry: [TokenSource]],
         profiles: [GrantProfile]
     ) {
-        listeners = GateConfiguration.Listener.list(section, default: .tcp(host: "127.0.0.1", port: 8081))
+        let all = GateConfiguration.Listener.list(section, default: .tcp(host: "127.0.0.1", port: 8081))
+        offloads = all.first.map { GateConfiguration.Listener.list(section, "spoe", like: $0) } ?? []
+        // Whoever only wants HAProxy gets no other listener.
+        listeners = offloads.isEmpty || section.has("listen") ? all : []
         peers = TrustedPeers(section)
-        if !peers.certificates.isEmpty, listeners.first?.tls?.clientAuthorities == nil {
+        if !peers.certificates.isEmpty, all.first?.tls?.clientAuthorities == nil {
             section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
         }
-        dialects = EdgeDialect.readSet(section)
         grpc = section.optionalSection("grpc", GateConfiguration.Listener.overGRPC) ?? []
-        if !grpc.isEmpty { dialects.insert(.grpc) }
         if !peers.certificates.isEmpty, let tls = grpc.first?.tls, tls.clientAuthorities == nil {
             section.note("grpc", "clientCertificates requires tls.clientAuthorities here too")
         }
+        let answering = EdgeDialect.allCases.filter { $0.endpoint != nil }
+        dialects = EdgeDialect.readSet("dialects", section, of: answering, default: answering)
+        if !offloads.isEmpty { dialects.insert(.spoe) }
+        if !grpc.isEmpty { dialects.insert(.grpc) }
+        redirects = EdgeDialect.readSet("redirects", section, of: EdgeDialect.redirecting, default: [])
         sources = CredentialSources(section, tokensOfEntries: tokensOfEntries, profiles: profiles)
         let ceiling = section.duration("cacheCeiling", in: .zero ... .seconds(3600), default: .seconds(5))
         cacheCeiling = ceiling.components.seconds
@@ -67,15 +73,23 @@ extension TrustedPeers {
 }
 
 extension EdgeDialect {
-    /// Reads the dialects whose endpoints exist; all by default.
-    fileprivate static func readSet(_ section: ConfigurationSection) -> Set<EdgeDialect> {
+    /// Reads a set of dialects.
+    fileprivate static func readSet(
+        _ key: String,
+        _ section: ConfigurationSection,
+        of known: [EdgeDialect],
+        default fallback: [EdgeDialect]
+    ) -> Set<EdgeDialect> {
         var dialects: Set<EdgeDialect> = []
-        for name in section.strings("dialects") ?? overHTTP.map(\.rawValue) {
-            if let dialect = overHTTP.first(where: { $0.rawValue == name }) {
+        for name in section.strings(key) ?? fallback.map(\.rawValue) {
+            if let dialect = known.first(where: { $0.rawValue == name }) {
                 dialects.insert(dialect)
+            } else if key == "dialects", EdgeDialect(rawValue: name) != nil {
+                section.note(key, "\(name) has no endpoint: it has addresses of its own, by the key \(name)")
             } else {
-                let known = overHTTP.map(\.rawValue).joined(separator: ", ")
-                section.note("dialects", "\(name) is not a dialect; known: \(known)")
+                let kind =
+                    EdgeDialect(rawValue: name) == nil ? "is not a dialect" : "passes no redirect on to the client"
+                section.note(key, "\(name) \(kind); known: \(known.map(\.rawValue).joined(separator: ", "))")
             }
         }
         return dialects

@@ -83,10 +83,12 @@ extension ConfigurationSection {
 
     /// Notes rules that a format cannot keep, and removes those that are defaults.
     func noteConflicts(of rules: inout GrantProfile.Rules, _ format: GrantFormat) {
-        guard format != .cat else { return }
-        if rules.binding.isBinding, format == .uriSigning {
-            note("bind", "is for Common Access Tokens: a signed URI would need a key that encrypts the address")
+        if format != .uriSigning {
+            noteSignedURISettings()
+            if rules.binding.address == .exact { note("bind", "address: exact is for signed URIs, which encrypt it") }
+            if rules.renewal?.way == .query { note("renew", "type: query is for signed URIs") }
         }
+        guard format != .cat else { return }
         if !rules.binding.headers.isEmpty, format.isVendors {
             note("bind", "headers: \(format.name) has no header fields")
         }
@@ -98,10 +100,7 @@ extension ConfigurationSection {
         if rules.host == nil, format.isVendors { note("host", "host is missing: the vendor's URLs need it") }
         switch format {
         case .cat: break
-        case .uriSigning:
-            if let way = rules.renewal?.way, way != .cookie {
-                note("renew", "type: signed URIs are renewed by cookie; renewable: false turns it off")
-            }
+        case .uriSigning: noteConflictsOfSignedURIs(rules)
         case .vendor:
             if has("renew") {
                 note("renew", "\(format.name) is not renewed here: ask for another with POST /v1/grants")

@@ -47,6 +47,8 @@ extension GateConfiguration {
                 case secret([UInt8])
                 /// A secret in the form that a vendor hands out, for the vendor's format alone.
                 case vendors(SigningSecret)
+                /// A key that encrypts claims of signed URIs, and does nothing else.
+                case encryption(EncryptionKey)
                 /// A private or public key, or a certificate, in PEM.
                 case pem(Secret)
             }
@@ -65,6 +67,8 @@ extension GateConfiguration {
             var algorithms: Set<KeyAlgorithm>
             var audience: [String]
             var accepted: AcceptedIssuer
+            /// The rules for signed URIs.
+            var signed = SignedIssuer()
             var place: ConfigurationPlace
         }
     }
@@ -90,6 +94,7 @@ extension GateConfiguration.Grants {
         cacheCapacity = section.integer("cacheCapacity", in: 0...1_000_000, default: 16_384)
         keySetFolder = section.optionalPath("keySetFolder")
         noteUnknownKeys(section)
+        noteMisusedKeys(section)
     }
 
     /// Notes references to keys that the file does not have, and profiles whose key cannot sign.
@@ -137,12 +142,8 @@ extension GateConfiguration.Grants.Key {
         self.id = id
         place = section.place
         if KeyID(id) == nil { section.note("", "a key id has 1 to 64 bytes") }
-        algorithm = section.parsed("algorithm", default: nil) { name in
-            guard let algorithm = KeyAlgorithm(name: name), algorithm.coseIdentifier != nil else {
-                throw ParseFault("must be HS256, ES256, PS256 or EdDSA")
-            }
-            return algorithm
-        }
+        let use = Algorithm(section)
+        algorithm = use.signing
         func time(_ key: String) -> Timestamp? { section.parsed(key, default: nil) { try Timestamp.parse($0) } }
         notBefore = time("notBefore")
         signFrom = time("signFrom")
@@ -152,14 +153,17 @@ extension GateConfiguration.Grants.Key {
         let secret = section.has("secret") ? section.secret("secret") : nil
         let vendors = GateConfiguration.Grants.vendorSecret(secret, section)
         let isVendors = section.has("encoding")
-        let bytes = isVendors ? nil : secret.flatMap { GateConfiguration.Grants.secretBytes("secret", section, $0) }
+        let encryption = use.encryption.flatMap { Self.encryptionKey(id, $0, secret, section) }
+        let isSigning = !isVendors && use.encryption == nil
+        let bytes = isSigning ? secret.flatMap { GateConfiguration.Grants.secretBytes("secret", section, $0) } : nil
         let pem = section.secret("private") ?? section.secret("public")
         let set = section.optionalPath("set").map { Located(value: $0, place: section.place("set")) }
         file = (secret ?? pem)?.file
         switch names.count {
         case 1:
             material =
-                set.map { .set($0) } ?? vendors.map { .vendors($0) } ?? bytes.map { .secret($0) }
+                set.map { .set($0) } ?? encryption.map { .encryption($0) } ?? vendors.map { .vendors($0) }
+                ?? bytes.map { .secret($0) }
                 ?? .pem(pem ?? Secret(""))
         default:
             section.note(
@@ -169,6 +173,27 @@ extension GateConfiguration.Grants.Key {
             material = .secret([])
         }
         noteConflicts(section)
+    }
+
+    /// Returns a key for encryption; `nil` if there is a problem.
+    private static func encryptionKey(
+        _ id: String,
+        _ use: EncryptionKey.Use,
+        _ secret: Secret?,
+        _ section: ConfigurationSection
+    ) -> EncryptionKey? {
+        for key in ["private", "public", "set", "encoding", "notBefore", "signFrom", "signUntil", "verifyUntil"]
+        where section.has(key) {
+            section.note(key, "is not for encryption: \(use.rawValue) has a secret alone")
+        }
+        guard let secret else { return nil }
+        guard let bytes = Base64.decode([UInt8](secret.text.utf8)), bytes.count == use.size,
+            let key = try? EncryptionKey(secret: bytes, id: KeyID(id), use: use)
+        else {
+            section.note("secret", "must be \(use.size) bytes in Base64 for \(use.rawValue)")
+            return nil
+        }
+        return key
     }
 
     private func noteConflicts(_ section: ConfigurationSection) {
@@ -193,7 +218,8 @@ extension GateConfiguration.Grants.Issuer {
         keys = section.strings("keys") ?? []
         keySet = section.optionalPath("keySet").map { Located(value: $0, place: section.place("keySet")) }
         remote = GateConfiguration.Grants.RemoteKeySet.read(section)
-        algorithms = Self.algorithms(section)
+        algorithms = Self.algorithms(section, format)
+        signed = GateConfiguration.Grants.SignedIssuer(section, format)
         audience = section.strings("audience") ?? []
         place = section.place
         accepted = AcceptedIssuer(name)
@@ -206,10 +232,10 @@ extension GateConfiguration.Grants.Issuer {
         }
     }
 
-    private static func algorithms(_ section: ConfigurationSection) -> Set<KeyAlgorithm> {
+    private static func algorithms(_ section: ConfigurationSection, _ format: AcceptedFormat) -> Set<KeyAlgorithm> {
         var algorithms: Set<KeyAlgorithm> = []
         for name in section.strings("algorithms") ?? [] {
-            if let algorithm = KeyAlgorithm(name: name), algorithm.coseIdentifier != nil {
+            if let algorithm = KeyAlgorithm(name: name), algorithm.coseIdentifier != nil || format == .uriSigning {
                 algorithms.insert(algorithm)
             } else {
                 section.note("algorithms", "\(name) is not an algorithm of grants, such as ES256")
@@ -252,6 +278,7 @@ extension GrantProfile.Rules {
         let limit = section.integer("streams", in: 0...StreamLease.maximumLimit, default: 0)
         streamLimit = limit > 0 ? limit : nil
         coversUnverified = section.bool("unverified", default: false)
+        signing = GrantProfile.SignedURIs(section)
         noteConflicts(section)
     }
 

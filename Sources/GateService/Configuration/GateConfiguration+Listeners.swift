@@ -53,18 +53,10 @@ extension GateConfiguration.Listener {
     /// Reads listeners whose section may name several addresses; at least one, even if the section is faulty.
     static func list(_ section: ConfigurationSection, default fallback: ListenerAddress) -> [Self] {
         var addresses: [ListenerAddress] = []
-        if !section.has("listen") {
-            addresses.append(section.parsed("listen", default: fallback) { try ListenerAddress($0) })
+        if section.has("listen") {
+            addresses = self.addresses(section, "listen")
         } else {
-            for text in section.strings("listen") ?? [] {
-                do throws(ParseFault) { addresses.append(try ListenerAddress(text)) } catch {
-                    section.note("listen", error.description)
-                }
-            }
-            if addresses.isEmpty, !section.isFaulty { section.note("listen", "must have at least one address") }
-            if addresses.count > maximumAddresses {
-                section.note("listen", "must have at most \(maximumAddresses) addresses")
-            }
+            addresses.append(section.parsed("listen", default: fallback) { try ListenerAddress($0) })
         }
         let first = Self(section, at: addresses.first ?? fallback)
         return [first]
@@ -73,6 +65,35 @@ extension GateConfiguration.Listener {
                 listener.address = address.resolved(in: section)
                 return listener
             }
+    }
+
+    /// Reads further listeners, with the settings of another one; none if the section does not name `key`.
+    static func list(_ section: ConfigurationSection, _ key: String, like other: Self) -> [Self] {
+        guard section.has(key) else {
+            _ = section.strings(key)
+            return []
+        }
+        return addresses(section, key).map { address in
+            var listener = other
+            listener.address = address.resolved(in: section)
+            listener.place = section.place(key)
+            return listener
+        }
+    }
+
+    /// Reads the addresses of a key: one, or a list.
+    private static func addresses(_ section: ConfigurationSection, _ key: String) -> [ListenerAddress] {
+        var addresses: [ListenerAddress] = []
+        for text in section.strings(key) ?? [] {
+            do throws(ParseFault) { addresses.append(try ListenerAddress(text)) } catch {
+                section.note(key, error.description)
+            }
+        }
+        if addresses.isEmpty, !section.isFaulty { section.note(key, "must have at least one address") }
+        if addresses.count > maximumAddresses {
+            section.note(key, "must have at most \(maximumAddresses) addresses")
+        }
+        return addresses
     }
 
     /// The most addresses of a section.

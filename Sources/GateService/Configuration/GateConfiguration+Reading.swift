@@ -63,6 +63,9 @@ extension GateConfiguration {
 
     /// Notes sections that contradict each other.
     private func noteConflicts(_ root: ConfigurationSection) {
+        #if !ManifestListener
+            if manifest != nil { root.note("manifest", "this build of playgate cannot rewrite manifests of an origin") }
+        #endif
         if grants == nil, root.has("keys") {
             root.note("keys", "requires grants: it has the keys that sign and check grants")
         }
@@ -71,7 +74,9 @@ extension GateConfiguration {
             root.note("admin", "has the same address as \(name): \(address)")
         }
         noteAddresses("edge", edge?.listeners ?? [], others, root)
-        var edges = (edge?.listeners ?? []).map { ("edge", $0.address) }
+        var edges = (edge?.listeners ?? []).map { ("edge.listen", $0.address) }
+        noteAddresses("edge", edge?.offloads ?? [], others + edges, root)
+        edges += (edge?.offloads ?? []).map { ("edge.spoe", $0.address) }
         noteAddresses("edge", edge?.grpc ?? [], others + edges, root)
         edges += (edge?.grpc ?? []).map { ("edge.grpc", $0.address) }
         noteAddresses("manifest", manifest?.listeners ?? [], others + edges, root)

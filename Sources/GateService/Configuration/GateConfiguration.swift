@@ -119,6 +119,8 @@ struct GateConfiguration: Sendable {
         var concurrency: Int
         /// The paths of the hosted service, `/tvs/v1`; `nil` if they are off.
         var hosted: Hosted?
+        /// The time for which edges may use a policy without having it confirmed.
+        var policyGoodFor: Duration
         /// The prefix of the links to explanations of codes.
         var helpURL: String
     }
@@ -127,11 +129,15 @@ struct GateConfiguration: Sendable {
     struct Edge: Sendable {
         /// The listeners, one for each address; all other settings are common.
         var listeners: [Listener]
+        /// The listeners of HAProxy's stream processing offload, one for each address.
+        var offloads: [Listener]
         /// The listeners for Envoy's checks over gRPC; empty for none.
         var grpc: [Listener] = []
         var peers: TrustedPeers
-        /// The dialects whose endpoints exist.
+        /// The dialects that are answered.
         var dialects: Set<EdgeDialect>
+        /// The dialects whose edges pass a redirect on to the client.
+        var redirects: Set<EdgeDialect>
         /// The places in which clients may show tokens and grants.
         var sources: CredentialSources
         /// The longest time for which an edge may cache an answer, in seconds.
@@ -188,6 +194,8 @@ enum Scope: String, CaseIterable, Sendable {
     case grant
     /// The caller may use the paths of the hosted service, `/tvs/v1`.
     case tvs
+    /// The caller may read the policy, with the symmetric keys of grants.
+    case edge
 }
 
 /// The format of log lines.

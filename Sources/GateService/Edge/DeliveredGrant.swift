@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import Encodings
 internal import HTTPServer
+internal import PlaybackGate
 
 /// A new grant, issued or renewed, that an answer delivers to the client through the edge.
 ///
@@ -19,12 +19,13 @@ final class DeliveredGrant: Sendable {
         static let older = PlayerHeaders(rawValue: 2)
     }
 
-    private let token: String
-    private let cookie: String?
+    /// The token.
+    let token: String
+    /// The whole value of `Set-Cookie`; `nil` if the grant is not delivered as a cookie.
+    let cookie: String?
     private let headers: PlayerHeaders
-
-    /// The maximum size of a cookie or token, in bytes. Browsers drop larger cookies silently.
-    static let maximumSize = 4096
+    /// The value of `Location` of a redirect to the same target with the token; `nil` if the answer is none.
+    let location: String?
 
     /// Creates a grant to deliver; `nil` if its token or cookie cannot be in a header field as it is.
     ///
@@ -32,25 +33,28 @@ final class DeliveredGrant: Sendable {
     ///   - token: The token: base64url, with full stops.
     ///   - cookie: The whole value of `Set-Cookie`; `nil` if the grant is not delivered as a cookie.
     ///   - headers: The response header fields that contain the token.
-    init?(token: String, cookie: String?, headers: PlayerHeaders = []) {
-        guard 1...Self.maximumSize ~= token.utf8.count, token.utf8.allSatisfy(\.isTokenCharacter) else { return nil }
-        if let cookie {
-            let isText = cookie.utf8.allSatisfy { 0x20...0x7E ~= $0 }
-            guard isText, 1...Self.maximumSize ~= cookie.utf8.count else { return nil }
-        }
+    ///   - location: The target of the request with the token in its query, for a redirect. One that is too large, or cannot be in
+    ///     a header field as it is, is left out, and the request is answered without a redirect.
+    init?(token: String, cookie: String?, headers: PlayerHeaders = [], location: String? = nil) {
+        guard GrantDelivery.isToken(token), cookie.map(GrantDelivery.isCookie) ?? true else { return nil }
         self.token = token
         self.cookie = cookie
         self.headers = headers
+        let isText = location?.utf8.allSatisfy { 0x21...0x7E ~= $0 } ?? false
+        self.location = isText && location?.utf8.count ?? 0 <= 2 * GrantDelivery.maximumSize ? location : nil
     }
 
     /// The most bytes that ``write(into:)`` writes.
-    var limit: Int { 192 + 3 * token.utf8.count + 2 * (cookie?.utf8.count ?? 0) }
+    var limit: Int {
+        224 + 3 * token.utf8.count + 2 * (cookie?.utf8.count ?? 0) + (location?.utf8.count ?? 0)
+    }
 
     /// Writes the header fields. Edges deliver the one that they can: some see only the first `Set-Cookie`, or none.
     func write(into writer: inout ByteWriter) {
         if let cookie {
             for name: StaticString in ["Set-Cookie: ", "X-Playgate-Set-Cookie: "] { write(name, cookie, into: &writer) }
         }
+        if let location { write("Location: ", location, into: &writer) }
         write("X-Playgate-Grant: ", token, into: &writer)
         if headers.contains(.standard) { write("CTA-Common-Access-Token: ", token, into: &writer) }
         if headers.contains(.older) { write("Common-Access-Token: ", token, into: &writer) }
@@ -61,9 +65,4 @@ final class DeliveredGrant: Sendable {
         writer.write(value.utf8.span)
         writer.write("\r\n")
     }
-}
-
-extension UInt8 {
-    /// True for the characters of base64url, and the full stop between the parts of a JWS.
-    fileprivate var isTokenCharacter: Bool { isUnreserved && self != UInt8(ascii: "~") }
 }

@@ -10,8 +10,8 @@ internal import NIOHTTP1
 internal import Platform
 internal import PlaybackGate
 
-/// The answer to a check: 200, 401 or 403, without a body. It always has the same fields, so that a client's own fields do
-/// not survive if an edge copies the gate's.
+/// The answer to a check: 200, 401 or 403, without a body; or 302 with a renewed grant, for edges that pass it on. It always has
+/// the same fields, so that a client's own fields do not survive if an edge copies the gate's.
 struct EdgeAnswer: HTTPAnswer {
     let decision: Decision
     let trace: TraceID
@@ -36,9 +36,9 @@ struct EdgeAnswer: HTTPAnswer {
         static let none = Keeping(seconds: 0, varying: "", tokenHeaders: "")
     }
 
-    /// 200 to allow, 401 if the token is missing, else 403. nginx turns other refusals into 500.
+    /// 200 to allow, or 302 to a renewed grant; 401 if the token is missing, else 403. nginx turns other refusals into 500.
     var status: Int {
-        guard case .refuse(let refusal) = decision else { return 200 }
+        guard case .refuse(let refusal) = decision else { return grant?.location == nil ? 200 : 302 }
         return refusal.code.isMissing ? 401 : 403
     }
 
@@ -56,6 +56,7 @@ struct EdgeAnswer: HTTPAnswer {
     func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPCommonFields) {
         switch status {
         case 200: writer.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n")
+        case 302: writer.write("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n")
         case 401: writer.write("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nWWW-Authenticate: MediaToken\r\n")
         default: writer.write("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n")
         }
@@ -90,8 +91,7 @@ struct EdgeAnswer: HTTPAnswer {
 
     private func writeSession(_ session: SessionID, into writer: inout ByteWriter) {
         writer.write("X-Playgate-Session: ")
-        writer.write(hexadecimal: UInt64(truncatingIfNeeded: session.number >> 64))
-        writer.write(hexadecimal: UInt64(truncatingIfNeeded: session.number))
+        writer.write(session)
         writer.write("\r\n")
     }
 
@@ -102,7 +102,7 @@ struct EdgeAnswer: HTTPAnswer {
         writer.write("\r\nX-Playgate-Code: ")
         writer.write(decision.codeName.utf8.span)
         writer.write("\r\nX-Playgate-Status: ")
-        writer.write(decimal: decision.isAllowed ? 200 : Int64(decision.code?.status.code ?? 403))
+        writer.write(decimal: statusOfCode)
         writer.write("\r\nX-Playgate-Requestor: ")
         if let requestor = subject.requestor { writer.write(escaping: requestor.utf8.span) }
         writer.write("\r\nX-Playgate-MVPD: ")
@@ -112,6 +112,14 @@ struct EdgeAnswer: HTTPAnswer {
         writer.write("\r\nX-Playgate-Expires: ")
         if let expires = subject.token?.expires { writer.write(decimal: expires.millisecondsSince1970) }
         writer.write("\r\nX-Playgate-Token: ")
+        writePlaces(into: &writer)
+    }
+
+    /// The status that the API would have for the decision.
+    var statusOfCode: Int64 { decision.isAllowed ? 200 : Int64(decision.code?.status.code ?? 403) }
+
+    /// Writes the names of the places of the token.
+    func writePlaces(into writer: inout ByteWriter) {
         guard shownIn != 0 else { return }
         var isFirst = true
         for (number, source) in sources.enumerated() where shownIn & 1 << UInt16(number) != 0 {
@@ -124,19 +132,17 @@ struct EdgeAnswer: HTTPAnswer {
 
 extension ByteWriter {
     /// The longest text, in bytes, that is written into a header field.
-    fileprivate static var escapedLimit: Int { 1024 }
+    static var escapedLimit: Int { 1024 }
 
-    /// Writes a number as 16 digits.
-    fileprivate mutating func write(hexadecimal number: UInt64) {
-        for shift in stride(from: 60 as UInt64, through: 0, by: -4) {
-            let digit = UInt8(number >> shift & 15)
-            write(digit < 10 ? digit + UInt8(ascii: "0") : digit - 10 + UInt8(ascii: "a"))
-        }
+    /// Writes the number of a session as 32 digits.
+    mutating func write(_ session: SessionID) {
+        write(hexadecimal: UInt64(truncatingIfNeeded: session.number >> 64))
+        write(hexadecimal: UInt64(truncatingIfNeeded: session.number))
     }
 
     /// Writes a text into a header field. Letters, digits and harmless punctuation stay as they are; other bytes are
     /// percent-encoded. A text longer than `escapedLimit` is omitted, because a truncated value would be a different one.
-    fileprivate mutating func write(escaping text: Span<UInt8>) {
+    mutating func write(escaping text: Span<UInt8>) {
         guard text.count <= Self.escapedLimit else { return }
         // Most texts need no escaping and are copied at once.
         var start = 0

@@ -9,17 +9,17 @@ internal import PlaybackGate
 enum EdgeDialect: String, CaseIterable, Sendable {
     /// nginx's `auth_request`: the original target, undecoded, in header fields that the nginx configuration sets.
     case nginx
-    /// Caddy, Traefik, HAProxy and Varnish: the original target in `X-Forwarded-Uri`.
+    /// Caddy, Traefik and Varnish: the original target in `X-Forwarded-Uri`.
     case forward
     /// Envoy's HTTP `ext_authz`: the original target after the endpoint, with the original method and host.
     case envoy
     /// Traffic Server's `authproxy`: the original target after the endpoint, by a remap rule of its own.
     case ats
-    /// Envoy's gRPC `ext_authz`: the facts of the client's request in a message. It has a listener of its own.
+    /// HAProxy's stream processing offload: the facts are arguments of a message on a listener of its own. ``SPOEResponder``
+    /// states them in fields whose names begin with a colon, which no field of a client can have.
+    case spoe
+    /// Envoy's gRPC `ext_authz`: the facts of the client's request in a message, on a listener of its own.
     case grpc
-
-    /// The dialects that have an endpoint of HTTP.
-    static let overHTTP: [EdgeDialect] = [.nginx, .forward, .envoy, .ats]
 
     /// The names of the header fields that a dialect reads, in lower case. A fact without a field is in the request line.
     struct Headers {
@@ -48,6 +48,7 @@ enum EdgeDialect: String, CaseIterable, Sendable {
             )
         case .envoy, .grpc: Headers(target: nil, method: nil, host: "host", range: "range")
         case .ats: Headers(target: nil, method: nil, host: "x-forwarded-host", range: "range")
+        case .spoe: Headers(target: ":path", method: ":method", host: ":authority", range: "range")
         }
     }
 
@@ -56,21 +57,25 @@ enum EdgeDialect: String, CaseIterable, Sendable {
     /// rest, see ``EdgeRequest/isKeyWhole``.
     var varying: StaticString {
         switch self {
-        case .nginx, .grpc: ""
+        case .nginx, .spoe, .grpc: ""
         case .forward: "X-Forwarded-Uri, X-Forwarded-Method, X-Forwarded-Host"
         case .envoy: "Host"
         case .ats: "X-Forwarded-Host"
         }
     }
 
-    /// The path of the endpoint, or of the method of gRPC.
-    var endpoint: String {
+    /// The dialects of edges that can pass an answer of the gate with 302 on to the client. nginx answers 500 in its place, and
+    /// Traffic Server 403.
+    static let redirecting: [EdgeDialect] = [.forward, .envoy]
+
+    /// The path of the endpoint; `nil` if the dialect has none.
+    var endpoint: String? {
         switch self {
         case .nginx: "/v1/check/nginx"
         case .forward: "/v1/check/forward"
         case .envoy: "/v1/check/envoy"
         case .ats: "/v1/check/ats"
-        case .grpc: "/envoy.service.auth.v3.Authorization/Check"
+        case .spoe, .grpc: nil
         }
     }
 
@@ -79,10 +84,11 @@ enum EdgeDialect: String, CaseIterable, Sendable {
     var pathForm: MediaPath.Form { self == .nginx ? .resolved : .asIs }
 
     /// Finds the dialect of a check and the rest after its endpoint; `nil` if there is no such endpoint.
-    static func find(_ uri: String) -> (dialect: EdgeDialect, rest: Substring)? {
-        let bytes = uri.utf8.span
-        for dialect in overHTTP {
-            let endpoint = dialect.endpoint.utf8.span
+    static func find(_ target: Substring) -> (dialect: EdgeDialect, rest: Substring)? {
+        let bytes = target.utf8.span
+        for dialect in allCases {
+            guard let path = dialect.endpoint else { continue }
+            let endpoint = path.utf8.span
             let end = endpoint.count
             guard bytes.count >= end, bytes.extracting(..<end).hasSameBytes(as: endpoint) else { continue }
             let next = end < bytes.count ? bytes[end] : UInt8(ascii: "?")
@@ -91,7 +97,7 @@ enum EdgeDialect: String, CaseIterable, Sendable {
             guard next == UInt8(ascii: "?") || next == UInt8(ascii: "/") && dialect.headers.target == nil else {
                 return nil
             }
-            return (dialect, uri[uri.utf8.index(uri.startIndex, offsetBy: end)...])
+            return (dialect, target[target.utf8.index(target.startIndex, offsetBy: end)...])
         }
         return nil
     }

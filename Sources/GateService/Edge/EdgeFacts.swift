@@ -3,7 +3,7 @@
 
 internal import EdgeTokens
 internal import Encodings
-internal import NIOHTTP1
+internal import HTTPServer
 internal import PlaybackGate
 
 /// The facts of a client's request that restrictions in grants may need, besides those of ``EdgeRequest``.
@@ -34,52 +34,49 @@ struct EdgeFacts {
     }
 
     /// The header fields of the check, which contain those of the client that the edge passes.
-    let headers: HTTPHeaders
+    let fields: HTTPFields
     private let target: Substring
-    private var url: String?
-    private var schemeText: String?
-    private var hostText: String?
-    private var clientText: String?
-    private var alpnText: String?
-    private var keyText: String?
-    private var numberText: String?
-    private var geoText: String?
-    private var positionText: String?
+    /// The numbers of the fields that state the facts. Their values are cut out when they are asked for.
+    private var places = Places()
+
+    private struct Places {
+        var url, scheme, host, client, alpn, key, number, geo, position: Int?
+    }
 
     /// Finds the fields of the facts; `nil` if one of them is repeated.
     ///
     /// - Parameters:
     ///   - target: The original target, as ``EdgeRequest`` has it.
     ///   - names: The names of the fields.
-    init?(_ headers: HTTPHeaders, target: Substring, _ names: EdgeDialect.FactHeaders) {
-        self.headers = headers
+    init?(_ fields: HTTPFields, target: Substring, _ names: EdgeDialect.FactHeaders) {
+        self.fields = fields
         self.target = target
-        for (name, value) in headers where !take(value, name, names) { return nil }
+        for index in fields.indices where !take(index, names) { return nil }
     }
 
     /// Keeps the value of a field that states a fact. Returns false if the field is repeated.
-    private mutating func take(_ value: String, _ name: String, _ names: EdgeDialect.FactHeaders) -> Bool {
-        if name.isSameField(names.host) { return hostText.fill(value) }
-        if name.isSameField(names.scheme) { return schemeText.fill(value) }
-        if name.isSameField(names.client) { return clientText.fill(value) }
-        if let wanted = names.url, name.isSameField(wanted) { return url.fill(value) }
+    private mutating func take(_ index: Int, _ names: EdgeDialect.FactHeaders) -> Bool {
+        if fields.isField(index, names.host) { return places.host.fill(index) }
+        if fields.isField(index, names.scheme) { return places.scheme.fill(index) }
+        if fields.isField(index, names.client) { return places.client.fill(index) }
+        if let wanted = names.url, fields.isField(index, wanted) { return places.url.fill(index) }
         // The rest is the same in all dialects.
-        guard name.utf8.count >= 14, name.utf8.first == UInt8(ascii: "x") || name.utf8.first == UInt8(ascii: "X")
-        else { return true }
-        if name.isSameField("x-original-alpn") { return alpnText.fill(value) }
-        if name.isSameField("x-original-client-key") { return keyText.fill(value) }
-        if name.isSameField("x-original-asn") { return numberText.fill(value) }
-        if name.isSameField("x-original-geo") { return geoText.fill(value) }
-        if name.isSameField("x-original-position") { return positionText.fill(value) }
+        if fields.isField(index, "x-original-alpn") { return places.alpn.fill(index) }
+        if fields.isField(index, "x-original-client-key") { return places.key.fill(index) }
+        if fields.isField(index, "x-original-asn") { return places.number.fill(index) }
+        if fields.isField(index, "x-original-geo") { return places.geo.fill(index) }
+        if fields.isField(index, "x-original-position") { return places.position.fill(index) }
         return true
     }
+
+    private func text(_ place: Int?) -> Substring? { place.map(fields.value) }
 
     // MARK: URI
 
     /// The scheme of the client's connection.
     var scheme: Fact<RequestURI.Scheme> {
-        let stated = schemeText.fact { RequestURI.Scheme(stated: $0) }
-        guard let url else { return stated }
+        let stated = text(places.scheme).fact { RequestURI.Scheme(stated: $0) }
+        guard let url = text(places.url) else { return stated }
         guard let whole = WholeURL(url, target: target) else { return .malformed }
         switch stated {
         case .unknown: return .known(whole.scheme)
@@ -99,8 +96,8 @@ struct EdgeFacts {
         case .known(let known): scheme = known
         case .malformed: return .malformed
         }
-        let stated = hostText.fact { Authority($0, scheme) }
-        guard let url else { return stated }
+        let stated = text(places.host).fact { Authority($0, scheme) }
+        guard let url = text(places.url) else { return stated }
         guard let whole = WholeURL(url, target: target) else { return .malformed }
         switch stated {
         case .unknown: return .known(whole.authority)
@@ -116,11 +113,11 @@ struct EdgeFacts {
     // MARK: Client
 
     /// The client's address: neither a list, nor with a zone or port.
-    var clientAddress: Fact<IPAddress> { clientText.fact { IPAddress($0) } }
+    var clientAddress: Fact<IPAddress> { text(places.client).fact { IPAddress($0) } }
 
     /// The number of the client's autonomous system, 1 to 2³² - 1.
     var clientASN: Fact<UInt32> {
-        numberText.fact { text in
+        text(places.number).fact { text in
             guard 1...10 ~= text.utf8.count, text.utf8.allSatisfy(\.isASCIIDigit), let number = UInt32(text), number > 0
             else { return nil }
             return number
@@ -129,40 +126,28 @@ struct EdgeFacts {
 
     /// The codes of the client's country and subdivision (ISO 3166), such as `US` and `US-CA`, in upper case; 1 to 8.
     var countries: Fact<[String]> {
-        geoText.fact { text in
-            let codes = text.utf8.split(separator: UInt8(ascii: ","), maxSplits: 8, omittingEmptySubsequences: false)
-                .map { Substring($0).trimmingBlanks }
-            guard codes.count <= 8, codes.allSatisfy(\.isCountryCode) else { return nil }
-            return codes.map { String(decoding: $0.utf8.map(\.uppercasedASCII), as: UTF8.self) }
-        }
+        text(places.geo).fact { RequestFacts.countries(stated: $0) }
     }
 
     /// The position of the client.
     var position: Fact<Position> {
-        positionText.fact { text in
-            let parts = text.utf8.split(separator: UInt8(ascii: ","), maxSplits: 2, omittingEmptySubsequences: false)
-                .map { Substring($0).trimmingBlanks.degrees }
-            guard parts.count == 2, let latitude = parts[0], let longitude = parts[1] else { return nil }
-            return Position(latitude: latitude, longitude: longitude)
-        }
+        text(places.position).fact { Position(stated: $0) }
     }
 
     // MARK: TLS
 
     /// The protocol id that the connection negotiated by ALPN (RFC 7301), such as `h2`.
     var alpn: Fact<RequestFacts.TLSFact> {
-        alpnText.tlsFact { text in
-            guard text.utf8.count <= 255, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && $0 != UInt8(ascii: ",") })
-            else { return nil }
-            return Array(text.utf8)
+        text(places.alpn).tlsFact { text in
+            RequestFacts.isProtocolID(text.utf8.span) ? Array(text.utf8) : nil
         }
     }
 
     /// The client's key of the TLS connection: DER of a `SubjectPublicKeyInfo`.
     var clientKey: Fact<RequestFacts.TLSFact> {
-        keyText.tlsFact { text in
+        text(places.key).tlsFact { text in
             guard text.utf8.count <= Self.maximumKeySize, let bytes = Base64.decode(Array(text.utf8)),
-                bytes.isWholeSequence
+                RequestFacts.isKeyInfo(bytes)
             else { return nil }
             return bytes
         }
@@ -191,6 +176,7 @@ extension EdgeDialect {
             case .envoy, .grpc: (nil, "x-forwarded-proto", "x-envoy-external-address")
             // Fields that `playgate.lua` sets, after it has removed those of the client.
             case .ats: (nil, "x-playgate-scheme", "x-playgate-client")
+            case .spoe: (nil, ":scheme", ":client")
             }
         return FactHeaders(url: url, scheme: scheme, host: headers.host, client: client)
     }
@@ -201,7 +187,7 @@ private struct WholeURL {
     let scheme: RequestURI.Scheme
     let authority: EdgeFacts.Authority
 
-    init?(_ text: String, target: Substring) {
+    init?(_ text: Substring, target: Substring) {
         let bytes = text.utf8
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
             let scheme = RequestURI.Scheme(stated: text[..<colon]),
@@ -213,16 +199,6 @@ private struct WholeURL {
         else { return nil }
         self.scheme = scheme
         self.authority = authority
-    }
-}
-
-extension RequestURI.Scheme {
-    /// Parses the name of a scheme, in any case; `nil` for another one.
-    fileprivate init?(stated text: Substring) {
-        guard 4...5 ~= text.utf8.count else { return nil }
-        let text = String(text)
-        guard text.isSameField("https") || text.isSameField("http") else { return nil }
-        self = text.utf8.count == 5 ? .https : .http
     }
 }
 
@@ -242,60 +218,25 @@ extension EdgeFacts.Authority {
     }
 }
 
-extension String? {
-    /// Stores a value. Returns false if there is one.
-    fileprivate mutating func fill(_ value: String) -> Bool {
+extension Int? {
+    /// Stores the number of a field. Returns false if there is one.
+    fileprivate mutating func fill(_ index: Int) -> Bool {
         guard self == nil else { return false }
-        self = value
+        self = index
         return true
     }
+}
 
+extension Substring? {
     /// Parses the text of a fact. An empty one says nothing: edges send it in place of none.
     fileprivate func fact<Value>(_ parse: (Substring) -> Value?) -> EdgeFacts.Fact<Value> {
-        guard let text = self?[...].trimmingBlanks, !text.isEmpty else { return .unknown }
+        guard let text = self?.trimmingBlanks, !text.isEmpty else { return .unknown }
         return EdgeFacts.Fact(parse(text))
     }
 
     /// Parses the text of a fact about TLS. An empty one says that there is none.
     fileprivate func tlsFact(_ parse: (Substring) -> [UInt8]?) -> EdgeFacts.Fact<RequestFacts.TLSFact> {
-        guard let text = self?[...].trimmingBlanks else { return .unknown }
+        guard let text = self?.trimmingBlanks else { return .unknown }
         return text.isEmpty ? .known(.none) : EdgeFacts.Fact(parse(text).map { .value($0) })
     }
-}
-
-extension Substring {
-    /// True for two or three letters, or two letters, a hyphen and one to three letters or digits.
-    fileprivate var isCountryCode: Bool {
-        let parts = utf8.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
-        guard let country = parts.first, country.allSatisfy(\.isASCIILetter) else { return false }
-        guard parts.count == 2 else { return 2...3 ~= country.count }
-        return country.count == 2 && 1...3 ~= parts[1].count && parts[1].allSatisfy(\.isASCIIAlphanumeric)
-    }
-
-    /// The number of degrees: a sign, one to three digits, and up to twelve more after a point; `nil` for any other text.
-    fileprivate var degrees: Double? {
-        let hasSign = utf8.first == UInt8(ascii: "-") || utf8.first == UInt8(ascii: "+")
-        let parts = utf8.dropFirst(hasSign ? 1 : 0)
-            .split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.allSatisfy({ $0.allSatisfy(\.isASCIIDigit) }), 1...3 ~= parts[0].count,
-            parts.count == 1 || 1...12 ~= parts[1].count
-        else { return nil }
-        return Double(self)
-    }
-}
-
-extension [UInt8] {
-    /// True if this is one DER SEQUENCE, and nothing after it (X.690 §8.1, §10.1).
-    fileprivate var isWholeSequence: Bool {
-        guard count > 2, self[0] == 0x30 else { return false }
-        guard self[1] >= 0x80 else { return count == 2 + Int(self[1]) }
-        let size = Int(self[1] & 0x7F)
-        guard 1...2 ~= size, count > 2 + size, self[2] != 0 else { return false }
-        let length = self[2..<2 + size].reduce(0) { $0 << 8 | Int($1) }
-        return length >= 0x80 && count == 2 + size + length
-    }
-}
-
-extension UInt8 {
-    fileprivate var uppercasedASCII: UInt8 { UInt8(ascii: "a")...UInt8(ascii: "z") ~= self ? self & 0xDF : self }
 }

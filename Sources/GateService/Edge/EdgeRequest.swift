@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import Encodings
+internal import HTTPServer
 internal import NIOHTTP1
 internal import PlaybackGate
 
@@ -27,48 +28,64 @@ struct EdgeRequest {
     /// Reads the facts of a check. `nil` if a required field is missing, if target, method or host is repeated, or if
     /// method or host is malformed.
     ///
-    /// - Parameter rest: The target of the check after the endpoint.
-    init?(_ head: HTTPRequestHead, rest: Substring, _ dialect: EdgeDialect) {
+    /// - Parameters:
+    ///   - stated: The method of the check.
+    ///   - fields: Its header fields.
+    ///   - rest: The target of the check after the endpoint.
+    init?(_ stated: HTTPMethod, _ fields: HTTPFields, rest: Substring, _ dialect: EdgeDialect) {
         let names = dialect.headers
-        var (target, method, host): (String?, String?, String?)
-        var (key, isKeyRepeated): (String?, Bool) = (nil, false)
-        for (name, value) in head.headers {
-            if let wanted = names.target, name.isSameField(wanted) {
+        var (target, method, host, key): (Int?, Int?, Int?, Int?)
+        var isKeyRepeated = false
+        for index in fields.indices {
+            if let wanted = names.target, fields.isField(index, wanted) {
                 guard target == nil else { return nil }
-                target = value
-            } else if let wanted = names.method, name.isSameField(wanted) {
+                target = index
+            } else if let wanted = names.method, fields.isField(index, wanted) {
                 guard method == nil else { return nil }
-                method = value
-            } else if name.isSameField(names.host) {
+                method = index
+            } else if fields.isField(index, names.host) {
                 guard host == nil else { return nil }
-                host = value
-            } else if name.isSameField(names.range) {
-                isPartial = isPartial || !value.isWholeRange
-            } else if dialect == .nginx, name.isSameField("x-playgate-cache-key") {
+                host = index
+            } else if fields.isField(index, names.range) {
+                isPartial = isPartial || !fields.value(index).isWholeRange
+            } else if dialect == .nginx, fields.isField(index, "x-playgate-cache-key") {
                 isKeyRepeated = key != nil
-                key = value
+                key = index
             }
         }
         if names.target != nil {
-            guard let target, let method, method.isMethod else { return nil }
-            self.target = target[...]
-            self.method = PlaybackRequest.Method(rawValue: method) ?? .other
+            guard let target, let method = method.map(fields.value), let known = PlaybackRequest.Method(stated: method)
+            else { return nil }
+            self.target = fields.value(target)
+            self.method = known
         } else {
             self.target = rest
-            self.method = PlaybackRequest.Method(head.method)
+            self.method = PlaybackRequest.Method(stated)
         }
         if let host {
             // A malformed host shows that the edge is unreliable, so the check is refused.
-            guard let name = HostName(host[...]) else { return nil }
+            guard let name = HostName(fields.value(host)) else { return nil }
             self.host = name.text
         }
         if dialect == .nginx {
-            isKeyWhole = !isKeyRepeated && key?.isKey(method ?? "", host ?? "", self.target) ?? false
+            let (method, host) = (method.map(fields.value) ?? "", host.map(fields.value) ?? "")
+            isKeyWhole = !isKeyRepeated && key.map(fields.value)?.isKey(method, host, self.target) ?? false
         }
     }
 }
 
 extension PlaybackRequest.Method {
+    /// Parses the name of a method; `nil` if it cannot be one.
+    fileprivate init?(stated name: Substring) {
+        // Most names need no search.
+        if name.utf8.span.starts(with: "GET", at: 0), name.utf8.count == 3 {
+            self = .get
+        } else {
+            guard name.isMethod else { return nil }
+            self = Self(rawValue: String(name)) ?? .other
+        }
+    }
+
     fileprivate init(_ method: HTTPMethod) {
         switch method {
         case .GET: self = .get
@@ -78,7 +95,7 @@ extension PlaybackRequest.Method {
     }
 }
 
-extension String {
+extension Substring {
     /// True if this can be the name of a method: 1 to 32 upper-case letters and hyphens.
     fileprivate var isMethod: Bool {
         1...32 ~= utf8.count
@@ -93,7 +110,7 @@ extension String {
 
     /// True if this is `METHOD HOST/TARGET`, alone or followed by a space and more. None of the parts contains a space, so
     /// two requests never share a key.
-    fileprivate func isKey(_ method: String, _ host: String, _ target: Substring) -> Bool {
+    fileprivate func isKey(_ method: Substring, _ host: Substring, _ target: Substring) -> Bool {
         guard !method.isEmpty, !host.isEmpty else { return false }
         let key = utf8.span
         var end = 0

@@ -2,102 +2,107 @@
 // Copyright the Playgate authors.
 
 internal import EdgeTokens
+internal import GateMetrics
 internal import HTTPServer
 internal import Metrics
 internal import NIOHTTP1
 internal import Platform
 internal import PlaybackGate
 
-/// Answers the checks of edges. A check whose token is in the cache of authenticated tokens copies nothing: texts are
-/// slices of NIO's input, and the answer is written directly into the connection's buffer.
-struct EdgeResponder: HTTPService {
+/// Answers the checks of edges, at their heads. Bodies are ignored, and so are the fields `If-*`, `Expect`, `TE` and `Upgrade`,
+/// which edges forward.
+///
+/// A check whose token is in the cache of authenticated tokens copies its head once: texts are slices of it, and the answer is
+/// written directly into the connection's buffer.
+struct EdgeResponder: BodilessService {
     let live: LiveGate
     let metrics: DecisionMetrics
     let inFlight: ConcurrencyLimit
     let requests: EdgeCounters
     let clock: @Sendable () -> Timestamp
 
-    /// Ignores bodies, and the fields `If-*`, `Expect`, `TE` and `Upgrade`, which edges forward.
-    func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .answer }
-
-    func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
-        let snapshot = live.current
-        let isTrusted = snapshot.edge?.peers.trusts(request.connection, snapshot: snapshot.number) ?? false
-        // The connection of an untrusted peer is closed, which frees its place.
-        if !isTrusted { output.closing.closesConnection = true }
-        let found = EdgeDialect.find(request.head.uri)
-        return output.write(reply(to: request.head, found, isTrusted: isTrusted, snapshot))
+    func answer(_ request: BodilessRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        switch reply(to: request, EdgeDialect.find(request.target)) {
+        case .now(let answer):
+            output.write(answer)
+            return nil
+        case .later(let find): return find
+        case .last(let answer):
+            output.closing.closesConnection = true
+            output.write(answer)
+            return nil
+        }
     }
 
-    /// Answers a check.
+    /// The answer to a check.
+    enum Reply {
+        case now(EdgeAnswer)
+        /// The answer is known when the store has answered.
+        case later(@Sendable () async -> EdgeAnswer)
+        /// The connection of an untrusted peer is closed after the answer, which frees its place.
+        case last(EdgeAnswer)
+    }
+
+    /// Decides a check, once.
     ///
     /// - Parameters:
-    ///   - head: The head of the check, with the client's method and header fields.
-    ///   - found: The dialect of the check, and what follows its endpoint; `nil` if there is no such endpoint.
-    ///   - isTrusted: True if the peer may ask.
+    ///   - request: The check, with the client's header fields and those of the dialect.
+    ///   - found: The dialect, and the target of the check after its endpoint; `nil` if there is no such endpoint.
+    func reply(to request: BodilessRequest, _ found: (dialect: EdgeDialect, rest: Substring)?) -> Reply {
+        let snapshot = live.current
+        let isTrusted = snapshot.edge?.peers.trusts(request.connection, snapshot: snapshot.number) ?? false
+        return reply(to: request.method, request.fields, found, isTrusted: isTrusted, snapshot)
+    }
+
+    /// Decides a check, once, of a peer that has no connection of HTTP.
+    ///
+    /// - Parameters:
+    ///   - method: The method of the check.
+    ///   - fields: The client's header fields and those of the dialect.
+    ///   - found: The dialect, and the target of the check after its endpoint; `nil` if there is no such endpoint.
+    ///   - isTrusted: True if the peer may ask, by the rules of `snapshot`.
     func reply(
-        to head: HTTPRequestHead,
+        to method: HTTPMethod,
+        _ fields: HTTPFields,
         _ found: (dialect: EdgeDialect, rest: Substring)?,
         isTrusted: Bool,
         _ snapshot: LiveGate.Snapshot
-    ) -> HTTPReply<EdgeAnswer> {
+    ) -> Reply {
         let now = clock()
         let client = PlaybackRequest.Client(
-            trace: TraceID(traceparent: head.headers.first(name: "traceparent")),
+            trace: TraceID(traceparent: fields.first("traceparent")),
             edge: found?.dialect.rawValue ?? "none"
         )
         // A target that cannot be parsed is not logged: it may contain a token.
         var asked = PlaybackRequest(.path(found?.dialect.endpoint ?? "/"), token: nil, client: client)
         // If a reload removed the section, the listener stays open until a restart and refuses every check.
         guard isTrusted, let rules = snapshot.edge else {
-            return .now(refuse(.peerNotTrusted, asked, snapshot.gate, at: now))
+            return .last(refuse(.peerNotTrusted, asked, snapshot.gate, at: now))
         }
         guard let (dialect, rest) = found, rules.answers(dialect),
-            let client = EdgeRequest(head, rest: rest, dialect),
+            let client = EdgeRequest(method, fields, rest: rest, dialect),
             let target = OriginalTarget(client.target, cutting: rules.sources.package)
-        else {
-            return .now(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now))
-        }
+        else { return .now(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now)) }
         let places = rules.sources
         let path = target.removingSegments(places.segments)
         asked.take(client, path.path)
         let finding = snapshot.gate.catalogue.find(path, client, dialect)
         let (sources, trace) = (places.tokens(finding), asked.client.trace)
-        let shown = PresentedToken(in: sources, head.headers, target)
+        let shown = PresentedToken(in: sources, fields, target)
         asked.token = shown.token
-        let check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
-        let fault: DenyCode? = shown.isConflict ? .tokenConflict : nil
-        guard let question = Self.question(asked, finding, fault, head.headers, client, target, places, dialect) else {
-            return .now(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now))
+        var check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
+        if !target.packages.isEmpty { check.target = target }
+        guard finding.hasGrants else {
+            return decide(Gate.Question(asked, finding, fault: shown.fault), check, snapshot)
         }
-        return decide(question, check, snapshot)
-    }
-
-    /// Returns what the gate is asked; `nil` if grants open the entry, and facts or places of grants are ambiguous.
-    private static func question(
-        _ asked: PlaybackRequest,
-        _ finding: Catalogue.Finding,
-        _ fault: DenyCode?,
-        _ headers: HTTPHeaders,
-        _ client: EdgeRequest,
-        _ target: OriginalTarget,
-        _ places: CredentialSources,
-        _ dialect: EdgeDialect
-    ) -> Gate.Question? {
-        guard finding.hasGrants else { return Gate.Question(asked, finding, fault: fault) }
-        var asked = asked
-        guard asked.takePlayer(finding, client, headers, dialect), case .path(let path) = asked.target,
-            case .found(let grants) = PresentedGrants.find(client, headers, target, path: path, places, dialect)
-        else { return nil }
-        return Gate.Question(asked, finding, fault: fault, grants: grants)
+        guard asked.takePlayer(finding, client, fields, dialect),
+            case .found(let grants) = PresentedGrants.find(client, fields, target, path: path.path, rules, dialect)
+        else { return .now(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now)) }
+        return decide(Gate.Question(asked, finding, fault: shown.fault, grants: grants), check, snapshot)
     }
 
     /// Decides a check, if there is room for another one in flight.
-    private func decide(
-        _ question: Gate.Question,
-        _ check: Check,
-        _ snapshot: LiveGate.Snapshot
-    ) -> HTTPReply<EdgeAnswer> {
+    private func decide(_ question: Gate.Question, _ check: Check, _ snapshot: LiveGate.Snapshot) -> Reply {
         guard inFlight.take() else {
             metrics.countOverload()
             return .now(answer(.refuse(Decision.Refusal(code: .overloaded, subject: .nothing)), check))
@@ -125,6 +130,15 @@ struct EdgeResponder: HTTPService {
         /// True if the edge's cache key permits caching. The decision must permit it too.
         let isKept: Bool
         let now: Timestamp
+        /// The target without its grants, if it had any.
+        var target: OriginalTarget?
+
+        /// Returns the target with a signed URI's token in its query; `nil` if it had no grants.
+        func location(with token: String) -> String? {
+            guard let target else { return nil }
+            let text = target.query.map { "\(target.path)?\($0)"[...] } ?? target.path
+            return (rules.sources.package ?? .standard).inQuery(token, of: text)
+        }
 
         init(
             _ rules: EdgeRules,
@@ -146,8 +160,7 @@ struct EdgeResponder: HTTPService {
     }
 
     private func answer(_ decision: Decision, _ check: Check) -> EdgeAnswer {
-        requests.count(check.dialect, decision)
-        return EdgeAnswer(
+        let answer = EdgeAnswer(
             decision: decision,
             trace: check.trace,
             shownIn: check.shownIn,
@@ -158,8 +171,12 @@ struct EdgeResponder: HTTPService {
                 tokenHeaders: check.rules.sources.tokenHeaders
             ),
             session: decision.access?.session,
-            grant: decision.access?.delivered.flatMap { DeliveredGrant($0, at: check.now) }
+            grant: decision.access?.delivered.flatMap {
+                DeliveredGrant($0, check.location(with: $0.token), at: check.now)
+            }
         )
+        requests.count(check.dialect, answer.status)
+        return answer
     }
 
     /// Refuses a check before the catalogue look-up.
@@ -170,8 +187,9 @@ struct EdgeResponder: HTTPService {
         at now: Timestamp
     ) -> EdgeAnswer {
         let decision = gate.refuse(code, request, at: now)
-        requests.count(EdgeDialect(rawValue: request.client.edge ?? ""), decision)
-        return EdgeAnswer(decision: decision, trace: request.client.trace, shownIn: 0, sources: [], keeping: .none)
+        let answer = EdgeAnswer(decision: decision, trace: request.client.trace, shownIn: 0, sources: [], keeping: .none)
+        requests.count(EdgeDialect(rawValue: request.client.edge ?? ""), answer.status)
+        return answer
     }
 }
 
@@ -179,13 +197,6 @@ extension Decision {
     /// The grants of an allowed request.
     fileprivate var access: GrantedAccess? {
         if case .allow(let allowance) = self { allowance.access } else { nil }
-    }
-}
-
-extension GrantedAccess {
-    /// The grant that this edge hands to the player: of those that the gate checks, a Common Access Token first.
-    fileprivate var delivered: IssuedGrant? {
-        issued.first { $0.profile.format == .cat } ?? issued.first { $0.profile.format == .uriSigning }
     }
 }
 
@@ -202,12 +213,12 @@ extension PlaybackRequest {
     fileprivate mutating func takePlayer(
         _ finding: Catalogue.Finding,
         _ client: EdgeRequest,
-        _ headers: HTTPHeaders,
+        _ fields: HTTPFields,
         _ dialect: EdgeDialect
     ) -> Bool {
         guard token != nil, case .entry(let entry) = finding, let terms = entry.grants, terms.bindsPlayers
         else { return true }
-        player = Player(headers, target: client.target, dialect.factHeaders, terms.boundHeaders)
+        player = Player(fields, target: client.target, dialect.factHeaders, terms.boundHeaders)
         return player != nil
     }
 }
@@ -221,14 +232,18 @@ extension Catalogue.Finding {
 
 extension DeliveredGrant {
     /// Creates a grant to deliver by cookie, or as its profile has it renewed.
-    fileprivate convenience init?(_ grant: IssuedGrant, at now: Timestamp) {
-        let rules = grant.profile.rules
-        let isInHeader = rules.renewal?.way == .header || rules.deliveries.contains(.header)
-        let hasCookie = rules.renewal?.way != .header || rules.deliveries.contains(.cookie)
+    ///
+    /// - Parameter location: The target of the request with the grant in its query; `nil` if it had none.
+    fileprivate convenience init?(_ grant: IssuedGrant, _ location: @autoclosure () -> String?, at now: Timestamp) {
+        if grant.isByRedirect {
+            self.init(token: grant.token, cookie: nil, location: location())
+            return
+        }
+        guard let delivery = GrantDelivery(grant, at: now) else { return nil }
         self.init(
-            token: grant.token,
-            cookie: hasCookie ? grant.setCookies(at: now).first : nil,
-            headers: isInHeader ? [.standard, .older] : []
+            token: delivery.token,
+            cookie: delivery.cookie,
+            headers: delivery.isInHeader ? [.standard, .older] : []
         )
     }
 }
@@ -249,7 +264,7 @@ extension Catalogue {
 struct EdgeCounters: Sendable {
     private let counters: [Counter]
 
-    private static let statuses = [200, 401, 403]
+    private static let statuses = [200, 401, 403, 302]
 
     init(factory: any MetricsFactory) {
         counters = (EdgeDialect.allCases.map(\.rawValue) + ["none"]).flatMap { edge in
@@ -263,16 +278,17 @@ struct EdgeCounters: Sendable {
         }
     }
 
-    func count(_ dialect: EdgeDialect?, _ decision: Decision) {
-        let column = decision.isAllowed ? 0 : decision.code?.isMissing ?? false ? 1 : 2
+    func count(_ dialect: EdgeDialect?, _ status: Int) {
+        let column = Self.statuses.firstIndex(of: status) ?? 2
         let line =
             switch dialect {
             case .nginx: 0
             case .forward: 1
             case .envoy: 2
             case .ats: 3
-            case .grpc: 4
-            case nil: 5
+            case .spoe: 4
+            case .grpc: 5
+            case nil: 6
             }
         counters[line * Self.statuses.count + column].increment()
     }

@@ -8,13 +8,26 @@ internal import PlaybackGate
 /// The edge settings that checks use. This is a class, so that a check retains it without copying.
 final class EdgeRules: Sendable {
     private let edge: GateConfiguration.Edge
+    /// The dialects that are answered: so few that a search is faster than a hash.
+    private let dialects: [EdgeDialect]
 
-    init(_ edge: GateConfiguration.Edge) { self.edge = edge }
+    init(_ edge: GateConfiguration.Edge) {
+        self.edge = edge
+        dialects = EdgeDialect.allCases.filter(edge.dialects.contains)
+    }
 
     var peers: TrustedPeers { edge.peers }
     var sources: CredentialSources { edge.sources }
 
-    func answers(_ dialect: EdgeDialect) -> Bool { edge.dialects.contains(dialect) }
+    func answers(_ dialect: EdgeDialect) -> Bool { dialects.contains(dialect) }
+
+    /// True if an answer may redirect the client to the same manifest with another grant in its query.
+    ///
+    /// - Parameter path: The path as it was requested, without grants. Two slashes at its start would name another host.
+    func redirects(_ dialect: EdgeDialect, _ path: Substring) -> Bool {
+        edge.redirects.contains(dialect) && ManifestType(type: nil, path: path) != nil
+            && !path.utf8.starts(with: "//".utf8)
+    }
 
     /// Returns the time for which an answer may be cached, in seconds: 0 if a token was consumed, the request was refused,
     /// or the answer may change at once; else at most the token's remaining life and the configured ceiling.

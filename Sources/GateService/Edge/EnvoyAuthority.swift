@@ -16,28 +16,30 @@
         func answer(_ request: CheckRequest?, from peer: GRPCPeer) async -> CheckAnswer {
             let snapshot = responder.live.current
             let isTrusted = snapshot.edge?.peers.trusts(peer.address, certificate: peer.certificate) ?? false
-            let head = request.map(HTTPRequestHead.init) ?? HTTPRequestHead(version: .http1_1, method: .GET, uri: "")
+            let method = request.map { HTTPMethod(rawValue: $0.method) } ?? .GET
+            let fields = HTTPFields(request.map(HTTPHeaders.init) ?? HTTPHeaders())
             // Without a target, the check is invalid.
             let found: (EdgeDialect, Substring) = (.grpc, request?.path[...] ?? "")
             let answer: EdgeAnswer
-            switch responder.reply(to: head, found, isTrusted: isTrusted, snapshot) {
-            case .now(let known): answer = known
+            switch responder.reply(to: method, fields, found, isTrusted: isTrusted, snapshot) {
+            // gRPC leaves connections to its transport: that of an untrusted peer stays.
+            case .now(let known), .last(let known): answer = known
             case .later(let find): answer = await find()
             }
             return CheckAnswer(answer, snapshot.edge?.sources)
         }
     }
 
-    extension HTTPRequestHead {
-        /// Creates the head of a check over HTTP that has the same facts.
+    extension HTTPHeaders {
+        /// Creates the header fields of a check over HTTP that has the same facts.
         ///
         /// The facts for grants that an operator's edge states in `X-Original-` fields are left out: Envoy passes a client's own
         /// header fields, so a client could state them.
         fileprivate init(_ request: CheckRequest) {
-            self.init(version: .http1_1, method: HTTPMethod(rawValue: request.method), uri: request.path)
-            if !request.host.isEmpty { headers.add(name: "host", value: request.host) }
+            self.init()
+            if !request.host.isEmpty { add(name: "host", value: request.host) }
             for field in request.headers where !field.name.lowercased().hasPrefix("x-original-") {
-                headers.add(name: field.name, value: field.value)
+                add(name: field.name, value: field.value)
             }
         }
     }

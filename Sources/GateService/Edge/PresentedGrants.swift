@@ -3,7 +3,7 @@
 
 internal import EdgeTokens
 internal import Encodings
-internal import NIOHTTP1
+internal import HTTPServer
 internal import PlaybackGate
 
 /// The grants that a request shows. Two different ones are no conflict: cookies of overlapping paths have one name.
@@ -19,14 +19,15 @@ enum PresentedGrants {
     /// Finds the grants of a check, in the form of paths and by the names of facts that its dialect has.
     static func find(
         _ client: EdgeRequest,
-        _ headers: HTTPHeaders,
+        _ fields: HTTPFields,
         _ target: OriginalTarget,
         path: Substring,
-        _ sources: CredentialSources,
+        _ rules: EdgeRules,
         _ dialect: EdgeDialect
     ) -> Finding {
         let form: RequestURI.Form = dialect.pathForm == .resolved ? .resolved : .asIs
-        return find(client, headers, target, path: path, sources, dialect.factHeaders, form)
+        let redirects = !target.packages.isEmpty && rules.redirects(dialect, target.path)
+        return find(client, fields, target, path: path, rules.sources, dialect.factHeaders, form, redirects: redirects)
     }
 
     /// Finds the grants of a request in the configured places, in their order, and the facts that they may be bound to.
@@ -34,14 +35,16 @@ enum PresentedGrants {
     /// - Parameters:
     ///   - path: The path without token segments.
     ///   - names: The names of the header fields that state facts.
+    ///   - redirects: True if the answer can redirect the client to the same target with another grant.
     static func find(
         _ client: EdgeRequest,
-        _ headers: HTTPHeaders,
+        _ fields: HTTPFields,
         _ target: OriginalTarget,
         path: Substring,
         _ sources: CredentialSources,
         _ names: EdgeDialect.FactHeaders,
-        _ form: RequestURI.Form
+        _ form: RequestURI.Form,
+        redirects: Bool = false
     ) -> Finding {
         var (first, rest): (Substring?, [Substring]) = (nil, [])
         func show(_ token: Substring) {
@@ -49,7 +52,7 @@ enum PresentedGrants {
             if first == nil { first = token } else { rest.append(token) }
         }
         for source in sources.grants {
-            source.forEachValue(in: headers, target) { value in
+            source.forEachValue(in: fields, target) { value in
                 // Most values are one token, of which the search for a comma takes the most time.
                 guard value.utf8.span.firstIndex(of: UInt8(ascii: ","), from: 0) != nil else {
                     return show(value)
@@ -58,13 +61,14 @@ enum PresentedGrants {
             }
         }
         guard let first else { return .found(nil) }
-        guard let stated = EdgeFacts(headers, target: client.target, names),
+        guard let stated = EdgeFacts(fields, target: client.target, names),
             let uri = RequestURI(stated, target, path: path, hiding: sources.secretParameters, form)
         else { return .invalid }
         var facts = RequestFacts(uri: uri, method: client.method == .other ? nil : client.method.rawValue[...])
         guard stated.fill(&facts) else { return .invalid }
-        facts.headers = EdgeHeaderFields(headers: headers)
-        return .found(ShownGrants(facts, first: first, others: rest))
+        facts.headers = EdgeHeaderFields(fields: fields)
+        let redirectable = redirects ? target.packages : []
+        return .found(ShownGrants(facts, first: first, others: rest, redirectable: redirectable))
     }
 }
 
@@ -75,16 +79,19 @@ extension PlaybackRequest.Player {
     ///   - facts: The names of the header fields that state facts.
     ///   - names: The names of the header fields that grants are bound to.
     convenience init?(
-        _ headers: HTTPHeaders,
+        _ fields: HTTPFields,
         target: Substring,
         _ facts: EdgeDialect.FactHeaders,
         _ names: [String]
     ) {
-        guard let stated = EdgeFacts(headers, target: target, facts) else { return nil }
+        guard let stated = EdgeFacts(fields, target: target, facts) else { return nil }
         var address: IPAddress?
         guard stated.clientAddress.fill(&address) else { return nil }
-        let bound = headers.filter { name, _ in names.contains { name.isSameField(as: $0) } }
-        self.init(address: address, headers: bound.map { (name: $0.name, value: $0.value) })
+        let bound = fields.indices.filter { index in names.contains { fields.isField(index, as: $0) } }
+        self.init(
+            address: address,
+            headers: bound.map { (name: String(fields.name($0)), value: String(fields.value($0))) }
+        )
     }
 }
 
@@ -135,30 +142,9 @@ extension EdgeFacts.Fact {
 
 /// The header fields of a check, as far as they are the client's.
 private struct EdgeHeaderFields: HeaderFields {
-    let headers: HTTPHeaders
+    let fields: HTTPFields
 
     func values(of name: String) -> [Substring] {
-        headers.filter { $0.name.isSameField(as: name) }.map { $0.value[...] }
-    }
-}
-
-extension OriginalTarget {
-    /// The target with another path, and without the query parameters that carry tokens.
-    fileprivate func text(path: Substring, hiding secrets: [String]) -> Substring {
-        guard let query, !query.isEmpty else { return path }
-        var kept: [Substring] = []
-        query.forEachPart(of: UInt8(ascii: "&")) { pair in
-            if !secrets.contains(where: { pair.after(name: $0) != nil }) { kept.append(pair) }
-        }
-        return kept.isEmpty ? path : "\(path)?\(kept.joined(separator: "&"))"[...]
-    }
-}
-
-extension Substring {
-    /// The parts of a list that is separated by commas, without blanks.
-    fileprivate var listItems: [Substring] {
-        var items: [Substring] = []
-        forEachPart(of: UInt8(ascii: ",")) { items.append($0.trimmingBlanks) }
-        return items
+        fields.indices.filter { fields.isField($0, as: name) }.map(fields.value)
     }
 }

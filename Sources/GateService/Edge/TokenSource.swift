@@ -4,7 +4,7 @@
 internal import EdgeTokens
 internal import Encodings
 internal import HTTPServer
-internal import NIOHTTP1
+internal import PlaybackGate
 
 /// A place in which a client may show its token. Its name tells the edge what to remove before it asks the origin.
 enum TokenSource: Hashable, Sendable {
@@ -57,16 +57,16 @@ enum TokenSource: Hashable, Sendable {
 
 extension TokenSource {
     /// Calls `body` with each value that a request has in this place, as it was sent.
-    func forEachValue(in headers: HTTPHeaders, _ target: OriginalTarget, _ body: (Substring) -> Void) {
+    func forEachValue(in fields: HTTPFields, _ target: OriginalTarget, _ body: (Substring) -> Void) {
         switch self {
         case .header(let name, let scheme):
-            for (header, value) in headers where header.isSameField(as: name) {
-                if let value = value[...].after(scheme: scheme) { body(value) }
+            for index in fields.indices where fields.isField(index, as: name) {
+                if let value = fields.value(index).after(scheme: scheme) { body(value) }
             }
-        case .cookie(let name): Self.forEachCookie(name, in: headers, body)
+        case .cookie(let name): Self.forEachCookie(name, in: fields, body)
         case .package(let attribute):
             for package in target.packages { body(package) }
-            Self.forEachCookie(attribute.name, in: headers, body)
+            Self.forEachCookie(attribute.name, in: fields, body)
         case .query(let name):
             target.query?.forEachPart(of: UInt8(ascii: "&")) { pair in
                 if let value = pair.after(name: name) { body(value) }
@@ -80,15 +80,16 @@ extension TokenSource {
 }
 
 extension TokenSource {
-    private static func forEachCookie(_ name: String, in headers: HTTPHeaders, _ body: (Substring) -> Void) {
-        for (header, value) in headers where header.isSameField("cookie") {
+    private static func forEachCookie(_ name: String, in fields: HTTPFields, _ body: (Substring) -> Void) {
+        for index in fields.indices where fields.isField(index, "cookie") {
+            let value = fields.value(index)
             let bytes = value.utf8.span
             var start = 0
             while start < bytes.count {
                 let end = bytes.firstIndex(of: UInt8(ascii: ";"), from: start) ?? bytes.count
                 while start < end, bytes[start].isBlank { start += 1 }
                 if bytes.extracting(start..<end).hasPrefix(name.utf8.span) {
-                    let pair = value[...].bytes(start..<end)
+                    let pair = value.bytes(start..<end)
                     if let value = pair.trimmingBlanks.after(name: name) { body(value.unquoted) }
                 }
                 start = end + 1
@@ -107,13 +108,16 @@ struct PresentedToken {
     /// read the first.
     private(set) var isConflict = false
 
+    /// The fault of a request that shows two different tokens; `nil` for any other.
+    var fault: DenyCode? { isConflict ? .tokenConflict : nil }
+
     /// The most sources that can be configured.
     static let maximumSources = 16
 
     /// Finds the token in `sources`.
-    init(in sources: [TokenSource], _ headers: HTTPHeaders, _ target: OriginalTarget) {
+    init(in sources: [TokenSource], _ fields: HTTPFields, _ target: OriginalTarget) {
         for (number, source) in sources.enumerated() {
-            source.forEachValue(in: headers, target) { show($0, number) }
+            source.forEachValue(in: fields, target) { show($0, number) }
         }
     }
 
@@ -143,55 +147,7 @@ extension String {
     }
 }
 
-extension UInt8 {
-    /// True for a space and a tab.
-    fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 }
-}
-
-extension Span<UInt8> {
-    /// True if the bytes begin with those of `prefix`.
-    func hasPrefix(_ prefix: Span<UInt8>) -> Bool {
-        count >= prefix.count && extracting(..<prefix.count).hasSameBytes(as: prefix)
-    }
-}
-
-// All comparisons are by bytes: a combining character after a separator would form another character with it.
 extension Substring {
-    /// Calls `body` with each part between the `separator`s.
-    func forEachPart(of separator: UInt8, _ body: (Substring) -> Void) {
-        let bytes = utf8.span
-        var (start, place) = (startIndex, 0)
-        while let end = bytes.firstIndex(of: separator, from: place) {
-            let mark = utf8.index(start, offsetBy: end - place)
-            body(self[start..<mark])
-            start = utf8.index(after: mark)
-            place = end + 1
-        }
-        body(self[start...])
-    }
-
-    func hasBytePrefix(_ prefix: String) -> Bool {
-        utf8.span.hasPrefix(prefix.utf8.span)
-    }
-
-    /// Returns the text of some of the bytes.
-    fileprivate func bytes(_ places: Range<Int>) -> Substring {
-        let start = utf8.index(startIndex, offsetBy: places.lowerBound)
-        return self[start..<utf8.index(start, offsetBy: places.count)]
-    }
-
-    fileprivate func droppingBytes(_ count: Int) -> Substring { self[utf8.index(startIndex, offsetBy: count)...] }
-
-    /// Returns the text after `name=`; `nil` if this has another name.
-    func after(name: String) -> Substring? {
-        let bytes = utf8.span
-        let length = name.utf8.count
-        guard bytes.count > length, bytes[length] == UInt8(ascii: "="), bytes.hasPrefix(name.utf8.span) else {
-            return nil
-        }
-        return droppingBytes(length + 1)
-    }
-
     /// Returns the text after the scheme and blanks; `nil` if this has another scheme.
     fileprivate func after(scheme: String?) -> Substring? {
         guard let scheme else { return trimmingBlanks }
@@ -201,27 +157,9 @@ extension Substring {
         return rest.utf8.first == UInt8(ascii: " ") ? rest.trimmingBlanks : nil
     }
 
-    /// The text without spaces and tabs at its ends.
-    var trimmingBlanks: Substring {
-        let text = utf8.span
-        var (start, end) = (0, text.count)
-        while start < end, text[start].isBlank { start += 1 }
-        while start < end, text[end - 1].isBlank { end -= 1 }
-        return end - start == text.count ? self : bytes(start..<end)
-    }
-
     /// The value of a cookie, without quotes (RFC 6265 §4.1.1).
     fileprivate var unquoted: Substring {
         utf8.count >= 2 && utf8.first == UInt8(ascii: "\"") && utf8.last == UInt8(ascii: "\"")
             ? Substring(utf8.dropFirst().dropLast()) : self
-    }
-
-    /// The token, percent-decoded once. Base64 has no percent sign; a raw token begins with `<`, may contain one, and is
-    /// not decoded. Malformed encoding is kept, because it is no valid token either way.
-    fileprivate var percentDecodedToken: Substring {
-        guard utf8.first != UInt8(ascii: "<"), utf8.span.firstIndex(of: UInt8(ascii: "%"), from: 0) != nil else {
-            return self
-        }
-        return percentDecoded.map { $0[...] } ?? self
     }
 }

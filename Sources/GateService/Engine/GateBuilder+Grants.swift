@@ -4,8 +4,9 @@
 internal import ConfigurationReading
 internal import CoreMetrics
 internal import EdgeTokens
-internal import KeySources
+internal import GateMetrics
 internal import Keys
+internal import KeySources
 internal import MediaTokens
 internal import Platform
 internal import PlaybackGate
@@ -98,12 +99,13 @@ extension GateBuilder {
         guard let subjectKey = try? SubjectKey(grants.subjectKey.value) else { return nil }
         let files = GrantKeyFiles(grants, problems)
         var keys: [GrantKeyFiles.Member] = []
-        var (remotes, own): ([KeySetKeeper.Remote], [TokenKey]) = ([], [])
+        var (remotes, own, signed): ([KeySetKeeper.Remote], [TokenKey], [AcceptedSigner]) = ([], [], [])
         let all = grants.allIssuers
         for issuer in all {
             let accepted = grants.accepted(issuer)
             let found = files.keys(of: issuer)
             keys += found
+            if issuer.format == .uriSigning { signed.append(grants.signer(issuer, found, problems)) }
             if accepted.isOwn { own += found.filter { $0.name != nil }.map(\.key) }
             if let remote = remote(issuer, folder: configuration.keySetFolder, problems) { remotes.append(remote) }
         }
@@ -116,7 +118,7 @@ extension GateBuilder {
         return GrantParts(
             keys: set,
             issuers: all.filter { $0.format == .cat }.map(grants.accepted),
-            signedIssuers: all.filter { $0.format == .uriSigning }.map { AcceptedSigner(grants.accepted($0)) },
+            signedIssuers: signed,
             audience: Array(Set(grants.issuers.flatMap(\.audience))).sorted(),
             signers: issuing.signers,
             formats: issuing.formats,
@@ -148,11 +150,14 @@ extension GateBuilder {
                 isIdle = !made.isEmpty && !made.contains { $0.isUsable(at: now) }
                 signers += made
             case .uriSigning:
+                let rules = profile.value.rules.signing
                 let made = Self.signers(profile, keys, problems) { (key) throws(URISigningIssueError) in
-                    try URISigningIssuer(key: key)
+                    var issuer = try URISigningIssuer(key: key)
+                    issuer.form = JWSForm(omitsHeader: rules.omitsHeader)
+                    return issuer
                 }
                 isIdle = !made.isEmpty && !made.contains { $0.isUsable(at: now) }
-                formats[name] = .uriSigning(made)
+                formats[name] = .uriSigning(made, encryption: grants.encryptionKey(rules.encryptionKey))
             case .vendor:
                 formats[name] = VendorIssuers.make(profile, grants, problems, &warnings).map { .vendor($0) }
             }
@@ -221,6 +226,60 @@ extension TokenKey {
 }
 
 extension GateConfiguration.Grants {
+    /// Returns the key for encryption with a name; `nil` if there is none.
+    fileprivate func encryptionKey(_ name: String?) -> EncryptionKey? {
+        name.flatMap { name in keys.first { $0.id == name }?.encryptionKey }
+    }
+
+    /// Returns how signed URIs of an issuer are accepted. What a profile encrypts or leaves out is known here too.
+    fileprivate func signer(
+        _ issuer: Issuer,
+        _ keys: [GrantKeyFiles.Member],
+        _ problems: ProblemList
+    ) -> AcceptedSigner {
+        let accepted = accepted(issuer)
+        var signer = AcceptedSigner(issuer.name)
+        signer.isOwn = accepted.isOwn
+        signer.requiresExpiration = accepted.requiresExpiration
+        signer.maximumSession = accepted.maximumSession
+        signer.isNameOptional = !issuer.signed.requiresName
+        signer.requiresContainer = issuer.signed.requiresContainer
+        signer.match = issuer.signed.match
+        let own = profiles.map(\.value).filter { issuer.isIssuer(of: $0) }.compactMap(\.rules.signing.encryptionKey)
+        signer.decryptionKeys = Set(own + issuer.signed.decryptionKeys).sorted().compactMap { encryptionKey($0) }
+        signer.headers = headers(issuer, keys, problems)
+        if signer.headers.count > URISigningVerifier.maximumHeaders {
+            let most = URISigningVerifier.maximumHeaders
+            problems.add(issuer.place, "\(issuer.name): more than \(most) keys have profiles with omitHeader")
+        }
+        return signer
+    }
+
+    /// Returns the headers of an issuer's tokens without one: those of its profiles' keys, and the configured one.
+    private func headers(
+        _ issuer: Issuer,
+        _ keys: [GrantKeyFiles.Member],
+        _ problems: ProblemList
+    ) -> [JWSHeader] {
+        var headers: [JWSHeader] = []
+        for profile in profiles.map(\.value) where issuer.isIssuer(of: profile) && profile.rules.signing.omitsHeader {
+            for member in keys where profile.keyIDs.contains(member.name ?? "") {
+                guard let header = member.key.jwsHeader.flatMap({ try? JWSHeader($0) }) else { continue }
+                if !headers.contains(header) { headers.append(header) }
+            }
+        }
+        guard let header = issuer.signed.header else { return headers }
+        // A key that is fetched is known later.
+        if issuer.remote == nil, !keys.contains(where: { header.value.selects($0.key) }) {
+            let key = header.value.keyID.map { " \($0)" } ?? ""
+            problems.add(
+                header.place,
+                "\(issuer.name): has no key\(key) for \(header.value.algorithm.rawValue), which the header demands"
+            )
+        }
+        return headers + [header.value]
+    }
+
     /// Returns how tokens of an issuer are accepted. Gates of one installation have the same issuer, and accept what they
     /// issue.
     fileprivate func accepted(_ issuer: Issuer) -> AcceptedIssuer {
@@ -269,22 +328,13 @@ extension GateConfiguration.Grants.Issuer {
 
     /// The binding of the keys of the configuration, of any algorithm.
     var ownBinding: KeyBinding {
-        // COSE has PS256 alone for RSA.
-        KeyBinding(issuer: name, format: format.tokenFormat, rsaAlgorithm: .ps256)
+        // COSE has PS256 alone for RSA. An RSA key that names no algorithm has one of the two, and never both (RFC 8725 §3.1).
+        let isPKCS1 = format == .uriSigning && algorithms.contains(.rs256) && !algorithms.contains(.ps256)
+        return KeyBinding(issuer: name, format: format.tokenFormat, rsaAlgorithm: isPKCS1 ? .rs256 : .ps256)
     }
 
     /// True if grants of `profile` are this issuer's.
     fileprivate func isIssuer(of profile: GrantProfile) -> Bool {
         name == profile.issuer && format.grantFormat == profile.format
-    }
-}
-
-extension AcceptedSigner {
-    /// Creates the rules for signed URIs of an issuer.
-    fileprivate init(_ issuer: AcceptedIssuer) {
-        self.init(issuer.name)
-        isOwn = issuer.isOwn
-        requiresExpiration = issuer.requiresExpiration
-        maximumSession = issuer.maximumSession
     }
 }

@@ -112,6 +112,7 @@ extension GateConfiguration.Grants.Key {
                 validity: validity
             )
         case .vendors: throw KeySetError(.malformed, "a secret with an encoding is for vendors' formats alone")
+        case .encryption: throw KeySetError(.malformed, "a key for encryption signs nothing")
         case .set: throw KeySetError(.malformed, "a set is not one key")
         }
     }

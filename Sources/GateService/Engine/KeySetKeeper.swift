@@ -10,7 +10,7 @@ internal import Synchronization
 
 /// The sources of fetched key sets. A reload keeps those whose configuration has not changed.
 final class KeySetKeeper: Sendable {
-    private let clock: @Sendable () -> Timestamp
+    private let environment: GateServer.ServiceEnvironment
     private let logger: Logger
     private let entries = Mutex<[Entry]>([])
     /// The sources that are to be run.
@@ -36,8 +36,8 @@ final class KeySetKeeper: Sendable {
         }
     }
 
-    init(clock: @escaping @Sendable () -> Timestamp, logger: Logger) {
-        self.clock = clock
+    init(_ environment: GateServer.ServiceEnvironment, logger: Logger) {
+        self.environment = environment
         self.logger = logger
         (started, start) = AsyncStream.makeStream()
     }
@@ -63,7 +63,13 @@ final class KeySetKeeper: Sendable {
         logger[metadataKey: "issuer"] = "\(remote.configuration.binding.issuer)"
         logger[metadataKey: "url"] = "\(remote.configuration.address.url)"
         let report = { @Sendable [logger] (event: KeySource.Event) in event.log(to: logger) }
-        return KeySource(remote.configuration, fetcher: remote.fetcher, clock: clock, report: report)
+        return KeySource(
+            remote.configuration,
+            fetcher: environment.keySetFetcher(remote.fetcher),
+            clock: environment.clock,
+            sleep: environment.sleep,
+            report: report
+        )
     }
 
     /// Runs the sources until the task is cancelled or the service shuts down.

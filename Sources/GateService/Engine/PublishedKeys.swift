@@ -83,7 +83,7 @@ final class PublishedKeys: Sendable {
 
 extension String {
     /// True if this value of `If-None-Match` lists a tag (RFC 9110 §13.1.2): compared weakly.
-    fileprivate func listsTag(_ tag: String) -> Bool {
+    func listsTag(_ tag: String) -> Bool {
         split(separator: ",").contains { entry in
             let entry = entry.drop { $0 == " " || $0 == "\t" }
             let end = entry.lastIndex { $0 != " " && $0 != "\t" }.map { entry.index(after: $0) } ?? entry.startIndex

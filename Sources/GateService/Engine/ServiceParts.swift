@@ -2,11 +2,13 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import GateMetrics
 internal import HTTPServer
 internal import Logging
 internal import NIOCore
 internal import Platform
 internal import PlaybackGate
+internal import SPOPServer
 internal import ServiceLifecycle
 
 #if GRPC
@@ -21,9 +23,7 @@ struct ServiceParts {
     /// The revocations as grants know them; `nil` if there is no key for their tags.
     let mirror: RevocationMirror?
     /// The listeners, in the order in which they start.
-    private(set) var listeners: [HTTPListener] = []
-    /// The listeners for Envoy's checks over gRPC.
-    private(set) var grpc: [any Service] = []
+    private(set) var listeners: [any Service] = []
 
     private let configuration: GateConfiguration
     private let environment: GateServer.ServiceEnvironment
@@ -53,7 +53,7 @@ struct ServiceParts {
         self.logger = logger
         self.loops = loops
         store = try ReplayStoreFactory.make(configuration)
-        keySets = KeySetKeeper(clock: environment.clock, logger: logger)
+        keySets = KeySetKeeper(environment, logger: logger)
         keySets.adopt(builder.grants?.remotes ?? [])
         let grants = builder.grants?.authority(keySets, registry)
         mirror = grants?.mirror
@@ -98,10 +98,11 @@ struct ServiceParts {
         let api = places("api", configuration.api.listener)
         let admin = places("admin", configuration.admin)
         let edges = (configuration.edge?.listeners ?? []).map { (listener: $0, places: places("edge", $0)) }
+        let offloads = (configuration.edge?.offloads ?? []).map { (listener: $0, places: places("spoe", $0)) }
         let manifests = (configuration.manifest?.listeners ?? [])
             .map { (listener: $0, places: places("manifest", $0)) }
         let grpc = (configuration.edge?.grpc ?? []).map { (listener: $0, places: places("grpc", $0)) }
-        let all = [api, admin] + (edges + manifests + grpc).map(\.places)
+        let all = [api, admin] + (edges + offloads + grpc + manifests).map(\.places)
         let state = Readiness(live: live, keySets: keySets, places: all, clock: environment.clock)
         let adminResponder = AdminResponder(
             live: live,
@@ -124,7 +125,7 @@ struct ServiceParts {
             try listener(configuration.admin, adminResponder, admin),
             try listener(configuration.api.listener, apiResponder, api),
         ]
-        try addEdges(edges, grpc, state)
+        try addEdges(edges, offloads, grpc, state)
         try addManifests(manifests)
     }
 
@@ -132,10 +133,11 @@ struct ServiceParts {
 
     private mutating func addEdges(
         _ edges: Places,
+        _ offloads: Places,
         _ grpc: Places,
         _ state: Readiness
     ) throws(ConfigurationError) {
-        guard !edges.isEmpty else { return }
+        guard configuration.edge != nil else { return }
         let edgeResponder = EdgeResponder(
             live: live,
             metrics: metrics,
@@ -144,19 +146,37 @@ struct ServiceParts {
             clock: environment.clock
         )
         for edge in edges { listeners.append(try listener(edge.listener, edgeResponder, edge.places)) }
+        try addOffloads(offloads, edgeResponder)
         #if GRPC
+            let authority = EnvoyAuthority(responder: edgeResponder, readiness: state)
             for edge in grpc {
-                let authority = EnvoyAuthority(responder: edgeResponder, readiness: state)
                 let listener = GRPCListener(
                     try edge.listener.settings(speaking: "h2"),
                     authority,
                     group: loops,
                     places: edge.places,
-                    onListening: announcing("grpc")
+                    onListening: onListening(edge.places.listener)
                 )
-                self.grpc.append(listener)
+                listeners.append(listener)
             }
         #endif
+    }
+
+    private mutating func addOffloads(_ offloads: Places, _ checks: EdgeResponder) throws(ConfigurationError) {
+        guard !offloads.isEmpty else { return }
+        let (responder, counters) = (SPOEResponder(checks: checks), OffloadCounters(factory: registry))
+        for offload in offloads {
+            let listener = SPOPListener(
+                try offload.listener.settings(),
+                responder,
+                group: loops,
+                places: offload.places,
+                budget: budget,
+                onEnd: { counters.count($0) },
+                onListening: onListening(offload.places.listener)
+            )
+            listeners.append(listener)
+        }
     }
 
     private func gauges(_ places: [ConnectionPlaces], _ sink: LogSink) -> ServiceGauges {
@@ -192,7 +212,7 @@ struct ServiceParts {
             name,
             listener.limits,
             factory: registry,
-            standing: { peer in name == "edge" || name == "grpc" ? live.standing(of: peer) : .trusted },
+            standing: { peer in ["edge", "spoe", "grpc"].contains(name) ? live.standing(of: peer) : .trusted },
             report: { reporter.report($0, $1, listener: name) }
         )
     }
@@ -206,16 +226,15 @@ struct ServiceParts {
             try listener.settings(),
             responder,
             group: loops,
-            logger: logger.quieter,
             places: places,
             budget: budget,
             clock: environment.clock,
-            onListening: announcing(places.listener)
+            onListening: onListening(places.listener)
         )
     }
 
-    /// Returns a function that says where a listener listens.
-    private func announcing(_ name: String) -> @Sendable (ListenerAddress) -> Void {
+    /// Returns a function that tells where a listener listens.
+    private func onListening(_ name: String) -> @Sendable (ListenerAddress) -> Void {
         let (logger, onListening) = (logger, environment.onListening)
         return { address in
             logger.info("listening", metadata: ["listener": "\(name)", "address": "\(address)"])

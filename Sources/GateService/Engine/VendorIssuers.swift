@@ -50,7 +50,7 @@ extension GateConfiguration.Grants.Key {
         case .vendors(let secret): return .secret(secret)
         case .secret(let bytes): return .secret(try SigningSecret(bytes: bytes))
         case .pem(let text): return .privateKey(try SigningPrivateKey(pem: [UInt8](text.text.utf8)))
-        case .set: throw SigningError(.key, id)
+        case .set, .encryption: throw SigningError(.key, id)
         }
     }
 }

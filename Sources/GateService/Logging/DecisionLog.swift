@@ -3,6 +3,7 @@
 
 internal import ConfigurationReading
 internal import Cryptography
+internal import EdgeTokens
 internal import Encodings
 internal import MediaResources
 internal import MediaTokens
@@ -54,6 +55,10 @@ struct DecisionLog: DecisionObserver {
         if case .allow(let allowance) = event.decision, let playback = allowance.access?.session {
             writer.add("playback", playback.hexadecimal, &line)
         }
+        if let fields = event.signingFields {
+            writer.add("s-uri-signing", fields.status, &line)
+            writer.add("s-uri-signing-deny-reason", fields.denyReason, &line)
+        }
         writer.add("caller", event.client.caller, &line)
         writer.add("edge", event.client.edge, &line)
         writer.add("latency_us", Int64(event.latency.seconds * 1e6), &line)
@@ -80,6 +85,19 @@ extension Substring {
 }
 
 extension DecisionEvent {
+    /// The fields of a CDNI log (RFC 9246 §4.4) for a check at an edge whose entry takes signed URIs; `nil` for another event.
+    fileprivate var signingFields: SigningLogFields? {
+        guard client.edge != nil, let terms = decision.subject.entry?.grants,
+            terms.profiles.contains(where: { $0.format == .uriSigning })
+        else { return nil }
+        switch decision.subject.signedURI {
+        case .allowed: return SigningLogFields()
+        case .refused(let code): return SigningLogFields(code)
+        case .unknown: return .unknown
+        case nil: return decision.code == .grant(.missing) ? SigningLogFields(.missing) : .notPerformed
+        }
+    }
+
     /// True if nothing was consumed and nothing refused. There are many such events.
     fileprivate var isPassingCheck: Bool {
         guard case .allow(let allowance) = decision else { return false }

@@ -19,7 +19,7 @@ struct ManifestRequest {
     /// The URI without tokens, in normal form; `nil` if the target has none.
     let uri: RequestURI?
     /// The header fields, with facts that are to be believed.
-    let headers: HTTPHeaders
+    let fields: HTTPFields
 
     static let names = EdgeDialect.FactHeaders(
         url: nil,
@@ -36,13 +36,13 @@ struct ManifestRequest {
     init?(_ request: HTTPRequest, _ sources: CredentialSources, isTrusted: Bool, isSecure: Bool) {
         let head = request.head
         guard let target = OriginalTarget(head.uri[...], cutting: sources.package),
-            let headers = Self.facts(request, isTrusted: isTrusted, isSecure: isSecure),
-            let stated = EdgeFacts(headers, target: head.uri[...], Self.names),
+            let fields = Self.facts(request, isTrusted: isTrusted, isSecure: isSecure).map(HTTPFields.init),
+            let stated = EdgeFacts(fields, target: head.uri[...], Self.names),
             case .known(let authority) = stated.authority
         else { return nil }
         if case .malformed = stated.clientAddress { return nil }
         self.target = target
-        self.headers = headers
+        self.fields = fields
         path = target.removingSegments(sources.segments)
         client = EdgeRequest(head.uri[...], head.method, host: authority.host)
         uri = RequestURI(stated, target, path: path.path, hiding: sources.secretParameters, .asIs)
@@ -71,14 +71,14 @@ struct ManifestRequest {
 
     /// Finds the grants that the request shows.
     func grants(_ sources: CredentialSources) -> PresentedGrants.Finding {
-        PresentedGrants.find(client, headers, target, path: path.path, sources, Self.names, .asIs)
+        PresentedGrants.find(client, fields, target, path: path.path, sources, Self.names, .asIs)
     }
 
     /// Returns the facts about the player that grants are bound to; `nil` if one is malformed.
     ///
     /// - Parameter names: The names of header fields.
     func player(_ names: [String]) -> PlaybackRequest.Player? {
-        PlaybackRequest.Player(headers, target: client.target, Self.names, names)
+        PlaybackRequest.Player(fields, target: client.target, Self.names, names)
     }
 
     /// True if the path ends as one of the manifests that are served.

@@ -45,7 +45,7 @@ struct ManifestFetch: Sendable {
     /// The grants that the URL carries as references do.
     fileprivate func carried(_ mode: GateConfiguration.Manifest.Mode) -> [Substring] {
         var found: [Substring] = []
-        mode.source.forEachValue(in: HTTPHeaders(), asked) { found.append($0) }
+        mode.source.forEachValue(in: HTTPFields([:]), asked) { found.append($0) }
         return Array(found.prefix(ShownGrants.maximum))
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import GateMetrics
 internal import HTTPServer
 internal import MediaTokens
 internal import NIOHTTP1
@@ -32,7 +33,7 @@ struct ManifestResponder: HTTPService {
 
     func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
         let snapshot = live.current
-        let trace = TraceID(traceparent: request.first("traceparent"))
+        let trace = TraceID(traceparent: request.first("traceparent")?[...])
         // If a reload removed the section, the listener stays open until a restart and serves nothing.
         guard let settings = snapshot.manifest else {
             output.write(refusal(APIRefusal(.notServed), Call(trace: trace), .notServed))
@@ -119,7 +120,7 @@ struct ManifestResponder: HTTPService {
             return nil
         }
         let finding = snapshot.gate.catalogue.find(found.path.path, host: found.client.host, form: .asIs)
-        let shown = PresentedToken(in: settings.sources.tokens(finding), found.headers, found.target)
+        let shown = PresentedToken(in: settings.sources.tokens(finding), found.fields, found.target)
         asked.token = shown.token
         guard case .found(let grants) = found.grants(settings.sources) else {
             return refuse(.edgeRequestInvalid, asked, snapshot.gate, call, into: &output)

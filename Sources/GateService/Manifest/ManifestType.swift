@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+
 /// The format of a manifest, with the content type of its answers.
 struct ManifestType: Sendable {
     enum Kind: Sendable { case hls, dash }

@@ -1,114 +1,133 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import AsyncHTTPClient
-internal import Manifests
 internal import NIOCore
 internal import NIOHTTP1
-internal import NIOHTTPCompression
 internal import Platform
 
-/// Fetches manifests from their origin, each with limits of time and size. Redirects are not followed.
-final class OriginClient: Sendable {
-    private let client: HTTPClient
+#if ManifestListener
+    internal import AsyncHTTPClient
+    internal import Manifests
+    internal import NIOHTTPCompression
 
-    /// - Parameter settings: The time for a connection, the number of fetches and the largest manifest; later changes of them
-    ///   need a new client.
-    init(_ settings: GateConfiguration.Manifest, loops: any EventLoopGroup) {
-        var configuration = HTTPClient.Configuration()
-        configuration.redirectConfiguration = .disallow
-        configuration.timeout = .init(connect: TimeAmount(settings.timeouts.connect))
-        configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = settings.fetches
-        configuration.httpVersion = .http1Only
-        configuration.decompression = .enabled(limit: .size(settings.manifestBytes))
-        client = HTTPClient(eventLoopGroupProvider: .shared(loops), configuration: configuration)
+    /// Fetches manifests from their origin, each with limits of time and size. Redirects are not followed.
+    final class OriginClient: Sendable {
+        private let client: HTTPClient
+
+        /// - Parameter settings: The time for a connection, the number of fetches and the largest manifest; later changes of them
+        ///   need a new client.
+        init(_ settings: GateConfiguration.Manifest, loops: any EventLoopGroup) {
+            var configuration = HTTPClient.Configuration()
+            configuration.redirectConfiguration = .disallow
+            configuration.timeout = .init(connect: TimeAmount(settings.timeouts.connect))
+            configuration.connectionPool.retryConnectionEstablishment = false
+            configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = settings.fetches
+            configuration.httpVersion = .http1Only
+            configuration.decompression = .enabled(limit: .size(settings.manifestBytes))
+            client = HTTPClient(eventLoopGroupProvider: .shared(loops), configuration: configuration)
+        }
+
+        /// Ends all connections.
+        func shutdown() async { try? await client.shutdown() }
+
+        /// Fetches a manifest. Cancelling the task ends the fetch.
+        ///
+        /// - Parameters:
+        ///   - accept: The value of `Accept`.
+        ///   - limits: The time for the head and the body of the answer, and the largest body.
+        func fetch(
+            _ url: String,
+            isHead: Bool,
+            accept: String,
+            _ limits: GateConfiguration.Manifest
+        ) async -> Result<Answer, ManifestRefusal> {
+            var request = HTTPClientRequest(url: url)
+            request.method = isHead ? .HEAD : .GET
+            request.headers = [
+                "Accept": accept, "Accept-Encoding": "gzip", "User-Agent": "Playgate/\(GateVersion.current)",
+            ]
+            do {
+                let response = try await client.execute(request, timeout: TimeAmount(limits.timeouts.response))
+                if let fault = Self.fault(response) { return .failure(fault) }
+                if isHead { return .success(Answer(headers: response.headers, body: ByteBuffer())) }
+                if let length = response.headers.first(name: "content-length").flatMap({ Int($0) }) {
+                    guard length <= limits.manifestBytes else { return .failure(.manifest(.tooLarge)) }
+                }
+                let body = try await Self.collect(response.body, limits)
+                return .success(Answer(headers: response.headers, body: body))
+            } catch { return .failure(ManifestRefusal(error)) }
+        }
+
+        private static func fault(_ response: HTTPClientResponse) -> ManifestRefusal? {
+            switch response.status.code {
+            case 200: break
+            case 404, 410: return .notFound
+            case 301, 302, 303, 307, 308: return .redirected
+            default: return .failed
+            }
+            // The client has decoded these; others would reach the player as if they were text.
+            let codings = response.headers[canonicalForm: "content-encoding"].map { $0.lowercased() }
+            return codings.allSatisfy { ["identity", "gzip", "deflate"].contains($0) } && codings.count < 2
+                ? nil : .encoding
+        }
+
+        /// Reads a body within its limits of time and size.
+        private static func collect(
+            _ body: HTTPClientResponse.Body,
+            _ limits: GateConfiguration.Manifest
+        ) async throws -> ByteBuffer {
+            try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
+                group.addTask { try await body.collect(upTo: limits.manifestBytes) }
+                group.addTask {
+                    try await Task.sleep(for: limits.timeouts.body)
+                    throw ManifestRefusal.timedOut
+                }
+                defer { group.cancelAll() }
+                guard let first = try await group.next() else { throw ManifestRefusal.unreachable }
+                return first
+            }
+        }
     }
 
-    /// Ends all connections.
-    func shutdown() async { try? await client.shutdown() }
+    extension ManifestRefusal {
+        /// The fault that an error of the client is.
+        fileprivate init(_ error: any Error) {
+            switch error {
+            case let fault as ManifestRefusal: self = fault
+            case is CancellationError: self = .abandoned
+            case is NIOTooManyBytesError: self = .manifest(.tooLarge)
+            case let error as NIOHTTPDecompression.DecompressionError:
+                self = error == .limit ? .manifest(.tooLarge) : .encoding
+            case is NIOHTTPDecompression.ExtraDecompressionError: self = .encoding
+            case let error as HTTPClientError where error == .cancelled: self = .abandoned
+            case let error as HTTPClientError
+            where error == .deadlineExceeded || error == .connectTimeout || error == .getConnectionFromPoolTimeout:
+                self = .timedOut
+            default: self = .unreachable
+            }
+        }
+    }
+#else
+    /// The client of a build that has none. A configuration with `manifest` is refused there, so it is never asked.
+    struct OriginClient: Sendable {
+        init(_ settings: GateConfiguration.Manifest, loops: any EventLoopGroup) {}
 
+        func shutdown() async {}
+
+        func fetch(
+            _ url: String,
+            isHead: Bool,
+            accept: String,
+            _ limits: GateConfiguration.Manifest
+        ) async -> Result<Answer, ManifestRefusal> { .failure(.unreachable) }
+    }
+#endif
+
+extension OriginClient {
     /// The answer of an origin with status 200.
     struct Answer: Sendable {
         let headers: HTTPHeaders
         /// The body, decoded; empty for HEAD.
         let body: ByteBuffer
-    }
-
-    /// Fetches a manifest. Cancelling the task ends the fetch.
-    ///
-    /// - Parameters:
-    ///   - accept: The value of `Accept`.
-    ///   - limits: The time for the head and the body of the answer, and the largest body.
-    func fetch(
-        _ url: String,
-        isHead: Bool,
-        accept: String,
-        _ limits: GateConfiguration.Manifest
-    ) async -> Result<Answer, ManifestRefusal> {
-        var request = HTTPClientRequest(url: url)
-        request.method = isHead ? .HEAD : .GET
-        request.headers = [
-            "Accept": accept, "Accept-Encoding": "gzip", "User-Agent": "Playgate/\(GateVersion.current)",
-        ]
-        do {
-            let response = try await client.execute(request, timeout: TimeAmount(limits.timeouts.response))
-            if let fault = Self.fault(response) { return .failure(fault) }
-            if isHead { return .success(Answer(headers: response.headers, body: ByteBuffer())) }
-            if let length = response.headers.first(name: "content-length").flatMap({ Int($0) }) {
-                guard length <= limits.manifestBytes else { return .failure(.manifest(.tooLarge)) }
-            }
-            let body = try await Self.collect(response.body, limits)
-            return .success(Answer(headers: response.headers, body: body))
-        } catch { return .failure(ManifestRefusal(error)) }
-    }
-
-    private static func fault(_ response: HTTPClientResponse) -> ManifestRefusal? {
-        switch response.status.code {
-        case 200: break
-        case 404, 410: return .notFound
-        case 301, 302, 303, 307, 308: return .redirected
-        default: return .failed
-        }
-        // The client has decoded these; others would reach the player as if they were text.
-        let codings = response.headers[canonicalForm: "content-encoding"].map { $0.lowercased() }
-        return codings.allSatisfy { ["identity", "gzip", "deflate"].contains($0) } && codings.count < 2
-            ? nil : .encoding
-    }
-
-    /// Reads a body within its limits of time and size.
-    private static func collect(
-        _ body: HTTPClientResponse.Body,
-        _ limits: GateConfiguration.Manifest
-    ) async throws -> ByteBuffer {
-        try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
-            group.addTask { try await body.collect(upTo: limits.manifestBytes) }
-            group.addTask {
-                try await Task.sleep(for: limits.timeouts.body)
-                throw ManifestRefusal.timedOut
-            }
-            defer { group.cancelAll() }
-            guard let first = try await group.next() else { throw ManifestRefusal.unreachable }
-            return first
-        }
-    }
-}
-
-extension ManifestRefusal {
-    /// The fault that an error of the client is.
-    fileprivate init(_ error: any Error) {
-        switch error {
-        case let fault as ManifestRefusal: self = fault
-        case is CancellationError: self = .abandoned
-        case is NIOTooManyBytesError: self = .manifest(.tooLarge)
-        case let error as NIOHTTPDecompression.DecompressionError:
-            self = error == .limit ? .manifest(.tooLarge) : .encoding
-        case is NIOHTTPDecompression.ExtraDecompressionError: self = .encoding
-        case let error as HTTPClientError where error == .cancelled: self = .abandoned
-        case let error as HTTPClientError
-        where error == .deadlineExceeded || error == .connectTimeout || error == .getConnectionFromPoolTimeout:
-            self = .timedOut
-        default: self = .unreachable
-        }
     }
 }

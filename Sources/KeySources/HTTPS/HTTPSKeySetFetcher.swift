@@ -20,12 +20,17 @@
         private let addresses: PermittedAddresses
         private let authorities: [NIOSSLCertificate]?
         private let resolve: @Sendable (String) -> [String]
-        private let limits: Limits
+        private var limits: Limits
 
         /// The time limits.
         struct Limits: Sendable {
             var connect = Duration.seconds(2)
             var whole = Duration.seconds(5)
+            /// A wait for ``whole``, which ends early if its task is cancelled.
+            var sleep: @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+
+            /// Limits that a fetch on this machine does not reach, however busy it is.
+            static var unreached: Limits { Limits(connect: .seconds(86_400), whole: .seconds(86_400)) }
         }
 
         /// The number of addresses of a host that are tried.
@@ -60,6 +65,13 @@
             self.authorities = certificates
         }
 
+        /// The same fetcher without limits of time, for tests: a busy machine is no fault of a server.
+        package var withoutTimeLimits: Self {
+            var fetcher = self
+            fetcher.limits = .unreached
+            return fetcher
+        }
+
         /// An error of a caller whose PEM has no certificate.
         public struct UnusableAuthorities: Error, Hashable, Sendable, CustomStringConvertible {
             /// A sentence for the author of a configuration.
@@ -68,7 +80,7 @@
 
         /// Requests a key set.
         public func fetch(_ request: KeySetRequest) async -> Result<KeySetResponse, KeySetFault> {
-            await withTimeLimit(limits.whole) { await fetchSlowly(request) } ?? .failure(.timeout)
+            await withTimeLimit(limits.whole, sleep: limits.sleep) { await fetchSlowly(request) } ?? .failure(.timeout)
         }
 
         private func fetchSlowly(_ request: KeySetRequest) async -> Result<KeySetResponse, KeySetFault> {

@@ -5,15 +5,17 @@ internal import Synchronization
 
 /// Waits for `body`, but no longer than `limit`, even if `body` ignores that it is cancelled.
 ///
+/// - Parameter sleep: A wait for the limit, which ends early if its task is cancelled.
 /// - Returns: The value of `body`, or `nil` if it took too long or the task was cancelled.
 func withTimeLimit<Value: Sendable>(
     _ limit: Duration,
+    sleep: @escaping @Sendable (Duration) async -> Void,
     _ body: @escaping @Sendable () async -> Value
 ) async -> Value? {
     let first = FirstValue<Value>()
     let work = Task { first.give(await body()) }
     let timer = Task {
-        do { try await Task.sleep(for: limit) } catch {}
+        await sleep(limit)
         first.give(nil)
     }
     let value = await withTaskCancellationHandler {

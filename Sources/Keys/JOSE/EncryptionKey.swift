@@ -13,7 +13,8 @@ public final class EncryptionKey: Sendable {
     /// The algorithm of the content.
     public let encryption: Encryption
 
-    private let secret: [UInt8]
+    /// The secret, for a policy that another process decides by.
+    package let secret: [UInt8]
 
     /// A use of a key (RFC 7518 §4.1). The raw value is its name there.
     public enum Algorithm: String, Hashable, Sendable, CaseIterable {
@@ -147,14 +148,11 @@ public struct JWE: Sendable {
     public init?(_ serialized: Span<UInt8>) {
         guard serialized.count <= Self.maximumSize else { return nil }
         let parts = JOSEParts(serialized)
-        guard parts.count == 5, let header = try? JOSEHeader(serialized.extracting(parts[0])), !header.isUnsupported,
-            let algorithm = header.algorithm, let encryption = header.encryption
+        guard parts.count == 5, let (header, id) = try? JOSEHeader.read(serialized.extracting(parts[0])),
+            !header.isUnsupported, let algorithm = header.algorithm.name, let encryption = header.encryption
         else { return nil }
-        switch header.keyID {
-        case .none: keyID = nil
-        case .some(let id): keyID = id
-        case .impossible: return nil
-        }
+        if case .impossible = header.keyID { return nil }
+        keyID = id
         var decoded: [[UInt8]] = []
         for index in 1..<5 {
             guard let part = Base64.decodeURLSafe(String(copying: serialized.extracting(parts[index]))) else {

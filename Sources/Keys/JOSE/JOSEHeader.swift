@@ -6,8 +6,8 @@ internal import Encodings
 /// The statements of a JOSE header (RFC 7515 §4, RFC 7516 §4) that are looked at. Keys that a header holds or refers to
 /// (`jwk`, `jku`, `x5u`, `x5c`) are never used.
 struct JOSEHeader {
-    /// The name of the algorithm; `nil` if the header has none.
-    private(set) var algorithm: String?
+    /// The algorithm.
+    private(set) var algorithm = Algorithm.none
     /// The name of the algorithm that encrypts the content of a JWE; `nil` if the header has none.
     private(set) var encryption: String?
     /// The key identifier.
@@ -15,10 +15,30 @@ struct JOSEHeader {
     /// True if the header has `crit`, `b64` or `zip`, none of which is supported.
     private(set) var isUnsupported = false
 
+    /// An algorithm of a header.
+    enum Algorithm {
+        case none
+        case known(KeyAlgorithm)
+        /// The name of any other, such as one that encrypts a key.
+        case other(String)
+
+        /// The name; `nil` if there is none.
+        var name: String? {
+            switch self {
+            case .none: nil
+            case .known(let algorithm): algorithm.rawValue
+            case .other(let name): name
+            }
+        }
+    }
+
     /// A key identifier of a header.
     enum Identifier {
         case none
-        case some(KeyID)
+        /// The place in the decoded header.
+        case place(Range<Int>)
+        /// An identifier that is written with escapes.
+        case unescaped(KeyID)
         /// An identifier that no key can have.
         case impossible
     }
@@ -27,39 +47,109 @@ struct JOSEHeader {
     static let maximumSize = 1024
     private static let limits = JSONLimits(depth: 6, members: 32, elements: 32)
 
-    /// Reads a header.
-    ///
-    /// - Parameter text: The header as it is encoded.
-    init(_ text: Span<UInt8>) throws(JOSERefusal) {
-        guard text.count <= Self.maximumSize else { throw .tooLarge }
-        var buffer: [1056 of UInt8] = .init(repeating: 0)
-        var output = buffer.mutableSpan
+    /// The members that are looked at.
+    private enum Name: String, CaseIterable {
+        case algorithm = "alg"
+        case keyID = "kid"
+        case type = "typ"
+        case encryption = "enc"
+        case critical = "crit"
+        case payloadForm = "b64"
+        case compression = "zip"
+
+        static let all = allCases
+        static let names = JSONNames(allCases.map(\.rawValue))
+    }
+
+    /// Decodes a header into `output`, which needs room for all of it. Returns its size.
+    static func decode(_ text: Span<UInt8>, into output: inout MutableSpan<UInt8>) throws(JOSERefusal) -> Int {
+        guard text.count <= maximumSize else { throw .tooLarge }
         guard let count = Base64.decodeURLSafe(text, into: &output), count > 0 else { throw .malformed }
-        do throws(JSONFault) { try read(output.span.extracting(first: count)) } catch { throw .malformed }
+        return count
+    }
+
+    /// Reads a decoded header.
+    init(decoded bytes: Span<UInt8>) throws(JOSERefusal) {
+        do throws(JSONFault) { try read(bytes) } catch { throw .malformed }
     }
 
     private mutating func read(_ bytes: Span<UInt8>) throws(JSONFault) {
         var reader = JSONMemberReader(bytes, limits: Self.limits)
         while let member = try reader.next() {
-            switch try reader.name(member) {
-            case "alg": algorithm = try text(member, bytes)
-            case "enc": encryption = try text(member, bytes)
-            case "typ": _ = try text(member, bytes)
-            case "kid":
-                let text = try text(member, bytes)
-                keyID = KeyID(text).map { .some($0) } ?? .impossible
-            case "crit", "b64", "zip": isUnsupported = true
-            default: continue
+            guard let index = try reader.index(of: member, in: Name.names) else { continue }
+            switch Name.all[index] {
+            case .algorithm:
+                if let known = KeyAlgorithm.named(member, bytes) {
+                    algorithm = .known(known)
+                } else {
+                    algorithm = .other(try text(member, bytes))
+                }
+            case .encryption: encryption = try text(member, bytes)
+            case .type: guard case .string = member.kind else { throw .notJSON }
+            case .keyID: keyID = try identifier(member, bytes)
+            case .critical, .payloadForm, .compression: isUnsupported = true
             }
         }
     }
 
-    private func text(_ member: JSONMemberReader.Member, _ bytes: Span<UInt8>) throws(JSONFault) -> String {
+    /// Returns the algorithm of a signature or code.
+    func signatureAlgorithm() throws(JOSERefusal) -> KeyAlgorithm {
+        switch algorithm {
+        case .none: throw .malformed
+        case .known(let algorithm): return algorithm
+        case .other(let name):
+            guard let algorithm = KeyAlgorithm(name: name) else { throw .algorithmRefused }
+            return algorithm
+        }
+    }
+
+    private func identifier(
+        _ member: JSONMemberReader.Member,
+        _ bytes: Span<UInt8>
+    ) throws(JSONFault) -> Identifier {
         guard case .string(let isEscaped) = member.kind else { throw .notJSON }
         guard isEscaped else {
-            return String(copying: bytes.extracting(member.value.lowerBound + 1..<member.value.upperBound - 1))
+            let place = member.value.lowerBound + 1..<member.value.upperBound - 1
+            return 1...KeyID.maximumSize ~= place.count ? .place(place) : .impossible
         }
+        return KeyID(try JSONMemberReader.utf8(bytes, member.value)).map { .unescaped($0) } ?? .impossible
+    }
+
+    private func text(_ member: JSONMemberReader.Member, _ bytes: Span<UInt8>) throws(JSONFault) -> String {
+        guard case .string = member.kind else { throw .notJSON }
         return try JSONMemberReader.text(bytes, member.value)
+    }
+}
+
+extension JOSEHeader {
+    /// Reads a header as it is encoded, with the copy of its key identifier.
+    static func read(_ text: Span<UInt8>) throws(JOSERefusal) -> (header: JOSEHeader, keyID: KeyID?) {
+        var buffer: [1056 of UInt8] = .init(repeating: 0)
+        var output = buffer.mutableSpan
+        let count = try decode(text, into: &output)
+        let bytes = output.span.extracting(first: count)
+        let header = try JOSEHeader(decoded: bytes)
+        switch header.keyID {
+        case .none, .impossible: return (header, nil)
+        case .place(let place): return (header, KeyID([UInt8](copying: bytes.extracting(place))))
+        case .unescaped(let id): return (header, id)
+        }
+    }
+}
+
+extension KeyAlgorithm {
+    private static let all = allCases
+    private static let names = all.map { [UInt8]($0.rawValue.utf8) }
+
+    /// Returns the algorithm that a member names; `nil` if it is not one of those that are known, or written with escapes.
+    fileprivate static func named(_ member: JSONMemberReader.Member, _ bytes: Span<UInt8>) -> KeyAlgorithm? {
+        guard case .string(isEscaped: false) = member.kind else { return nil }
+        let name = bytes.extracting(member.value.lowerBound + 1..<member.value.upperBound - 1)
+        for index in names.indices {
+            let known = names[index]
+            if known.span.hasSameBytes(as: name) { return all[index] }
+        }
+        return nil
     }
 }
 

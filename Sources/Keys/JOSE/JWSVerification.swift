@@ -42,18 +42,18 @@ extension KeySet {
         guard token.count <= JWS.maximumSize else { return .refused(.tooLarge) }
         let parts = JOSEParts(token)
         do throws(JOSERefusal) {
+            let selection = Selection(format: format, issuer: issuer)
             if parts.count == 3 {
-                return try verify(
+                let parts = Parts(
                     token.extracting(parts[0]),
                     token.extracting(parts[1]),
-                    token.extracting(parts[2]),
-                    Selection(format: format, issuer: issuer),
-                    at: now
+                    token.extracting(parts[2])
                 )
+                return try verify(parts, selection, at: now)
             }
             guard parts.count == 2, let header else { throw .malformed }
-            let selection = Selection(format: format, issuer: issuer)
-            return try verify(header, token.extracting(parts[0]), token.extracting(parts[1]), selection, at: now)
+            let parts = Parts(header, token.extracting(parts[0]), token.extracting(parts[1]))
+            return try verify(parts, selection, at: now)
         } catch { return .refused(error) }
     }
 
@@ -69,29 +69,75 @@ extension KeySet {
         }
     }
 
+    /// The parts of a token in their characters.
+    private struct Parts: ~Escapable {
+        let header: Span<UInt8>
+        let payload: Span<UInt8>
+        let signature: Span<UInt8>
+
+        @_lifetime(copy header, copy payload, copy signature)
+        init(_ header: Span<UInt8>, _ payload: Span<UInt8>, _ signature: Span<UInt8>) {
+            self.header = header
+            self.payload = payload
+            self.signature = signature
+        }
+    }
+
     private func verify(
-        _ headerText: Span<UInt8>,
-        _ payloadText: Span<UInt8>,
-        _ signatureText: Span<UInt8>,
+        _ parts: borrowing Parts,
         _ selection: Selection,
         at now: Timestamp
     ) throws(JOSERefusal) -> JWSVerification {
-        let header = try JOSEHeader(headerText)
+        // Usual headers are small, and clearing room for the largest takes longer than decoding them.
+        guard parts.header.count <= 256 else {
+            var buffer: [1056 of UInt8] = .init(repeating: 0)
+            var output = buffer.mutableSpan
+            return try verify(parts, decodingInto: &output, selection, at: now)
+        }
+        var buffer: [224 of UInt8] = .init(repeating: 0)
+        var output = buffer.mutableSpan
+        return try verify(parts, decodingInto: &output, selection, at: now)
+    }
+
+    private func verify(
+        _ parts: borrowing Parts,
+        decodingInto output: inout MutableSpan<UInt8>,
+        _ selection: Selection,
+        at now: Timestamp
+    ) throws(JOSERefusal) -> JWSVerification {
+        let count = try JOSEHeader.decode(parts.header, into: &output)
+        let bytes = output.span.extracting(first: count)
+        let header = try JOSEHeader(decoded: bytes)
         guard !header.isUnsupported else { throw .claimUnsupported }
-        guard let name = header.algorithm else { throw .malformed }
-        guard let algorithm = KeyAlgorithm(name: name) else { throw .algorithmRefused }
-        guard signatureText.count <= 1368 else { throw .malformed }
+        let algorithm = try header.signatureAlgorithm()
+        switch header.keyID {
+        case .none: return try verify(parts, algorithm, nil, selection, at: now)
+        case .place(let place): return try verify(parts, algorithm, bytes.extracting(place), selection, at: now)
+        case .unescaped(let id): return try verify(parts, algorithm, id.bytes.span, selection, at: now)
+        case .impossible: return try verify(parts, algorithm, Span(), selection, at: now)
+        }
+    }
+
+    /// Verifies a token by the keys that an algorithm and an identifier select. No key has an empty identifier.
+    private func verify(
+        _ parts: borrowing Parts,
+        _ algorithm: KeyAlgorithm,
+        _ id: Span<UInt8>?,
+        _ selection: Selection,
+        at now: Timestamp
+    ) throws(JOSERefusal) -> JWSVerification {
+        guard parts.signature.count <= 1368 else { throw .malformed }
         var buffer: [1056 of UInt8] = .init(repeating: 0)
         var output = buffer.mutableSpan
-        guard let size = Base64.decodeURLSafe(signatureText, into: &output) else { throw .malformed }
+        guard let size = Base64.decodeURLSafe(parts.signature, into: &output) else { throw .malformed }
         let signature = output.span.extracting(first: size)
-        var payload = [UInt8](repeating: 0, count: Base64.decodedCapacity(payloadText.count))
+        var payload = [UInt8](repeating: 0, count: Base64.decodedCapacity(parts.payload.count))
         var decoded = payload.mutableSpan
-        guard let count = Base64.decodeURLSafe(payloadText, into: &decoded) else { throw .malformed }
+        guard let count = Base64.decodeURLSafe(parts.payload, into: &decoded) else { throw .malformed }
         payload.removeLast(payload.count - count)
 
         let dot: [1 of UInt8] = [UInt8(ascii: ".")]
-        let found = try candidates(algorithm, header.keyID, selection, at: now)
+        let found = try candidates(algorithm, id, selection, at: now)
         var hasRightSize = false
         for place in 0..<found.count {
             let key = keys[found.places[place]]
@@ -99,7 +145,7 @@ extension KeySet {
             hasRightSize = true
             let isSigner = key.isSigner(
                 signature,
-                of: MessagePieces(headerText, dot.span, payloadText, Span())
+                of: MessagePieces(parts.header, dot.span, parts.payload, Span())
             )
             if isSigner { return .verified(key, payload: payload) }
         }
@@ -110,21 +156,15 @@ extension KeySet {
     /// for a header without identifier.
     private func candidates(
         _ algorithm: KeyAlgorithm,
-        _ id: JOSEHeader.Identifier,
+        _ wanted: Span<UInt8>?,
         _ selection: Selection,
         at now: Timestamp
     ) throws(JOSERefusal) -> Candidates {
         var found = Candidates()
         var hasKey = false
-        let wanted: KeyID?
-        switch id {
-        case .none: wanted = nil
-        case .some(let id): wanted = id
-        case .impossible: throw .keyUnknown
-        }
         for (place, key) in keys.enumerated() where selection.permits(key, at: now) {
             if let wanted {
-                guard let own = key.id, own.bytes.hasSameBytes(as: wanted.bytes) else { continue }
+                guard let own = key.id, own.bytes.span.hasSameBytes(as: wanted) else { continue }
             }
             hasKey = true
             guard key.algorithm == algorithm else { continue }

@@ -19,10 +19,10 @@ public struct UnverifiedJWS: Sendable {
         guard token.count <= JWS.maximumSize else { throw .tooLarge }
         let parts = JOSEParts(token)
         guard parts.count == 3 else { throw .malformed }
-        let header = try JOSEHeader(token.extracting(parts[0]))
+        let (header, id) = try JOSEHeader.read(token.extracting(parts[0]))
         guard let payload = Base64.decodeURLSafe(String(copying: token.extracting(parts[1]))) else { throw .malformed }
         self.payload = payload
-        if case .some(let id) = header.keyID { keyID = id } else { keyID = nil }
-        algorithm = header.algorithm.flatMap { KeyAlgorithm(name: $0) }
+        keyID = id
+        algorithm = header.algorithm.name.flatMap { KeyAlgorithm(name: $0) }
     }
 }

@@ -41,22 +41,36 @@ struct JWSEnvelope {
         return .success(parts)
     }
 
+    /// The members of a header that are looked at.
+    private enum Name: String, CaseIterable {
+        case type = "typ"
+        case algorithm = "alg"
+        /// An extension that must be understood (RFC 7515 §4.1.11), and none is.
+        case critical = "crit"
+
+        static let all = allCases
+        static let names = JSONNames(all.map(\.rawValue))
+    }
+
     /// Reads the decoded header. Returns the scheme of the signature.
     static func scheme(_ header: Span<UInt8>) -> Result<SignatureScheme, RefusalReason> {
-        guard case .object(let members) = try? JSONReader.read(header, limits: limits) else {
-            return .failure(.invalidEnvelope)
-        }
         var scheme: SignatureScheme?
         var isMediaToken = false
-        for member in members {
-            switch (member.name, member.value) {
-            case ("typ", let value): isMediaToken = value == .string(type)
-            case ("alg", let value): scheme = SignatureScheme(mediaTokenAlgorithm: value)
-            // An extension that must be understood (RFC 7515 §4.1.11), and none is.
-            case ("crit", _): return .failure(.invalidEnvelope)
-            default: continue
+        var hasExtension = false
+        var reader = JSONMemberReader(header, limits: limits)
+        do throws(JSONFault) {
+            while let member = try reader.next() {
+                guard let index = try reader.index(of: member, in: Name.names) else { continue }
+                switch Name.all[index] {
+                case .type:
+                    isMediaToken = try reader.withText(member) { $0.hasSameBytes(as: type.utf8.span) } ?? false
+                case .algorithm:
+                    scheme = try reader.withText(member) { SignatureScheme(mediaTokenAlgorithm: $0) } ?? nil
+                case .critical: hasExtension = true
+                }
             }
-        }
+        } catch { return .failure(.invalidEnvelope) }
+        guard !hasExtension else { return .failure(.invalidEnvelope) }
         guard isMediaToken else { return .failure(.unsupportedRoot) }
         return scheme.map { .success($0) } ?? .failure(.noUsableKey)
     }
@@ -64,12 +78,15 @@ struct JWSEnvelope {
 
 extension SignatureScheme {
     /// Creates the scheme of an `alg` value that media tokens may have.
-    fileprivate init?(mediaTokenAlgorithm value: JSON) {
-        switch value {
-        case .string("ES256"): self = .es256
-        // The older name and that of RFC 9864.
-        case .string("EdDSA"), .string("Ed25519"): self = .ed25519
-        default: return nil
+    fileprivate init?(mediaTokenAlgorithm value: Span<UInt8>) {
+        func isNamed(_ name: String) -> Bool { value.hasSameBytes(as: name.utf8.span) }
+        if isNamed("ES256") {
+            self = .es256
+        } else if isNamed("EdDSA") || isNamed("Ed25519") {
+            // The older name and that of RFC 9864.
+            self = .ed25519
+        } else {
+            return nil
         }
     }
 

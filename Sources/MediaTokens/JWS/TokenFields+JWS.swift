@@ -8,48 +8,54 @@ internal import XML
 extension TokenFields {
     private static let limits = JSONLimits(depth: 8, members: 64, elements: 256)
 
+    /// The values of a payload, by the number of their field.
+    private typealias Values = [7 of JSONMemberReader.Member?]
+
     /// Reads the fields from the payload of a JWS: an object whose members have the names of the elements.
     ///
     /// Texts are strings; `ttl` and `issueTime` are whole numbers of milliseconds, the latter since 1970. An absent,
     /// `null` or empty `proxyMvpdId` means that there is none. Other members are ignored, as other elements are.
     static func read(json payload: Span<UInt8>) throws(RefusalReason) -> TokenFields {
-        let body: JSON
-        do throws(JSONFault) { body = try JSONReader.read(payload, limits: limits) } catch {
+        var values = Values(repeating: nil)
+        var isRestricted = false
+        do throws(JSONFault) {
+            var reader = JSONMemberReader(payload, limits: limits)
+            while let member = try reader.next() {
+                guard let index = try reader.index(of: member, in: PayloadName.names) else { continue }
+                if let field = PayloadName.all[index].field {
+                    values[field.rawValue] = member
+                } else {
+                    isRestricted = true
+                }
+            }
+        } catch {
             if case .repeatedMember = error { throw .repeatedField }
             throw .malformedBody
         }
-        guard case .object(let members) = body else { throw .malformedBody }
-        var values = [JSON](repeating: .null, count: Name.allCases.count)
-        for member in members {
-            switch Role(member.name) {
-            case .field(let name): values[name.rawValue] = member.value
-            case .restriction: throw .malformedBody
-            case .other: continue
-            }
-        }
-        return try fields(values)
+        guard !isRestricted else { throw .malformedBody }
+        return try fields(values, payload)
     }
 
     /// Returns the fields of values in the order of ``Name``.
-    private static func fields(_ values: [JSON]) throws(RefusalReason) -> TokenFields {
+    private static func fields(_ values: Values, _ payload: Span<UInt8>) throws(RefusalReason) -> TokenFields {
         // Missing fields are reported before empty ones, as for elements.
         for place in 0..<Name.proxyMVPDID.rawValue {
-            if case .null = values[place] { throw .missingField }
+            guard let value = values[place], value.kind != .null else { throw .missingField }
         }
         var texts: [UInt8] = []
         var ends = [5 of UInt16](repeating: 0)
         let order: [5 of Name] = [.requestorID, .resourceID, .sessionGUID, .mvpdID, .proxyMVPDID]
+        var size = 0
+        for place in order.indices { size += values[order[place].rawValue]?.value.count ?? 0 }
+        texts.reserveCapacity(size)
         for place in order.indices {
-            if let text = try text(values[order[place].rawValue]) {
-                texts += text.utf8
-            } else if order[place] != .proxyMVPDID {
-                throw .emptyField
-            }
+            let start = texts.count
+            if let value = values[order[place].rawValue] { try append(value, payload, to: &texts) }
+            guard texts.count > start || order[place] == .proxyMVPDID else { throw .emptyField }
             ends[place] = UInt16(texts.count)
         }
-        guard case .number(let ttl) = values[Name.ttl.rawValue] else { throw .invalidTTL }
-        guard -latest...latest ~= ttl else { throw .invalidTTL }
-        guard case .number(let issued) = values[Name.issueTime.rawValue], 0...latest ~= issued else {
+        guard let ttl = number(values[Name.ttl.rawValue], payload), -latest...latest ~= ttl else { throw .invalidTTL }
+        guard let issued = number(values[Name.issueTime.rawValue], payload), 0...latest ~= issued else {
             throw .invalidIssueTime
         }
         return TokenFields(
@@ -60,35 +66,59 @@ extension TokenFields {
         )
     }
 
-    /// Returns the text of a value, or `nil` if there is none but white space.
-    private static func text(_ value: JSON) throws(RefusalReason) -> String? {
-        if case .null = value { return nil }
-        guard case .string(let text) = value, text.isLegalXML else { throw .malformedBody }
-        return text.utf8.allSatisfy(\.isXMLSpace) ? nil : text
+    /// Appends the text of a value, unless there is none but white space.
+    private static func append(
+        _ value: JSONMemberReader.Member,
+        _ payload: Span<UInt8>,
+        to texts: inout [UInt8]
+    ) throws(RefusalReason) {
+        guard value.kind != .null else { return }
+        guard case .string(let isEscaped) = value.kind else { throw .malformedBody }
+        let bytes = payload.extracting(value.value.lowerBound + 1..<value.value.upperBound - 1)
+        guard isEscaped || !bytes.isPlainXML else {
+            var isBlank = true
+            for place in bytes.indices where bytes[place] != 0x20 { isBlank = false }
+            if !isBlank { texts.append(copying: bytes) }
+            return
+        }
+        guard let text = try? JSONMemberReader.text(payload, value.value), text.isLegalXML else { throw .malformedBody }
+        if !text.utf8.allSatisfy(\.isXMLSpace) { texts += text.utf8 }
+    }
+
+    private static func number(_ value: JSONMemberReader.Member?, _ payload: Span<UInt8>) -> Int64? {
+        guard let value, value.kind == .integer else { return nil }
+        return Int64(jsonInteger: payload.extracting(value.value))
     }
 
     /// The largest number of milliseconds: the end of the year 9999.
     private static let latest: Int64 = 253_402_300_799_999
 }
 
-/// The meaning of a member of the payload.
-private enum Role {
-    case field(TokenFields.Name)
-    /// A claim that would restrict the token beyond its fields. None is evaluated, so a token with one is refused.
-    case restriction
-    case other
+/// A member of the payload with a meaning.
+private enum PayloadName: String, CaseIterable {
+    case sessionGUID, requestorID, resourceID, ttl, issueTime
+    case mvpdID = "mvpdId"
+    case proxyMVPDID = "proxyMvpdId"
+    case expiration = "exp"
+    case notBefore = "nbf"
+    case audience = "aud"
+    case confirmation = "cnf"
 
-    init(_ member: String) {
-        switch member {
-        case "sessionGUID": self = .field(.sessionGUID)
-        case "requestorID": self = .field(.requestorID)
-        case "resourceID": self = .field(.resourceID)
-        case "ttl": self = .field(.ttl)
-        case "issueTime": self = .field(.issueTime)
-        case "mvpdId": self = .field(.mvpdID)
-        case "proxyMvpdId": self = .field(.proxyMVPDID)
-        case "exp", "nbf", "aud", "cnf": self = .restriction
-        default: self = .other
+    static let all = allCases
+    static let names = JSONNames(all.map(\.rawValue))
+
+    /// The field; `nil` for a claim that would restrict the token beyond its fields. None is evaluated, so a token with one is
+    /// refused.
+    var field: TokenFields.Name? {
+        switch self {
+        case .sessionGUID: .sessionGUID
+        case .requestorID: .requestorID
+        case .resourceID: .resourceID
+        case .ttl: .ttl
+        case .issueTime: .issueTime
+        case .mvpdID: .mvpdID
+        case .proxyMVPDID: .proxyMVPDID
+        case .expiration, .notBefore, .audience, .confirmation: nil
         }
     }
 }

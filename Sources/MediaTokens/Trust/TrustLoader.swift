@@ -192,9 +192,38 @@ package struct TrustLoader {
 
 /// A trusted key that is read and checked, but not in a store yet.
 package struct LoadedKey: Sendable {
-    let key: TrustedKey
-    /// The public key in DER.
-    let der: [UInt8]
+    /// The facts about the key.
+    package let key: TrustedKey
+    /// The DER of its `SubjectPublicKeyInfo`.
+    package let der: [UInt8]
+
+    init(key: TrustedKey, der: [UInt8]) {
+        self.key = key
+        self.der = der
+    }
+
+    /// Creates a key of a policy. It is judged by ``TrustStore``.
+    package init(
+        name: String,
+        source: String,
+        form: TrustedKey.Form,
+        tokens: MediaTokenForm,
+        bits: Int,
+        requestors: RequestorScope,
+        validity: ClosedRange<Timestamp>?,
+        der: [UInt8]
+    ) {
+        key = TrustedKey(
+            name: name,
+            source: source,
+            form: form,
+            tokens: tokens,
+            bits: bits,
+            requestors: requestors,
+            validity: validity
+        )
+        self.der = der
+    }
 }
 
 extension TrustSource {

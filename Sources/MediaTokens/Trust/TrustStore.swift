@@ -10,7 +10,9 @@ internal import Platform
 /// keeps the prepared OpenSSL contexts of its keys, so create it once and share it.
 public final class TrustStore: Sendable {
     /// The trusted keys, in the order of their sources.
-    public let keys: [TrustedKey]
+    public var keys: [TrustedKey] { loaded.map(\.key) }
+    /// The trusted keys with their public keys.
+    package let loaded: [LoadedKey]
 
     /// The keys of signed elements.
     let groups: [KeyGroup]
@@ -81,7 +83,7 @@ public final class TrustStore: Sendable {
             }
         }
         let count = groups.count
-        keys = loaded.map(\.key)
+        self.loaded = loaded
         self.groups = groups
         self.jwsGroups = jwsGroups
         self.contexts = (0..<slots.count).map { _ in VerificationContext(keyCount: count) }

@@ -120,12 +120,15 @@ extension Catalogue {
             public var scope: String?
             /// The path of the manifest, percent-encoded, for the URL that a backend receives; `nil` if it is not known.
             public var manifest: String?
+            /// The parameters of the manifest's URL beside those of a grant, without `?`; empty for none.
+            public var query: String
 
             /// Creates terms.
-            public init(_ profiles: [GrantProfile], scope: String? = nil, manifest: String? = nil) {
+            public init(_ profiles: [GrantProfile], scope: String? = nil, manifest: String? = nil, query: String = "") {
                 self.profiles = profiles
                 self.scope = scope
                 self.manifest = manifest
+                self.query = query
             }
         }
 

@@ -81,6 +81,29 @@ public struct Catalogue: Sendable {
         } catch { return .invalidPath(error) }
     }
 
+    /// True if one entry decides about all files of the folder that a path is in. False if the path is none.
+    ///
+    /// - Parameters:
+    ///   - requested: The path as it was requested.
+    ///   - host: The requested host, in the form of ``HostName``.
+    package func isUniform(around requested: Substring, host: Substring?) -> Bool {
+        guard let path = try? MediaPath(requested), let slash = path.characters.utf8.lastIndex(of: UInt8(ascii: "/"))
+        else { return false }
+        let folder = path.characters[..<slash]
+        guard paths.isUniform(folder) else { return false }
+        return host.flatMap { pathsOfHosts[ByteKey($0)] }?.isUniform(folder) ?? true
+    }
+
+    /// All entries, in the order of their keys and hosts.
+    package var entries: [Entry] {
+        var all = Array(media.values) + paths.entries
+        // An entry is in the tables of all its hosts.
+        for (host, table) in pathsOfHosts {
+            all += table.entries.filter { entry in entry.hosts.first.map { ByteKey($0) == host } ?? false }
+        }
+        return all.sorted { ($0.key.text, $0.hosts.joined(separator: " ")) < ($1.key.text, $1.hosts.joined(separator: " ")) }
+    }
+
     // MARK: Adding
 
     /// Adds an entry.

@@ -7,6 +7,8 @@ struct PathTable: Sendable {
     /// The folders, by name without the trailing slash: the folder itself and the paths in it find the same entry.
     private var folders: [ByteKey: Folder] = [:]
     private var hasGlobs = false
+    /// The folders, without the trailing slash, of the paths above and of the folders above.
+    private var inhabited: Set<ByteKey> = []
 
     /// The entry of a folder, and the globs in it.
     private struct Folder {
@@ -56,8 +58,12 @@ struct PathTable: Sendable {
         let present = self.entry(pattern)
         guard present.map(mayReplace) ?? true else { return present }
         switch pattern.form {
-        case .path: paths[ByteKey(pattern.root)] = entry
-        case .folder: folders[ByteKey(pattern.folderName), default: Folder()].all = entry
+        case .path:
+            paths[ByteKey(pattern.root)] = entry
+            setInhabited(around: pattern.root)
+        case .folder:
+            setInhabited(around: pattern.folderName)
+            folders[ByteKey(pattern.folderName), default: Folder()].all = entry
         case .glob:
             var folder = folders[ByteKey(pattern.folderName)] ?? Folder()
             folder.globs.removeAll { $0.key.pattern == pattern }
@@ -66,5 +72,18 @@ struct PathTable: Sendable {
             hasGlobs = true
         }
         return present
+    }
+    private mutating func setInhabited(around path: Substring) {
+        if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) { inhabited.insert(ByteKey(path[..<slash])) }
+    }
+
+    /// True if one entry, or none, decides about all files that are directly in a folder.
+    ///
+    /// - Parameter folder: The path of the folder in canonical form, without its trailing slash.
+    func isUniform(_ folder: Substring) -> Bool { !hasGlobs && !inhabited.contains(ByteKey(folder)) }
+
+    /// The entries, in no order.
+    var entries: [Catalogue.Entry] {
+        Array(paths.values) + folders.values.flatMap { ($0.all.map { [$0] } ?? []) + $0.globs }
     }
 }

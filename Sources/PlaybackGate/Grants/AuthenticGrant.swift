@@ -34,6 +34,14 @@ enum AuthenticGrant: Sendable {
         }
     }
 
+    /// The paths that the grant opens, ending in `/` and percent-encoded; `nil` if they are no folder.
+    var scope: String? {
+        switch self {
+        case .cat(let grant): grant.pathPrefix
+        case .signedURI(let grant): grant.scope?.path
+        }
+    }
+
     /// True if the issuer is this installation.
     var isOwn: Bool {
         switch self {

@@ -13,8 +13,8 @@ extension Gate {
     /// The result of looking at the grants of a request.
     enum GrantExamination {
         case decided(Examination)
-        /// No grant allows the request; a media token may.
-        case refused(DenyCode)
+        /// No grant allows the request; a media token may. The outcome is that of the signed URIs; `nil` without any.
+        case refused(DenyCode, Decision.SignedURIOutcome?)
     }
 
     /// A request that a grant allows once the store has recorded what the grant demands.
@@ -35,21 +35,24 @@ extension Gate {
         _ grants: GrantAuthority,
         at now: Timestamp
     ) -> GrantExamination {
-        guard let shown = question.grants else { return .refused(.grant(.missing)) }
-        let subject = Decision.Subject(entry: entry, token: nil)
+        guard let shown = question.grants else { return .refused(.grant(.missing), nil) }
+        var subject = Decision.Subject(entry: entry, token: nil)
         let accepted: GrantAuthority.Acceptance
         switch grants.check(shown, terms, at: now) {
-        case .refused(let refusal): return .refused(.grant(refusal.code))
+        case .refused(let refusal, let code):
+            return .refused(.grant(refusal.code), code.map { .refused($0) })
         case .unknown(let unknown):
+            subject.signedURI = unknown.grant.format == .uriSigning ? .unknown : nil
             guard rules.allowsUnknownUse else { return .decided(.decided(refusal(.replayStoreUnavailable, subject))) }
             accepted = unknown
         case .accepted(let known): accepted = known
         }
+        subject.signedURI = accepted.grant.format == .uriSigning ? .allowed : nil
         let use = GrantUse(
             accepted: accepted,
             subject: subject,
             path: shown.facts.uri.path,
-            isRenewing: question.request.method.isRenewing
+            isRenewing: question.request.method.isRenewing && shown.canReplace(accepted)
         )
         let obligations = accepted.obligations
         if obligations.use == nil, obligations.proofUse == nil {
@@ -67,7 +70,11 @@ extension Gate {
         for demand in [obligations.proofUse, obligations.use].compactMap(\.self) {
             let isFirst = await insert(demand, at: now)
             // If the store is down, nobody can tell whether it was used: no setting allows it then.
-            guard isFirst else { return refusal(.grant(.replayed), use.subject) }
+            guard isFirst else {
+                var subject = use.subject
+                if subject.signedURI != nil { subject.signedURI = .refused(.replayed) }
+                return refusal(.grant(.replayed), subject)
+            }
         }
         guard obligations.isRenewalDue, use.isRenewing else { return granted(use.accepted.grant, use.subject) }
         guard let lease = lease(of: use, at: now) else { return renewed(use, at: now) }
@@ -236,7 +243,7 @@ extension Gate {
     }
 
     /// Inserts what may be used once. Returns true if the store has recorded the first use.
-    private func insert(_ use: GrantObligations.Use, at now: Timestamp) async -> Bool {
+    func insert(_ use: GrantObligations.Use, at now: Timestamp) async -> Bool {
         let answer = await withDeadline(rules.storeDeadline) { [grantStore] () -> GrantUseOutcome? in
             try? await grantStore?.insert(use.key, until: use.until, at: now)
         }
@@ -260,6 +267,14 @@ extension Catalogue.Entry.GrantTerms {
         let life = profiles.map { $0.rules.life.milliseconds }.max() ?? 0
         let end = now.advanced(byMilliseconds: life + 10_000)
         return StreamLease(key, session: session.id, limit: limit, expires: end)
+    }
+}
+
+extension ShownGrants {
+    /// True if an answer can hand over a renewed grant in the way that the grant demands.
+    fileprivate func canReplace(_ accepted: GrantAuthority.Acceptance) -> Bool {
+        guard case .signedURI(let grant) = accepted.grant, grant.renewal?.transport == .query else { return true }
+        return isRedirectable(accepted.place)
     }
 }
 

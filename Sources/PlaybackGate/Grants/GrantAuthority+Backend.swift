@@ -15,7 +15,7 @@ extension GrantAuthority {
         /// A new grant of the same session.
         case issued(IssuedGrant)
         /// The grant is good, and too young to be renewed.
-        case notDue(CATGrant)
+        case notDue(any PlaybackGrant)
         /// The grant is refused.
         case refused(GrantRefusal)
         /// The state of revocations is not known, so nobody can tell whether the grant is revoked.
@@ -36,12 +36,17 @@ extension GrantAuthority {
         at now: Timestamp
     ) -> BackendOutcome {
         withLive(token, allowsUnknown: allowsUnknown, at: now) { grant in
-            guard let start = grant.renewalStart else {
+            guard let start = grant.base.renewalStart else {
                 return .refused(GrantRefusal(.renewalInvalid, .claim(.renewal)))
             }
-            guard start <= now else { return .notDue(grant) }
-            let fitting = profiles.first { $0.issuer == grant.issuer.name && $0.rules.scopes(grant) }
-            guard let profile = fitting, let scope = grant.pathPrefix,
+            guard start <= now else { return .notDue(grant.base) }
+            let fitting = profiles.filter { profile in
+                profile.issuer == grant.base.issuerName && profile.format == grant.format && profile.rules.scopes(grant)
+            }
+            // Of several, the one by whose key it was made: a network may have that key alone.
+            let own = fitting.first { profile in grant.base.key.id.map { profile.keys.contains($0) } ?? false }
+            guard let scope = grant.scope else { return .refused(GrantRefusal(.renewalInvalid, .member(.container))) }
+            guard let profile = own ?? fitting.first,
                 let renewed = renew(grant, profile, scope: scope, at: now)
             else { return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd))) }
             return .issued(renewed)
@@ -69,18 +74,18 @@ extension GrantAuthority {
         at now: Timestamp
     ) -> BackendOutcome {
         withLive(token, allowsUnknown: allowsUnknown, at: now) { grant in
-            guard let terms = entry.grants, terms.profiles.contains(profile), terms.profile(of: .cat(grant)) != nil
+            guard let terms = entry.grants, terms.profiles.contains(profile), terms.profile(of: grant) != nil
             else {
                 return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
             }
             // A grant for another entry must not open this one.
             let path = target.normalPath
-            guard let scope = grant.pathPrefix, terms.profiles.contains(where: { entry.scope($0, path: path) == scope })
+            guard let scope = grant.scope, terms.profiles.contains(where: { entry.scope($0, path: path) == scope })
             else {
                 return .refused(GrantRefusal(.uriMismatch, .claim(.uri)))
             }
             if let refusal = profile.rules.binding.missingFact(of: player) { return .refused(refusal) }
-            let order = grant.session.map { session in
+            let order = grant.base.session.map { session in
                 GrantOrder(
                     profile: profile,
                     session: session,
@@ -107,7 +112,7 @@ extension GrantAuthority {
 
     /// Checks that a grant of this installation is authentic, within its time and not revoked.
     package func check(_ token: String, allowsUnknown: Bool, at now: Timestamp) -> LiveOutcome {
-        switch withLive(token, allowsUnknown: allowsUnknown, at: now, { .notDue($0) }) {
+        switch withLive(token, allowsUnknown: allowsUnknown, at: now, { .notDue($0.base) }) {
         case .refused(let refusal): .refused(refusal)
         case .unknown: .unknown
         case .issued, .notDue: .good
@@ -119,32 +124,32 @@ extension GrantAuthority {
         _ token: String,
         allowsUnknown: Bool,
         at now: Timestamp,
-        _ body: (CATGrant) -> BackendOutcome
+        _ body: (AuthenticGrant) -> BackendOutcome
     ) -> BackendOutcome {
         var token = token
         token.makeContiguousUTF8()
-        let grant: CATGrant
+        let authentic: AuthenticGrant
         switch authenticate(token.utf8.span, at: now) {
         case .refused(let refusal): return .refused(refusal)
-        case .authentic(.cat(let found)): grant = found
-        // Signed URIs are renewed by edges, and state no scope that could be exchanged.
-        case .authentic(.signedURI): return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
+        case .authentic(let found): authentic = found
         }
-        guard grant.issuer.isOwn, grant.session != nil else {
+        let grant = authentic.base
+        // The identity of a signed URI is used up for each URL, which is not known here.
+        guard authentic.isOwn, grant.session != nil, authentic.format == .cat || !grant.isForOneUse else {
             return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
         }
         guard grant.key.isValid(at: now) else { return .refused(GrantRefusal(.keyUnknown)) }
         if let refusal = grant.timeRefusal(at: now) { return .refused(refusal) }
         guard grant.expires != nil else { return .refused(GrantRefusal(.expired, .claim(.expiration))) }
         if let refusal = revocation(of: grant) { return .refused(refusal) }
-        return allowsUnknown || isMirrorRecent ? body(grant) : .unknown
+        return allowsUnknown || isMirrorRecent ? body(authentic) : .unknown
     }
 }
 
 extension GrantProfile.Rules {
     /// True if a grant with these rules may have the scope and host of `grant`.
-    fileprivate func scopes(_ grant: CATGrant) -> Bool {
+    fileprivate func scopes(_ grant: AuthenticGrant) -> Bool {
         guard case .prefix(let prefix) = scope else { return true }
-        return prefix == grant.pathPrefix
+        return prefix == grant.scope
     }
 }

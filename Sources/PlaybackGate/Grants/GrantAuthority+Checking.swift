@@ -11,8 +11,9 @@ extension GrantAuthority {
     enum Finding {
         /// A grant allows the request, once the store has recorded what the obligations demand.
         case accepted(Acceptance)
-        /// No grant allows the request.
-        case refused(GrantRefusal)
+        /// No grant allows the request. Of the signed URIs among them, the second refusal is that of the decisive one; `nil`
+        /// without any.
+        case refused(GrantRefusal, signedURI: GrantCode? = nil)
         /// The state of revocations is not known.
         case unknown(Acceptance)
     }
@@ -21,6 +22,8 @@ extension GrantAuthority {
     struct Acceptance: Sendable {
         let grant: AuthenticGrant
         let obligations: GrantObligations
+        /// The place among the grants that the request shows.
+        var place = 0
     }
 
     /// Checks the grants of a request in their order. The first one that allows it decides.
@@ -28,18 +31,34 @@ extension GrantAuthority {
     /// If none does, the refusal is that of the last authentic one, otherwise of the first.
     func check(_ shown: ShownGrants, _ terms: Catalogue.Entry.GrantTerms, at now: Timestamp) -> Finding {
         var refusal = GrantRefusal(.missing)
+        var signedURI: GrantCode?
         for place in 0..<shown.count {
             let token = shown[place].utf8.span
+            let isSignedURI = isSignedURI(token)
             switch authenticate(token, at: now) {
-            case .refused(let fault): if place == 0 || fault.code.isOfAuthenticGrant { refusal = fault }
+            case .refused(let fault):
+                if place == 0 || fault.code.isOfAuthenticGrant { refusal = fault }
+                if isSignedURI, signedURI == nil || fault.code.isOfAuthenticGrant { signedURI = fault.code }
             case .authentic(let grant):
                 switch judge(grant, shownAs: token, shown.facts, terms, at: now) {
-                case .refused(let fault): refusal = fault
-                case let other: return other
+                case .refused(let fault, _):
+                    refusal = fault
+                    if isSignedURI { signedURI = fault.code }
+                case .accepted(var accepted):
+                    accepted.place = place
+                    return .accepted(accepted)
+                case .unknown(var accepted):
+                    accepted.place = place
+                    return .unknown(accepted)
                 }
             }
         }
-        return .refused(refusal)
+        return .refused(refusal, signedURI: signedURI)
+    }
+
+    /// True if a token is shown as a signed URI: no other format has full stops.
+    func isSignedURI(_ token: Span<UInt8>) -> Bool {
+        signedURIs != nil && token.firstIndex(of: UInt8(ascii: "."), from: 0) != nil
     }
 
     /// Returns an authentic grant from the cache, or checks its signature.
@@ -77,14 +96,21 @@ extension GrantAuthority {
 
     /// Checks the signature of a grant, and asks for its key if the verifier does not have it.
     private func authenticateAnew(_ token: Span<UInt8>, at now: Timestamp) -> Authentication {
-        // Only a signed URI has full stops.
-        let isSignedURI = signedURIs != nil && token.firstIndex(of: UInt8(ascii: "."), from: 0) != nil
-        let answer = isSignedURI ? checkSignedURI(token, at: now) : checkCAT(token, at: now)
-        guard case .refused(let refusal) = answer, refusal.code == .keyUnknown,
-            let id = isSignedURI ? try? UnverifiedSignedURI(token).keyID : try? UnverifiedCAT(token).keyID,
+        switch isSignedURI(token) ? checkSignedURI(token, at: now) : checkCAT(token, at: now) {
+        case .authentic(let grant): .authentic(grant)
+        case .refused(let refusal): .refused(awaited(refusal, of: token, at: now))
+        }
+    }
+
+    /// Asks for the key of a token if it is refused because the key is not known.
+    ///
+    /// - Returns: The refusal, with ``GrantRefusal/Detail/keySetAwaited`` if a key set is being fetched that may bring the key.
+    func awaited(_ refusal: GrantRefusal, of token: Span<UInt8>, at now: Timestamp) -> GrantRefusal {
+        guard refusal.code == .keyUnknown,
+            let id = isSignedURI(token) ? try? UnverifiedSignedURI(token).keyID : try? UnverifiedCAT(token).keyID,
             askForKey(id, now)
-        else { return answer }
-        return .refused(GrantRefusal(.keyUnknown, .keySetAwaited))
+        else { return refusal }
+        return GrantRefusal(.keyUnknown, .keySetAwaited)
     }
 
     private func checkCAT(_ token: Span<UInt8>, at now: Timestamp) -> Authentication {

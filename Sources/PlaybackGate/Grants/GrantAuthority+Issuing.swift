@@ -51,6 +51,7 @@ extension GrantAuthority {
                     session: session,
                     scope: scope,
                     manifest: terms.manifest ?? path.map { String($0) },
+                    query: terms.query,
                     player: player,
                     now: now
                 )
@@ -60,13 +61,17 @@ extension GrantAuthority {
 
     /// Issues a grant; `nil` if its key does not sign now, a fact about the player is not known, or the format cannot express it.
     func issue(_ order: GrantOrder) -> IssuedGrant? {
-        let grant =
-            switch order.profile.format {
-            case .cat: issueCAT(order)
-            case .uriSigning, .vendor: formats[order.profile.name]?.issue(order)
-            }
+        let grant = make(order)
         if grant == nil { metrics?.countNotIssued(order.profile) } else { metrics?.countIssued(order.profile) }
         return grant
+    }
+
+    /// Makes a grant that nobody has yet.
+    func make(_ order: GrantOrder) -> IssuedGrant? {
+        switch order.profile.format {
+        case .cat: issueCAT(order)
+        case .uriSigning, .vendor: formats[order.profile.name]?.issue(order)
+        }
     }
 
     private func issueCAT(_ order: GrantOrder) -> IssuedGrant? {
@@ -82,7 +87,8 @@ extension GrantAuthority {
             expires: expires,
             session: session,
             scope: order.scope,
-            manifest: order.manifest
+            manifest: order.manifest,
+            urlEnd: order.urlEnd
         )
     }
 }
@@ -129,6 +135,8 @@ extension CATRenewal.Delivery {
         case .automatic: self = .automatic
         case .cookie: self = .cookie
         case .header: self = .header
+        // For signed URIs alone.
+        case .query: self = .cookie
         }
     }
 }

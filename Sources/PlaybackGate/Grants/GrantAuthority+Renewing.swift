@@ -14,38 +14,48 @@ extension GrantAuthority {
     func renew(_ grant: AuthenticGrant, of entry: Catalogue.Entry, path: Substring?, at now: Timestamp) -> IssuedGrant?
     {
         guard let terms = entry.grants, let profile = terms.profile(of: grant) else { return nil }
+        let named: String? = if case .cat(let grant) = grant { grant.cookiePath ?? grant.pathPrefix } else { nil }
+        guard let scope = named ?? entry.scope(profile, path: path) else { return nil }
+        return renew(grant, profile, scope: scope, manifest: terms.manifest, at: now)
+    }
+
+    /// Renews a grant of a profile whose renewal is due, for a scope, or returns the grant that a parallel request got; `nil` if it
+    /// cannot be renewed.
+    func renew(
+        _ grant: AuthenticGrant,
+        _ profile: GrantProfile,
+        scope: String,
+        manifest: String? = nil,
+        at now: Timestamp
+    ) -> IssuedGrant? {
         switch grant {
-        case .cat(let grant):
-            guard let scope = grant.cookiePath ?? grant.pathPrefix ?? entry.scope(profile, path: path) else {
+        case .cat(let grant): return renew(grant, profile, scope: scope, manifest: manifest, at: now)
+        case .signedURI(let grant):
+            guard let issuer = formats[profile.name]?.signedURIs(at: now), let session = grant.session else {
                 return nil
             }
-            return renew(grant, profile, scope: scope, manifest: terms.manifest, at: now)
-        case .signedURI(let grant):
-            guard let issuer = formats[profile.name]?.signedURIs(at: now), let session = grant.session,
-                let scope = entry.scope(profile, path: path)
-            else { return nil }
             let order = GrantOrder(
                 profile: profile,
                 session: session,
                 scope: scope,
-                manifest: terms.manifest,
+                manifest: manifest,
                 player: nil,
                 now: now
             )
             return renewed.grant(of: grant.payload, at: now) {
                 (try? issuer.renew(grant, at: now)).map { token in
                     metrics?.countRenewed(profile)
-                    return IssuedGrant(order, token)
+                    return IssuedGrant(order, token, isByRedirect: grant.renewal?.transport == .query)
                 }
             }
         }
     }
 
-    func renew(
+    private func renew(
         _ grant: CATGrant,
         _ profile: GrantProfile,
         scope: String,
-        manifest: String? = nil,
+        manifest: String?,
         at now: Timestamp
     ) -> IssuedGrant? {
         // The scope goes into a cookie, and another installation may have written it.

@@ -31,7 +31,7 @@ public final class GrantAuthority: Sendable {
     let renewed: RenewedGrants
     /// The ids that grants were refused by at random. It outlives the authority.
     public let rejections: RejectionList
-    let metrics: GrantMetrics?
+    let metrics: (any GrantObserver)?
     /// A number that the entries of the caches carry.
     let generation: UInt64
     /// Asks for a key that the verifier does not have: see the initializer.
@@ -84,7 +84,7 @@ public final class GrantAuthority: Sendable {
     ///   - mirror: The mirror of revocations.
     ///   - rejections: The list of rejected ids, which a reload keeps.
     ///   - cacheCapacity: The number of authentic grants that are cached; 0 for none.
-    ///   - metrics: The counters of grants; `nil` for none.
+    ///   - metrics: Counts the grants; `nil` for nothing.
     ///   - askForKey: Called with the identifier of a key that the verifier does not have, and the time. Returns true if a key
     ///     set is being fetched that may bring it: see `GrantRefusal.Detail.keySetAwaited`. It must not wait.
     public init(
@@ -96,7 +96,7 @@ public final class GrantAuthority: Sendable {
         mirror: RevocationMirror,
         rejections: RejectionList = RejectionList(),
         cacheCapacity: Int = 16_384,
-        metrics: GrantMetrics? = nil,
+        metrics: (any GrantObserver)? = nil,
         askForKey: @escaping @Sendable (KeyID, Timestamp) -> Bool = { _, _ in false }
     ) {
         self.rejections = rejections
@@ -175,4 +175,16 @@ extension GrantAuthority {
         guard let tags = session.revocation?.tags, tags.count >= 3 else { return nil }
         return LeaseKey(requestor: requestor, mvpd: tags[2], viewer: tags[1])
     }
+}
+
+/// Counts the grants that a gate issues and renews. Called on the thread of the decision, so it must not wait.
+public protocol GrantObserver: Sendable {
+    /// Counts a grant of a playback that starts, or of an exchange.
+    func countIssued(_ profile: GrantProfile)
+
+    /// Counts a grant that a playback did not get: the format cannot express its path.
+    func countNotIssued(_ profile: GrantProfile)
+
+    /// Counts a renewed grant. What parallel requests share counts once.
+    func countRenewed(_ profile: GrantProfile)
 }

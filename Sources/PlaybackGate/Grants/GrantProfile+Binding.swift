@@ -20,6 +20,8 @@ extension GrantProfile {
             case none
             /// The network: 24 bits of IPv4, 56 of IPv6. More would tell everybody who has the grant who the viewer is.
             case prefix
+            /// The whole address, for signed URIs alone, which encrypt it.
+            case exact
         }
 
         /// Creates a binding to nothing.

@@ -86,6 +86,8 @@ public final class GrantProfile: Sendable {
         public var isRevocable = true
         /// The maximum number of concurrent playbacks of a viewer, from 1 to 64; `nil` for any number.
         public var streamLimit: Int?
+        /// The rules of signed URIs, for profiles of that format.
+        public var signing = SignedURIs()
         /// True to issue grants also for playbacks in shadow mode, and for those that started while the store did not answer.
         public var coversUnverified = false
 
@@ -108,6 +110,8 @@ public final class GrantProfile: Sendable {
             case cookie
             /// A response header field.
             case header
+            /// The query of a redirect, for signed URIs alone.
+            case query
         }
 
         /// Creates a renewal by cookie.

@@ -23,6 +23,8 @@ public struct IssuedGrant: Hashable, Sendable {
     public let manifest: String?
     /// The carriers of a grant in another format than Common Access Tokens.
     private let carriers: Carriers?
+    /// The query of ``url`` with its question mark; empty for none.
+    private let urlEnd: String
 
     /// The carriers of a grant, as far as its format has them.
     struct Carriers: Hashable, Sendable {
@@ -31,6 +33,10 @@ public struct IssuedGrant: Hashable, Sendable {
         /// The path of the manifest, or of the scope, with the grant in it.
         let path: String?
         let url: String?
+        /// The only URL that the grant opens; `nil` if it opens a scope.
+        var onlyURL: String?
+        /// True if the grant reaches the player by a redirect.
+        var isRedirect = false
     }
 
     /// A cookie that carries a grant, or a part of it.
@@ -57,6 +63,7 @@ public struct IssuedGrant: Hashable, Sendable {
         session = order.session
         scope = order.scope
         manifest = order.manifest
+        urlEnd = order.urlEnd
         self.carriers = carriers
     }
 
@@ -67,7 +74,8 @@ public struct IssuedGrant: Hashable, Sendable {
         expires: Timestamp,
         session: PlaybackSession,
         scope: String,
-        manifest: String?
+        manifest: String?,
+        urlEnd: String = ""
     ) {
         self.profile = profile
         self.token = token.token
@@ -76,6 +84,7 @@ public struct IssuedGrant: Hashable, Sendable {
         self.session = session
         self.scope = scope
         self.manifest = manifest
+        self.urlEnd = urlEnd
         carriers = nil
     }
 
@@ -114,15 +123,18 @@ public struct IssuedGrant: Hashable, Sendable {
     /// The origin of the URLs that players use, such as `https://cdn.example`; `nil` if the profile names no host.
     public var origin: String? { profile.rules.host.map { "\(profile.rules.isSecure ? "https" : "http")://\($0)" } }
 
-    /// The URL that the grant opens, up to and including the scope; the scope alone if the profile names no host.
-    public var scopeURL: String { (origin ?? "") + scope }
+    /// The URL that the grant opens, up to and including the scope, or the only one; the scope alone if the profile names no host.
+    public var scopeURL: String { carriers?.onlyURL ?? (origin ?? "") + scope }
+
+    /// True if this is a renewed grant that reaches the player by a redirect, with the grant in its query.
+    package var isByRedirect: Bool { carriers?.isRedirect ?? false }
 
     /// The URL of the manifest with the grant in the path, which relative references keep, or else in the query; `nil` if host or
     /// manifest is not known, or the format has cookies alone.
     public var url: String? {
         if let carriers { return carriers.url }
         guard let origin, let path else { return nil }
-        return origin + path
+        return origin + path + urlEnd
     }
 
     /// The name of the query parameter with a grant.

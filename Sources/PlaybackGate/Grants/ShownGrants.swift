@@ -15,11 +15,22 @@ package final class ShownGrants: Sendable {
     private let first: Substring
     /// The other grants. Most requests show one only, which needs no list.
     private let rest: [Substring]
+    /// The grants in the target of the request, if the answer can redirect to the same target with another one; else empty.
+    private let redirectable: [Substring]
 
     /// Creates a request's grants: the first one, and those of `others` that differ, at most ``maximum`` in all.
-    package init(_ facts: RequestFacts, first: Substring, others: [Substring] = []) {
+    ///
+    /// - Parameter redirectable: The grants in the target of the request, if the answer can redirect to the same target with
+    ///   another one.
+    package init(
+        _ facts: RequestFacts,
+        first: Substring,
+        others: [Substring] = [],
+        redirectable: [Substring] = []
+    ) {
         self.facts = facts
         self.first = first
+        self.redirectable = redirectable
         var rest: [Substring] = []
         for token in others where rest.count < Self.maximum - 1 {
             let isKnown = ([first] + rest).contains { $0.utf8.elementsEqual(token.utf8) }
@@ -32,4 +43,9 @@ package final class ShownGrants: Sendable {
     package var count: Int { 1 + rest.count }
 
     subscript(place: Int) -> Substring { place == 0 ? first : rest[place - 1] }
+
+    /// True if a redirect can replace a grant. One in a cookie would be shown again beside its successor, and redirect for ever.
+    func isRedirectable(_ place: Int) -> Bool {
+        redirectable.contains { $0.utf8.elementsEqual(self[place].utf8) }
+    }
 }

@@ -91,6 +91,12 @@ extension LocalReplayStore {
     public func check() async throws(ReplayStoreError) {}
 }
 
+/// A replay store that knows what is revoked, and records nothing without waiting.
+protocol RevocationExaminer: ReplayStore {
+    /// Returns ``UseOutcome/notRevoked`` for a token that is not revoked; `nil` if that is not known.
+    func examineIfKnown(_ use: TokenUse) -> UseOutcome?
+}
+
 /// A use of a token.
 public struct TokenUse: Hashable, Sendable {
     /// The token, already verified.

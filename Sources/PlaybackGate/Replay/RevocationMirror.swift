@@ -25,10 +25,13 @@ public final class RevocationMirror: Sendable {
     private let filter: BitFilter
     private let shards: [Shard]
     private let subjects = Atomic<Int>(0)
+    private let changes = Atomic<UInt64>(0)
     private let state = Mutex(State())
     /// The milliseconds from ``origin`` to the start of the last complete refresh; negative if there was none.
     private let refreshed = Atomic<Int64>(-1)
     private let origin = ContinuousClock.now
+    /// True if its owner judges its age: see ``init(of:)``.
+    private let isAgeless: Bool
 
     private final class Shard: Sendable {
         let entries = Mutex(RevocationTable(seed: .random(in: .min ... .max)))
@@ -50,10 +53,24 @@ public final class RevocationMirror: Sendable {
     public init(capacity: Int = 1_000_000, tag: @escaping @Sendable (SHA256Digest) -> SubjectTag?) {
         self.capacity = max(capacity, 1)
         self.tag = tag
+        isAgeless = false
         // Some 20 bits for each of 100,000 subjects: 256 KiB.
         filter = BitFilter(bitsAsPowerOfTwo: 21)
         shards = (0..<64).map { _ in Shard() }
     }
+
+    /// Creates a mirror of the revocations of a policy, which is as recent as its owner says.
+    init(of tags: [PolicyDocument.RevokedTag]) {
+        capacity = .max
+        tag = { _ in nil }
+        isAgeless = true
+        filter = BitFilter(bitsAsPowerOfTwo: 21)
+        shards = (0..<64).map { _ in Shard() }
+        add(tags)
+    }
+
+    /// A number that grows with each added revocation.
+    package var revision: UInt64 { changes.load(ordering: .acquiring) }
 
     /// The number of mirrored subjects.
     public var count: Int { subjects.load(ordering: .relaxed) }
@@ -80,6 +97,7 @@ public final class RevocationMirror: Sendable {
     ///
     /// - Returns: The age; `nil` if no refresh was complete yet, or if the store has more revocations than fit.
     public func age(at instant: ContinuousClock.Instant = .now) -> Duration? {
+        if isAgeless { return .zero }
         let last = refreshed.load(ordering: .acquiring)
         return last < 0 ? nil : max(.zero, instant - origin - .milliseconds(last))
     }
@@ -94,12 +112,24 @@ public final class RevocationMirror: Sendable {
         guard let subject = record.session.map({ SubjectTag(number: $0.number) }) ?? tag(record.key) else {
             return setOverfull()
         }
+        let entry = RevocationTable.Entry(kind: record.kind, issuedBefore: record.issuedBefore, kept: record.kept)
+        if !add(subject, entry) { setOverfull() }
+    }
+
+    /// Adds revocations of a policy.
+    func add(_ tags: [PolicyDocument.RevokedTag]) {
+        let forever = Timestamp(millisecondsSince1970: .max)
+        for tag in tags { _ = add(tag.tag, .init(kind: tag.kind, issuedBefore: tag.issuedBefore, kept: forever)) }
+    }
+
+    /// Adds a revocation. Returns false if there is no room.
+    private func add(_ subject: SubjectTag, _ entry: RevocationTable.Entry) -> Bool {
         let isAdded = shards[Int(subject.high >> 58)].entries.withLock { entries in
             if let present = entries[subject] {
                 let merged = RevocationTable.Entry(
-                    kind: record.kind ?? present.kind,
-                    issuedBefore: max(present.issuedBefore, record.issuedBefore),
-                    kept: max(present.kept, record.kept)
+                    kind: entry.kind ?? present.kind,
+                    issuedBefore: max(present.issuedBefore, entry.issuedBefore),
+                    kept: max(present.kept, entry.kept)
                 )
                 entries.set(merged, for: subject)
                 return true
@@ -108,15 +138,14 @@ public final class RevocationMirror: Sendable {
                 subjects.subtract(1, ordering: .relaxed)
                 return false
             }
-            let entry = RevocationTable.Entry(
-                kind: record.kind,
-                issuedBefore: record.issuedBefore,
-                kept: record.kept
-            )
             entries.set(entry, for: subject)
             return true
         }
-        if isAdded { filter.insert(subject.low) } else { setOverfull() }
+        if isAdded {
+            filter.insert(subject.low)
+            changes.add(1, ordering: .releasing)
+        }
+        return isAdded
     }
 
     private func setOverfull() {
@@ -208,6 +237,22 @@ public final class RevocationMirror: Sendable {
             }
         }
         return nil
+    }
+
+    /// The mirrored subjects in the order of their tags. A subject of which it is not known whether it is a session or an MVPD
+    /// is there once for each.
+    var tags: [PolicyDocument.RevokedTag] {
+        var all: [PolicyDocument.RevokedTag] = []
+        for shard in shards {
+            let entries = shard.entries.withLock { $0 }
+            for subject in entries.tags.sorted(by: { $1.follows($0) }) {
+                guard let entry = entries[subject] else { continue }
+                for kind in entry.kind.map({ [$0] }) ?? [.session, .mvpd] {
+                    all.append(.init(kind: kind, tag: subject, issuedBefore: entry.issuedBefore))
+                }
+            }
+        }
+        return all
     }
 
     private static func write(_ subject: SubjectTag, _ entry: RevocationTable.Entry, into text: inout [UInt8]) {

@@ -9,7 +9,7 @@ import Platform
 struct GrantCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "grant",
-        abstract: "Make keys for grants; issue, verify, explain and renew grants.",
+        abstract: "Make keys for grants; issue, verify, explain, renew and redirect grants.",
         discussion: """
             A grant says that a request belongs to a playback that was allowed to start. It is a Common Access Token \
             (CTA-5007), or with --format uri-signing the token of a signed URI (RFC 9246), which edges check with every \
@@ -17,7 +17,7 @@ struct GrantCommand: AsyncParsableCommand {
 
             KEYS.json is a JWK Set (oct, EC, RSA, OKP; with kid and alg) or a COSE key set in CBOR.
             """,
-        subcommands: [Keys.self, Issue.self, Verify.self, Explain.self, Renew.self]
+        subcommands: [Keys.self, Issue.self, Verify.self, Explain.self, Renew.self, Redirect.self]
     )
 }
 

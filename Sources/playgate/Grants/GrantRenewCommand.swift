@@ -34,6 +34,14 @@ extension GrantCommand {
         @OptionGroup(title: "Signed URIs (--format uri-signing)")
         var signing: SignedURIOptions
 
+        @Option(
+            help: ArgumentHelp(
+                "The URL of the request, with the signed URI's token unless it is given; prints the field that hands it over.",
+                valueName: "url"
+            )
+        )
+        var url: URLArgument?
+
         @Option(help: ArgumentHelp("The id of the key to sign with; the key of the grant by default.", valueName: "id"))
         var kid: String?
 
@@ -58,14 +66,17 @@ extension GrantCommand {
             if let maximumSession, !(1000...GrantLimits.longest ~= maximumSession.milliseconds) {
                 throw ValidationError("--maximum-session takes 1s to 366d")
             }
+            if url != nil, format != .uriSigning { throw ValidationError("--url is for --format uri-signing") }
             try token.demandInput(besides: keys.keys)
         }
 
         func run() throws {
             let now = at?.time ?? .now()
-            let outcome = try outcome(of: token.read(), at: now)
+            let isGiven = token.token != nil || token.tokenFile != nil
+            let shown = isGiven ? nil : url?.cutting(signing.package).tokens.first
+            let outcome = try outcome(of: try shown ?? token.read(), at: now)
             if let renewed = outcome.renewed {
-                Terminal.output.write(json ? renewed.json.line + "\n" : renewed.token + "\n")
+                Terminal.output.write(json ? renewed.json.line + "\n" : (renewed.field ?? renewed.token) + "\n")
                 return
             }
             if json {
@@ -118,11 +129,39 @@ extension GrantCommand {
             if let outcome = outcomeBeforeRenewal(of: grant, at: now) { return outcome }
             let key = try kid.map { (id) throws(CommandFailure) in try set.signingKey(id, of: name) } ?? grant.key
             do throws(URISigningIssueError) {
-                let renewed = try URISigningIssuer(key: key).renew(grant, at: now)
-                return GrantRenewalOutcome(renewed: .init(token: renewed.token, json: renewed.json(nil)))
+                var signer = try URISigningIssuer(key: key)
+                signer.form = JWSForm(omitsHeader: token.utf8.count { $0 == UInt8(ascii: ".") } == 1)
+                let renewed = try signer.renew(grant, at: now)
+                var outcome = GrantRenewalOutcome.Renewed(token: renewed.token, json: renewed.json(nil))
+                if let url {
+                    guard let field = field(renewed, grant, url, at: now) else {
+                        return GrantRenewalOutcome(obstacle: .shortPath)
+                    }
+                    outcome.field = field
+                }
+                return GrantRenewalOutcome(renewed: outcome)
             } catch {
                 guard error != .notRenewable else { return GrantRenewalOutcome(obstacle: .sessionEnds) }
                 throw CommandFailure(error.words, code: error.rawValue)
+            }
+        }
+
+        /// Returns the field of an answer that hands a renewed token over; `nil` if the URL has too few segments for its cookie.
+        private func field(
+            _ renewed: IssuedSignedURI,
+            _ grant: URISigningGrant,
+            _ url: URLArgument,
+            at now: Timestamp
+        ) -> String? {
+            let bare = url.cutting(signing.package).url
+            guard let renewal = grant.renewal, let uri = bare.uri else { return nil }
+            switch renewal.transport {
+            case .query:
+                let location = URISigningRenewal.location(renewed.token, for: bare.target, signing.package)
+                return "Location: \(location)"
+            case .cookie:
+                let line = renewal.cookie(renewed.token, expires: renewed.expires, for: uri, signing.package, at: now)
+                return line.map { "Set-Cookie: \($0)" }
             }
         }
 
@@ -155,6 +194,8 @@ struct GrantRenewalOutcome {
     struct Renewed {
         let token: String
         let json: JSON
+        /// The field of an answer that hands it over, if the URL of the request is known.
+        var field: String?
     }
 
     /// A reason why a good grant is not renewed.
@@ -163,6 +204,7 @@ struct GrantRenewalOutcome {
         case early = "too_early"
         case noSession = "no_session"
         case sessionEnds = "session_ends"
+        case shortPath = "path_too_short"
 
         /// The reason and what to do, for people.
         var words: String {
@@ -171,6 +213,7 @@ struct GrantRenewalOutcome {
                 "It has no renewal (catr, cdnistt): start the playback again, or issue grants with --renew."
             case .early: "Its window has not begun."
             case .noSession: "It has no session that would end its renewals: bound them with --maximum-session."
+            case .shortPath: "The path of --url has fewer segments than its cookie's path (cdnistd)."
             case .sessionEnds: "Its session ends with it: start the playback again."
             }
         }

@@ -91,6 +91,9 @@ extension GrantCommand {
                 throw ValidationError("--batch and a token are mutually exclusive")
             }
             if batch == nil, format == .cat { try token.demandInput(besides: keys.keys) }
+            if signing.optional.contains(.issuer), keys.issuer == nil {
+                throw ValidationError("--optional iss requires --issuer: the token does not name one")
+            }
             if batch == "-", keys.keys == "-" {
                 throw ValidationError("--batch and --keys cannot both be standard input")
             }

@@ -22,9 +22,19 @@ struct SignedURIOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The encoded JOSE header of tokens that have none.", valueName: "text"))
     var jwtHeader: String?
 
+    @Option(help: ArgumentHelp("A claim that tokens may lack; may be repeated.", valueName: "claim"))
+    var optional: [OptionalClaimArgument] = []
+
     func validate() throws {
         if PackageAttribute(attribute) == nil {
             throw ValidationError("--attribute takes 1 to 64 letters, digits, - or _")
+        }
+        if let jwtHeader {
+            do throws(JOSERefusal) { _ = try JWSHeader(jwtHeader) } catch {
+                throw ValidationError(
+                    "--jwt-header takes an encoded JOSE header with the algorithm of a key (\(error.rawValue))"
+                )
+            }
         }
     }
 
@@ -50,7 +60,10 @@ struct SignedURIOptions: ParsableArguments {
     func rules(_ issuer: String) -> AcceptedSigner {
         var accepted = AcceptedSigner(issuer)
         accepted.match = URIPatternMatch(rawValue: match.rawValue) ?? .whole
-        accepted.header = jwtHeader
+        accepted.headers = jwtHeader.flatMap { try? JWSHeader($0) }.map { [$0] } ?? []
+        accepted.isNameOptional = optional.contains(.issuer)
+        accepted.requiresExpiration = !optional.contains(.expiration)
+        accepted.requiresContainer = !optional.contains(.container)
         return accepted
     }
 }
@@ -58,6 +71,13 @@ struct SignedURIOptions: ParsableArguments {
 /// A place of a pattern's match in a URL.
 enum PatternMatchArgument: String, ExpressibleByArgument, CaseIterable {
     case whole, start, search
+}
+
+/// A claim that an issuer's tokens may lack.
+enum OptionalClaimArgument: String, ExpressibleByArgument, CaseIterable {
+    case issuer = "iss"
+    case expiration = "exp"
+    case container = "cdniuc"
 }
 
 extension URLArgument {

@@ -8,7 +8,7 @@ import MediaResources
 import MediaTokens
 
 extension HotPath {
-    /// Measures verifications of media tokens in JWS form. The limit leaves room for noise: 1.03 to 1.05 are measured.
+    /// Measures verifications of media tokens in JWS form. Asked: 1.05. Measured: 1.02; the limit leaves room for noise.
     static func jws(_ options: Options) throws -> [String] {
         let made = try TokenKey.generate(
             .es256,
@@ -45,7 +45,7 @@ extension HotPath {
         }
         table.run()
         return table.faults(
-            [("ES256 media token / bare check", table["the whole verification"].ratio, 1.1)],
+            [("ES256 media token / bare check", table["the whole verification"].ratio, 1.07)],
             exact: []
         )
     }

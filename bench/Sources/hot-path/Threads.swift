@@ -19,7 +19,11 @@ extension HotPath {
             ("cache hit of one token", cached, [issued.token], 50_000),
             ("cache hits of many tokens", cached, tokens, 50_000),
         ] {
-            let table = Table("Threads, \(name): the time of one of all verifications", options)
+            let table = Table(
+                "Threads, \(name): the time of one of all verifications",
+                options,
+                usesSeveralThreads: true
+            )
             let work = { @Sendable (part: Int, n: Int) in
                 for number in 0..<n {
                     // Each thread starts at a different token.

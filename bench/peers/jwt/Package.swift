@@ -6,5 +6,8 @@ let package = Package(
     name: "jwt-kit-peer",
     platforms: [.macOS(.v15)],
     dependencies: [.package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1")],
-    targets: [.executableTarget(name: "verify", dependencies: [.product(name: "JWTKit", package: "jwt-kit")])]
+    targets: [
+        .executableTarget(name: "verify", dependencies: [.product(name: "JWTKit", package: "jwt-kit")]),
+        .executableTarget(name: "formats", dependencies: [.product(name: "JWTKit", package: "jwt-kit")]),
+    ]
 )

@@ -18,7 +18,7 @@ private let targets: [Target] = {
         .pattern, .time, .cat, .uri, .urisigning, .signed, .ere, .hls, .dash,
     ]
     #if SERVICE
-        targets += [.configuration, .http, .target, .shown, .network]
+        targets += [.configuration, .http, .target, .shown, .network, .spop]
     #endif
     return targets
 }()

@@ -60,6 +60,22 @@ limits_ec *limits_ec_new(const char *pem, const uint8_t *raw);
 /// number of good signatures.
 int limits_ec_reused(limits_ec *ec, const uint8_t *body, size_t body_size, int count);
 
+/// The nanoseconds of processor time of this process, all of its threads.
+uint64_t limits_used(void);
+
+/// `EVP_Digest` of MD5, `count` times. Returns the number of digests that were made.
+int limits_md5(const uint8_t *body, size_t body_size, int count);
+
+/// The one-shot `HMAC()` with SHA-1, `count` times. Returns the number of codes that were made.
+int limits_hmac_sha1(const uint8_t *key, size_t key_size, const uint8_t *body, size_t body_size, int count);
+
+/// A private key of RSA or P-256, and contexts that are initialised once.
+typedef struct limits_signer limits_signer;
+limits_signer *limits_signer_new(const char *pem);
+
+/// SHA-256 and `EVP_PKEY_sign` on reused contexts, `count` times. Returns the number of signatures that were made.
+int limits_signer_sign(limits_signer *signer, const uint8_t *body, size_t body_size, int count);
+
 /// A reused `xmlTextReader` over a document, `count` times. Returns the number of nodes read.
 int limits_xml_reader(const char *document, size_t size, int count);
 

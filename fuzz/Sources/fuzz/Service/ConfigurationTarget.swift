@@ -13,6 +13,7 @@ extension Target {
         let file = ConfigurationFile(path: "/nonexistent/gate.yaml")
         do throws(ConfigurationError) {
             let configuration = try GateConfiguration(text, file: file)
+            demand(configuration.manifest == nil, "a manifest listener in a build without one")
             let line = [UInt8](configuration.effective.line.utf8)
             let limits = JSONLimits(depth: 64, members: 1024, elements: 65_536)
             demand(

@@ -3,7 +3,9 @@
 
 import NIOHTTP1
 
+@testable import EdgeTokens
 @testable import GateService
+@testable import HTTPServer
 @testable import PlaybackGate
 
 extension Target {
@@ -60,7 +62,7 @@ extension Target {
                 value: String(decoding: line[(colon + 1)...], as: UTF8.self)
             )
         }
-        let found = PresentedToken(in: sources, headers, target)
+        let found = PresentedToken(in: sources, HTTPFields(headers), target)
         var expected = SimpleSearch()
         expected.search(headers, target)
         let token = found.token.map { Array($0.utf8) }

@@ -12,7 +12,8 @@ import NIOHTTP1
 
 extension Target {
     /// The HTTP framing of the listeners: each request to the service has one response, in order, and no response follows
-    /// one that ends the connection. If responses are immediate, the split into chunks does not matter.
+    /// one that ends the connection. If responses are immediate, the split into chunks does not matter. A service that reads
+    /// no bodies gets the same requests, and its client the same responses, if NIO's decoder reads every head.
     ///
     /// First byte: bit 0 for a service that accepts bodies, bit 1 for one with delayed responses. Second byte: the seed of
     /// the split.
@@ -25,13 +26,18 @@ extension Target {
         whole.send(bytes[...])
         whole.end()
         let pieces = Exchange(choice)
+        let reference = Exchange(choice, readsPlainHeads: false)
         var rest = bytes[...]
         while !rest.isEmpty {
             let piece = rest.prefix(Int.random(in: 1...64, using: &random))
             pieces.send(piece)
+            reference.send(piece)
+            pieces.demandSame(as: reference)
             rest = rest.dropFirst(piece.count)
         }
         pieces.end()
+        reference.end()
+        pieces.demandSame(as: reference)
         guard choice & 2 == 0 else { return }
         demand(pieces.answers == whole.answers, "chunks: \(pieces.answers.shown), and not \(whole.answers.shown)")
     }
@@ -39,12 +45,13 @@ extension Target {
 
 /// A connection and the responses on it.
 private final class Exchange {
-    private let service: NumberingService
+    private let service: any NumberingService
     private let channel = EmbeddedChannel()
     private(set) var answers: [UInt8] = []
 
-    init(_ choice: UInt8) {
-        service = NumberingService(bodyLimit: choice & 1 == 0 ? nil : 64, isWaiting: choice & 2 != 0)
+    init(_ choice: UInt8, readsPlainHeads: Bool = true) {
+        let isWaiting = choice & 2 != 0
+        service = choice & 1 == 0 ? HeadService(isWaiting: isWaiting) : BodyService(limit: 64, isWaiting: isWaiting)
         var decoding = NIOHTTPDecoderLimitConfiguration()
         decoding.maxHeaderFieldSize = 512
         decoding.maxHeaderListSize = 1024
@@ -66,11 +73,15 @@ private final class Exchange {
         )
         do {
             let pipeline = channel.pipeline.syncOperations
-            try pipeline.addHandler(ArrivalHandler(handler))
+            try pipeline.addHandler(ArrivalHandler(handler, decoding, readsPlainHeads: readsPlainHeads))
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: decoding)))
             try pipeline.addHandler(handler)
             try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         } catch { demand(false, "no channel: \(error)") }
+    }
+
+    func demandSame(as other: Exchange) {
+        demand(answers == other.answers, "heads: \(answers.shown), and not \(other.answers.shown)")
     }
 
     func send(_ bytes: ArraySlice<UInt8>) {
@@ -123,25 +134,62 @@ private final class Exchange {
 }
 
 /// A service that numbers its responses.
-private final class NumberingService: HTTPService, @unchecked Sendable {  // On one thread.
-    private let bodyLimit: Int?
+private protocol NumberingService: HTTPService {
+    /// The number of requests.
+    var asked: Int { get }
+}
+
+/// A service that takes bodies.
+private final class BodyService: NumberingService, @unchecked Sendable {  // On one thread.
+    private let limit: Int
     private let isWaiting: Bool
     private(set) var asked = 0
     let cancelsAbandoned = false
 
-    init(bodyLimit: Int?, isWaiting: Bool) {
-        self.bodyLimit = bodyLimit
+    init(limit: Int, isWaiting: Bool) {
+        self.limit = limit
         self.isWaiting = isWaiting
     }
 
-    func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception {
-        bodyLimit.map { .body(limit: $0, nil) } ?? .answer
-    }
+    func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .body(limit: limit, nil) }
 
     func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
         asked += 1
-        demand(request.isTooLarge || (request.body?.readableBytes ?? 0) <= bodyLimit ?? 0, "more than the limit")
-        let answer = NumberedAnswer(number: Int64(asked))
+        demand(request.isTooLarge || (request.body?.readableBytes ?? 0) <= limit, "more than the limit")
+        let answer = NumberedAnswer(number: Int64(asked), request: 0)
+        guard isWaiting else {
+            output.write(answer)
+            return nil
+        }
+        return { answer }
+    }
+}
+
+/// A service that answers at the head, with a sum over all of the head.
+private final class HeadService: NumberingService, BodilessService, @unchecked Sendable {  // On one thread.
+    private let isWaiting: Bool
+    private(set) var asked = 0
+    let cancelsAbandoned = false
+
+    init(isWaiting: Bool) { self.isWaiting = isWaiting }
+
+    func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .answer }
+
+    func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        answer(BodilessRequest(request), into: &output)
+    }
+
+    func answer(_ request: BodilessRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        asked += 1
+        var hash = 0xCBF2_9CE4_8422_2325 as UInt64
+        let fields = request.fields
+        let texts =
+            [request.method.rawValue[...], request.target]
+            + fields.indices.flatMap { [fields.name($0), fields.value($0)] }
+        for text in texts {
+            for byte in text.utf8 + [0xFF] { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        }
+        let answer = NumberedAnswer(number: Int64(asked), request: hash)
         guard isWaiting else {
             output.write(answer)
             return nil
@@ -152,6 +200,8 @@ private final class NumberingService: HTTPService, @unchecked Sendable {  // On 
 
 private struct NumberedAnswer: HTTPAnswer {
     let number: Int64
+    /// What the answer says of the request.
+    let request: UInt64
     var sharedBody: ByteBuffer? { nil }
 
     var limit: Int { 128 }
@@ -159,6 +209,8 @@ private struct NumberedAnswer: HTTPAnswer {
     func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPCommonFields) {
         writer.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Number: ")
         writer.write(decimal: number)
+        writer.write("\r\nX-Request: ")
+        writer.write(hexadecimal: request)
         writer.write("\r\n")
         closing.write(into: &writer)
     }

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 public import Metrics
+public import PlaybackGate
 
 /// Counts the grants that a gate issues and renews, in whatever swift-metrics is set up to report to.
 ///
@@ -10,7 +11,7 @@ public import Metrics
 /// - `playgate_grants_renewed`: renewed grants, by `profile`. What parallel requests share counts once.
 ///
 /// The labels are names of the configuration, never of a token, and all handles are made once.
-public struct GrantMetrics: Sendable {
+public struct GrantMetrics: GrantObserver {
     private let profiles: [String: Counters]
 
     private struct Counters {
@@ -40,9 +41,9 @@ public struct GrantMetrics: Sendable {
         self.profiles = Dictionary(counters) { first, _ in first }
     }
 
-    func countIssued(_ profile: GrantProfile) { profiles[profile.name]?.issued.increment() }
+    public func countIssued(_ profile: GrantProfile) { profiles[profile.name]?.issued.increment() }
 
-    func countNotIssued(_ profile: GrantProfile) { profiles[profile.name]?.notIssued.increment() }
+    public func countNotIssued(_ profile: GrantProfile) { profiles[profile.name]?.notIssued.increment() }
 
-    func countRenewed(_ profile: GrantProfile) { profiles[profile.name]?.renewed.increment() }
+    public func countRenewed(_ profile: GrantProfile) { profiles[profile.name]?.renewed.increment() }
 }

@@ -3,6 +3,7 @@
 
 public import Metrics
 internal import Platform
+public import PlaybackGate
 
 /// Counts decisions and measures how long they take, in whatever swift-metrics is set up to report to.
 ///
@@ -65,16 +66,4 @@ public struct DecisionMetrics: DecisionObserver {
 
     /// Counts a request that was refused for overload before a decision was made.
     public func countOverload() { refused[.overloaded]?.increment() }
-}
-
-/// An observer that forwards every decision to several observers in order.
-public struct DecisionObservers: DecisionObserver {
-    private let observers: [any DecisionObserver]
-
-    /// Creates an observer from several.
-    public init(_ observers: [any DecisionObserver]) { self.observers = observers }
-
-    public func observe(_ event: DecisionEvent) {
-        for observer in observers { observer.observe(event) }
-    }
 }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import EdgeTokens
 internal import Encodings
 
 /// The target that a client requested from an edge: a path and a query, both undecoded.
-struct OriginalTarget {
-    let path: Substring
+package struct OriginalTarget {
+    /// The path, with its leading `/`.
+    package let path: Substring
     /// The text after the first `?`; `nil` if there is none.
-    let query: Substring?
+    package let query: Substring?
     /// The packages of signed URIs that were cut out of the target.
-    var packages: [Substring] = []
+    package var packages: [Substring] = []
 
     /// The largest target, in bytes.
-    static let maximumSize = 24 * 1024
+    package static let maximumSize = 24 * 1024
 
     /// Splits a target; `nil` if it is not in the one form that gate and origin interpret alike.
     ///
     /// The form is the origin form of RFC 9112, of bytes that are valid in a request line: no scheme and host, no fragment, no
     /// space and no control character. NIO replaces invalid UTF-8 by U+FFFD, which no valid request contains, so it is
     /// refused too.
-    init?(_ target: Substring) {
+    package init?(_ target: Substring) {
         let bytes = target.utf8.span
         guard 1...Self.maximumSize ~= bytes.count, bytes[0] == UInt8(ascii: "/") else { return nil }
         guard !bytes.hasForbiddenByte else { return nil }
@@ -37,7 +37,7 @@ struct OriginalTarget {
 
     /// Splits a target after cutting the packages of signed URIs out of it, before anything else looks at it. `nil` also if
     /// servers could read differently what is left.
-    init?(_ target: Substring, cutting attribute: PackageAttribute?) {
+    package init?(_ target: Substring, cutting attribute: PackageAttribute?) {
         guard let attribute else {
             self.init(target)
             return
@@ -47,9 +47,22 @@ struct OriginalTarget {
         packages = cut.packages
     }
 
-    init(path: Substring, query: Substring?) {
+    /// Creates a target from its parts.
+    package init(path: Substring, query: Substring?) {
         self.path = path
         self.query = query
+    }
+}
+
+extension OriginalTarget {
+    /// Returns the target with another path, and without the query parameters that carry tokens.
+    package func text(path: Substring, hiding secrets: [String]) -> Substring {
+        guard let query, !query.isEmpty else { return path }
+        var kept: [Substring] = []
+        query.forEachPart(of: UInt8(ascii: "&")) { pair in
+            if !secrets.contains(where: { pair.after(name: $0) != nil }) { kept.append(pair) }
+        }
+        return kept.isEmpty ? path : "\(path)?\(kept.joined(separator: "&"))"[...]
     }
 }
 

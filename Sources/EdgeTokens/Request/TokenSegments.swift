@@ -7,10 +7,11 @@ internal import Encodings
 
 extension OriginalTarget {
     /// A path without its token segments.
-    struct WithoutSegments {
-        let path: Substring
+    package struct WithoutSegments {
+        /// The path.
+        package let path: Substring
         /// True if edge, gate and origin could interpret the path differently.
-        let isAmbiguous: Bool
+        package let isAmbiguous: Bool
     }
 
     /// Returns the path without the segments that may contain a token.
@@ -20,7 +21,7 @@ extension OriginalTarget {
     /// nothing near a token. Therefore a path with a token segment is ambiguous if it has an empty or a dot segment
     /// anywhere, if the prefix is percent-encoded, or if the token has other characters than those of URL-safe Base64 and
     /// compact JOSE. A slash, for example, would end the segment once it is decoded.
-    func removingSegments(_ prefixes: [String]) -> WithoutSegments {
+    package func removingSegments(_ prefixes: [String]) -> WithoutSegments {
         guard !prefixes.isEmpty, path.mayHaveSegment(prefixes) else {
             return WithoutSegments(path: path, isAmbiguous: false)
         }

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import CPlaygate
+internal import EdgeTokens
+internal import Encodings
+internal import MediaResources
+internal import MediaTokens
+internal import Platform
+internal import PlaybackGate
+
+/// See `playgate.h`.
+@c @implementation
+public func playgate_check(
+    _ engine: OpaquePointer?,
+    _ place: OpaquePointer?,
+    _ request: UnsafePointer<playgate_request>?,
+    _ answer: UnsafeMutablePointer<playgate_answer>?
+) -> Int32 {
+    guard let answer = unsafe answer, unsafe answer.pointee.size >= UInt32(MemoryLayout<playgate_answer>.size) else {
+        return Result.argument
+    }
+    guard Forks.areOver else { return unsafe answer.pointee.fail(Codes.internalFailure, Result.fork) }
+    guard let engine = unsafe Handle.object(engine, PolicyEngine.self), let request = unsafe request,
+        unsafe request.pointee.size >= UInt32(MemoryLayout<playgate_request>.size)
+    else { return unsafe answer.pointee.fail(Codes.internalFailure, Result.argument) }
+    guard unsafe 0...(1 << 53) ~= request.pointee.now, let question = unsafe EdgeQuestion(request) else {
+        return unsafe answer.pointee.fail(Codes.invalidRequest, Result.argument)
+    }
+    let now = unsafe Timestamp(millisecondsSince1970: request.pointee.now)
+    let found = engine.check(question, unsafe Handle.object(place, PolicyPlace.self), at: now)
+    unsafe answer.pointee.fill(found, target: request.pointee.target, at: now)
+    unsafe answer.pointee.trace(request.pointee.traceparent)
+    return Result.ok
+}
+
+extension EdgeQuestion {
+    /// Copies a request; `nil` if it states memory that it has not, or too much of anything.
+    @unsafe
+    fileprivate init?(_ request: UnsafePointer<playgate_request>) {
+        self.init()
+        let stated = unsafe request.pointee
+        guard unsafe stated.isWhole else { return nil }
+        unsafe target = stated.target.text
+        unsafe method = stated.method.text
+        unsafe scheme = stated.scheme.text
+        unsafe host = stated.host.text
+        unsafe client = stated.client.text
+        unsafe countries = stated.countries.text
+        unsafe position = stated.position.text
+        unsafe clientASN = stated.client_asn
+        let flags = unsafe stated.flags
+        isPartial = flags & UInt32(PLAYGATE_REQUEST_PARTIAL) != 0
+        isAsIs = flags & UInt32(PLAYGATE_REQUEST_AS_IS) != 0
+        isAmbiguous = flags & UInt32(PLAYGATE_REQUEST_AMBIGUOUS) != 0
+        if flags & UInt32(PLAYGATE_REQUEST_TLS_KNOWN) != 0 {
+            unsafe alpn = stated.alpn.array
+            unsafe clientKey = stated.client_key.array
+        }
+        if unsafe stated.headers != nil || stated.header_values != nil { unsafe headers = CallerHeaders(request) }
+        for place in 0..<(unsafe stated.token_count) {
+            guard let slice = unsafe stated.tokens?[place], unsafe !slice.isBroken else { return nil }
+            unsafe show(token: slice.text)
+        }
+        for place in 0..<(unsafe stated.grant_count) {
+            guard let slice = unsafe stated.grants?[place], unsafe !slice.isBroken else { return nil }
+            unsafe show(grant: slice.text)
+        }
+    }
+}
+
+extension playgate_request {
+    /// True if all slices have their memory, and there is not too much of anything.
+    fileprivate var isWhole: Bool {
+        guard unsafe token_count <= Limits.credentials, unsafe grant_count <= Limits.credentials,
+            unsafe header_count <= Limits.headers
+        else { return false }
+        let isBroken =
+            unsafe target.isBroken || method.isBroken || scheme.isBroken || host.isBroken || client.isBroken
+            || alpn.isBroken || client_key.isBroken || countries.isBroken || position.isBroken
+        return !isBroken
+    }
+}
+
+/// The header fields of a request in the memory of its caller, during a check.
+@safe
+private struct CallerHeaders: HeaderFields, @unchecked Sendable {
+    // Unchecked: a check reads it on the caller's thread, and lets go of it before it returns.
+    private let request: UnsafePointer<playgate_request>
+
+    @unsafe
+    init(_ request: UnsafePointer<playgate_request>) { unsafe self.request = request }
+
+    func values(of name: String) -> [Substring] {
+        if let headers = unsafe request.pointee.headers {
+            var values: [Substring] = []
+            for place in 0..<(unsafe request.pointee.header_count) {
+                let header = unsafe headers[place]
+                guard unsafe header.name.length == name.utf8.count, unsafe header.name.text.isSame(name) else { continue }
+                unsafe values.append(header.value.text)
+            }
+            return values
+        }
+        guard let function = unsafe request.pointee.header_values else { return [] }
+        let wanted = name.lowercased()
+        return unsafe withUnsafeTemporaryAllocation(of: playgate_slice.self, capacity: 64) { slices in
+            unsafe slices.initialize(repeating: playgate_slice())
+            let count = unsafe wanted.withCString { text in
+                let slice = unsafe playgate_slice(bytes: text, length: wanted.utf8.count)
+                return unsafe function(request.pointee.header_context, slice, slices.baseAddress, slices.count)
+            }
+            // More values than there is room for: none is known, rather than some of them.
+            guard count <= slices.count else { return [] }
+            return (0..<count).map { unsafe slices[$0].text }
+        }
+    }
+}
+
+extension Substring {
+    /// True if both are the same name of a field, whatever the case of ASCII letters.
+    fileprivate func isSame(_ name: String) -> Bool {
+        utf8.elementsEqual(name.utf8) { $0.lowercasedASCII == $1.lowercasedASCII }
+    }
+}
+
+extension playgate_answer {
+    /// Sets everything but size and buffer to nothing, which refuses.
+    fileprivate mutating func reset() {
+        let (size, start, room) = unsafe (self.size, buffer, capacity)
+        unsafe self = playgate_answer()
+        unsafe (self.size, buffer, capacity) = (size, start, room)
+        unsafe code = Codes.internalFailure
+        unsafe status = 403
+    }
+
+    /// Refuses by a code, and returns a result.
+    fileprivate mutating func fail(_ code: Int32, _ result: Int32) -> Int32 {
+        unsafe reset()
+        unsafe self.code = code
+        return result
+    }
+
+    /// Adds the id of the request at the end of the buffer, which is used up to there.
+    fileprivate mutating func trace(_ parent: playgate_slice) {
+        let texts = unsafe [mvpd, requestor, resource, session, grant, set_cookie]
+        let used = unsafe texts.reduce(0) { unsafe $0 + $1.length }
+        guard let start = unsafe buffer, unsafe used <= capacity else { return }
+        var text = unsafe TextBuffer(start + used, capacity: capacity - used)
+        unsafe trace = text.write("\(TraceID(traceparent: parent.text))")
+        if unsafe text.isTruncated { unsafe flags |= UInt32(PLAYGATE_ANSWER_TRUNCATED) }
+    }
+
+    fileprivate mutating func fill(_ found: PolicyAnswer, target: playgate_slice, at now: Timestamp) {
+        unsafe reset()
+        unsafe generation = found.generation
+        if found.isRenewalDue { unsafe flags |= UInt32(PLAYGATE_ANSWER_RENEWAL_DUE) }
+        if let end = found.goodUntil {
+            unsafe good_until = end.millisecondsSince1970
+            unsafe setScope(found.scope, target)
+        }
+        switch found.outcome {
+        case .ask(let reason):
+            unsafe outcome = Int32(PLAYGATE_ASK)
+            unsafe code = Codes.number(reason)
+            unsafe status = 200
+        case .decided(let decision): unsafe fill(decision, at: now)
+        }
+    }
+
+    private mutating func setScope(_ found: PolicyAnswer.Scope, _ target: playgate_slice) {
+        switch found {
+        case .request: unsafe good_until = 0
+        case .target: unsafe scope = Int32(PLAYGATE_SCOPE_TARGET)
+        case .folder:
+            unsafe scope = Int32(PLAYGATE_SCOPE_FOLDER)
+            let bytes = unsafe target.buffer()
+            let end = unsafe bytes?.firstIndex(of: UInt8(ascii: "?")) ?? bytes?.count ?? 0
+            let slash = unsafe bytes?[..<end].lastIndex(of: UInt8(ascii: "/"))
+            unsafe scope_length = UInt32(clamping: (slash ?? -1) + 1)
+        }
+    }
+
+    private mutating func fill(_ decision: Decision, at now: Timestamp) {
+        var text = unsafe TextBuffer(buffer, capacity: capacity)
+        let subject = decision.subject
+        subject.token?.withMVPDID { unsafe mvpd = text.write($0) }
+        if let name = subject.requestor { unsafe requestor = text.write(name) }
+        if let wanted = subject.resource { unsafe resource = text.write(wanted.text) }
+        if let token = subject.token { unsafe expires = token.expires.millisecondsSince1970 }
+        switch decision {
+        case .refuse(let refusal):
+            unsafe code = Codes.number(refusal.code)
+            unsafe status = refusal.code.isMissing ? 401 : 403
+        case .allow(let allowance):
+            unsafe outcome = Int32(PLAYGATE_ALLOW)
+            unsafe code = Codes.number(allowance.reason)
+            unsafe status = 200
+            if case .shadow = allowance.reason { unsafe flags |= UInt32(PLAYGATE_ANSWER_SHADOW) }
+            if let id = allowance.access?.session { unsafe session = text.write(id.hexadecimal) }
+            unsafe fill(allowance.access, &text, at: now)
+        }
+        if unsafe text.isTruncated { unsafe flags |= UInt32(PLAYGATE_ANSWER_TRUNCATED) }
+    }
+
+    private mutating func fill(_ access: GrantedAccess?, _ text: inout TextBuffer, at now: Timestamp) {
+        guard let access else { return }
+        if case .accepted(let accepted) = access, let end = accepted.grant.expires {
+            unsafe expires = end.millisecondsSince1970
+        }
+        guard let renewed = access.delivered else { return }
+        unsafe expires = renewed.expires.millisecondsSince1970
+        guard let delivered = GrantDelivery(renewed, at: now) else { return }
+        let token = unsafe text.write(delivered.token)
+        unsafe grant = token
+        if let cookie = delivered.cookie { unsafe set_cookie = text.write(cookie) }
+        if delivered.isInHeader { unsafe flags |= UInt32(PLAYGATE_ANSWER_GRANT_HEADER) }
+    }
+}

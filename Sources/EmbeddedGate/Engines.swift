@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import CPlaygate
+internal import Encodings
+internal import MediaResources
+internal import Platform
+internal import PlaybackGate
+
+/// See `playgate.h`.
+@c @implementation
+public func playgate_place_create(
+    _ rules: UnsafePointer<playgate_place_rules>?,
+    _ place: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<playgate_error>?
+) -> Int32 {
+    unsafe clear(error)
+    guard let place = unsafe place else { return Result.argument }
+    unsafe place.pointee = nil
+    guard let rules = unsafe rules, unsafe rules.pointee.size >= UInt32(MemoryLayout<playgate_place_rules>.size) else {
+        return Result.argument
+    }
+    do throws(PolicyFault) {
+        unsafe place.pointee = Handle.make(try unsafe PolicyPlace(rules.pointee))
+        return Result.ok
+    } catch let fault {
+        _ = unsafe fault.report(to: error)
+        return Result.argument
+    }
+}
+
+extension PolicyPlace {
+    fileprivate convenience init(_ rules: playgate_place_rules) throws(PolicyFault) {
+        guard
+            unsafe !rules.media.isBroken && !rules.resource.isBroken && !rules.requestor.isBroken
+                && !rules.profile.isBroken
+        else { throw PolicyFault("a slice has no memory") }
+        let texts = unsafe [rules.media.text, rules.resource.text, rules.requestor.text, rules.profile.text]
+            .map { String($0) }
+        let (media, resource, requestor) = (texts[0], texts[1], texts[2])
+        guard let use = Catalogue.Entry.Use(number: unsafe rules.use) else { throw PolicyFault("use is not known") }
+        guard resource.isEmpty == requestor.isEmpty, resource.isEmpty || media.isEmpty else {
+            throw PolicyFault("give either media, or resource with requestor, or none of them")
+        }
+        guard use == .once || !resource.isEmpty else { throw PolicyFault("use is for resource alone") }
+        let subject: Subject
+        if !resource.isEmpty {
+            do throws(ResourceError) {
+                subject = .resource(try MediaResource(resource), requestor: requestor, use: use)
+            } catch { throw PolicyFault("resource: \(error)") }
+        } else {
+            subject = media.isEmpty ? .path : .media(media)
+        }
+        self.init(subject, profile: texts[3].isEmpty ? nil : texts[3])
+    }
+}
+
+extension Catalogue.Entry.Use {
+    fileprivate init?(number: Int32) {
+        switch Int(number) {
+        case Int(PLAYGATE_USE_ONCE): self = .once
+        case Int(PLAYGATE_USE_WITHIN_TTL): self = .withinTTL
+        case Int(PLAYGATE_USE_GRANT): self = .grant
+        default: return nil
+        }
+    }
+}
+
+/// See `playgate.h`.
+@c @implementation
+public func playgate_place_release(_ place: OpaquePointer?) { unsafe Handle.release(place, PolicyPlace.self) }
+
+/// See `playgate.h`.
+@c @implementation
+public func playgate_engine_create(
+    _ policy: OpaquePointer?,
+    _ engine: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<playgate_error>?
+) -> Int32 {
+    unsafe clear(error)
+    guard let engine = unsafe engine else { return Result.argument }
+    unsafe engine.pointee = nil
+    guard Forks.areOver else { return Result.fork }
+    guard let policy = unsafe Handle.object(policy, PolicyHandle.self) else { return Result.argument }
+    do throws(PolicyFault) {
+        unsafe engine.pointee = Handle.make(try PolicyEngine(policy.policy))
+        return Result.ok
+    } catch let fault {
+        _ = unsafe fault.report(to: error)
+        return Result.internalFault
+    }
+}
+
+/// See `playgate.h`.
+@c @implementation
+public func playgate_engine_retain(_ engine: OpaquePointer?) -> OpaquePointer? {
+    unsafe Handle.retain(engine, PolicyEngine.self)
+    return unsafe engine
+}
+
+/// See `playgate.h`.
+@c @implementation
+public func playgate_engine_release(_ engine: OpaquePointer?) { unsafe Handle.release(engine, PolicyEngine.self) }
+
+/// See `playgate.h`.
+@c @implementation
+public func playgate_engine_replace(
+    _ engine: OpaquePointer?,
+    _ policy: OpaquePointer?,
+    _ error: UnsafeMutablePointer<playgate_error>?
+) -> Int32 {
+    unsafe clear(error)
+    guard Forks.areOver else { return Result.fork }
+    guard let engine = unsafe Handle.object(engine, PolicyEngine.self),
+        let policy = unsafe Handle.object(policy, PolicyHandle.self)
+    else { return Result.argument }
+    do throws(PolicyFault) {
+        if try engine.replace(with: policy.policy) { return Result.ok }
+        _ = unsafe PolicyFault("the policy in force is newer").report(to: error)
+        return Result.argument
+    } catch let fault {
+        _ = unsafe fault.report(to: error)
+        return Result.internalFault
+    }
+}
+
+/// See `playgate.h`.
+@c @implementation
+public func playgate_engine_update(
+    _ engine: OpaquePointer?,
+    _ bytes: UnsafePointer<CChar>?,
+    _ length: Int,
+    _ now: Int64,
+    _ error: UnsafeMutablePointer<playgate_error>?
+) -> Int32 {
+    unsafe clear(error)
+    guard Forks.areOver else { return Result.fork }
+    guard let engine = unsafe Handle.object(engine, PolicyEngine.self), let bytes = unsafe bytes,
+        1...PolicyDocument.maximumSize ~= length
+    else { return Result.argument }
+    let start = unsafe UnsafeRawPointer(bytes).assumingMemoryBound(to: UInt8.self)
+    let document = unsafe UnsafeBufferPointer(start: start, count: length)
+    do throws(PolicyFault) {
+        try unsafe engine.update(document.span, at: Timestamp(millisecondsSince1970: now))
+        return Result.ok
+    } catch let fault {
+        return unsafe fault.report(to: error)
+    }
+}
+
+/// See `playgate.h`.
+@c @implementation
+public func playgate_engine_confirm(_ engine: OpaquePointer?, _ now: Int64) -> Int32 {
+    guard Forks.areOver else { return Result.fork }
+    guard let engine = unsafe Handle.object(engine, PolicyEngine.self), 0...(1 << 53) ~= now else {
+        return Result.argument
+    }
+    engine.confirm(at: Timestamp(millisecondsSince1970: now))
+    return Result.ok
+}
+
+/// See `playgate.h`.
+@c @implementation
+public func playgate_engine_fresh_until(_ engine: OpaquePointer?) -> Int64 {
+    guard Forks.areOver else { return 0 }
+    return unsafe Handle.object(engine, PolicyEngine.self)?.freshUntil.millisecondsSince1970 ?? 0
+}
+
+/// See `playgate.h`.
+@c @implementation
+public func playgate_engine_generation(_ engine: OpaquePointer?) -> UInt64 {
+    unsafe Handle.object(engine, PolicyEngine.self)?.generation ?? 0
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import NIOCore
+
+// Answers that are awaited. No other request of the connection is processed meanwhile.
+
+extension HTTPConnectionHandler {
+    func wait(for find: @escaping PendingAnswer, isHead: Bool, _ context: ChannelHandlerContext) {
+        isPending = true
+        deadline?.clear()
+        let loop = context.eventLoop
+        let executor = executor ?? EventLoopExecutor(loop)
+        self.executor = executor
+        let this = NIOLoopBound(self, eventLoop: loop)
+        let task = Task(executorPreference: executor) {
+            let answer = await find()
+            guard !loop.inEventLoop else { return this.value.complete(answer, isHead: isHead) }
+            loop.execute { this.value.complete(answer, isHead: isHead) }
+        }
+        if service.cancelsAbandoned { abandonable = task }
+    }
+
+    private func complete(_ answer: any HTTPAnswer, isHead: Bool) {
+        isPending = false
+        abandonable = nil
+        guard let context, context.channel.isActive else { return }
+        let isBroken = isOver
+        isOver = false
+        if isBroken { isClientsLast = true }
+        prepareOutput(isHead: isHead)
+        output.write(answer)
+        if closesAfterAnswer { isOver = true }
+        if !isReceiving { unfinished = unfinished.settled(with: budget) }
+        expectNextStep()
+        receiveWaiting(context)
+        flush(context)
+        resumeReading(context)
+    }
+}

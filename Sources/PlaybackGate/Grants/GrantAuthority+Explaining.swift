@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import EdgeTokens
+public import Keys
+public import Platform
+
+extension GrantAuthority {
+    /// The verdict on a grant, with the outcome of each of its claims.
+    public struct Explanation: Sendable {
+        /// The verdict. Catalogue and revocations are not looked at.
+        public let verdict: GrantVerdict
+        /// The key that made the grant; `nil` if it is not authentic.
+        public let key: TokenKey?
+        /// The claims in the order of the grant; empty if it is not authentic.
+        public let claims: [CATExplanation.Claim]
+    }
+
+    /// Checks a Common Access Token or a signed URI for a request, and says of each claim what became of it. Consumes nothing.
+    ///
+    /// A key that is not known is asked for, as by a check of an edge: see ``GrantRefusal/Detail/keySetAwaited``.
+    ///
+    /// - Parameters:
+    ///   - token: The grant as shown.
+    ///   - facts: The facts of the request.
+    ///   - time: The time of the request, which may be another than the present.
+    ///   - now: The present time.
+    public func explain(
+        _ token: Span<UInt8>,
+        _ facts: RequestFacts,
+        asOf time: Timestamp,
+        at now: Timestamp
+    ) -> Explanation {
+        if isSignedURI(token), let signedURIs {
+            let explained = signedURIs.explain(token, facts, at: time)
+            return Explanation(
+                verdict: asked(explained.verdict, token, now),
+                key: explained.key,
+                claims: explained.claims
+            )
+        }
+        let explained = verifier.explain(token, facts, at: time)
+        return Explanation(verdict: asked(explained.verdict, token, now), key: explained.key, claims: explained.claims)
+    }
+
+    private func asked(_ verdict: GrantVerdict, _ token: Span<UInt8>, _ now: Timestamp) -> GrantVerdict {
+        guard case .refused(let refusal) = verdict else { return verdict }
+        return .refused(awaited(refusal, of: token, at: now))
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import EdgeTokens
+internal import Encodings
+public import Platform
+
+extension GrantAuthority {
+    /// True if a profile can sign a URL with a query, so that an edge finds the grant's parameters and no others of their names.
+    ///
+    /// A media token is used up before its grant is made, so whoever signs a URL of another's choice asks first. A grant is made
+    /// for that, and thrown away.
+    ///
+    /// - Parameters:
+    ///   - query: The query of the URL, without `?`.
+    ///   - manifest: The path of the URL, percent-encoded.
+    ///   - scope: The folder of the path.
+    ///   - profile: The profile.
+    ///   - now: The present time.
+    public func signs(
+        query: String,
+        of manifest: String,
+        scope: String,
+        _ profile: GrantProfile,
+        at now: Timestamp
+    ) -> Bool {
+        guard query.isPlainQuery,
+            PackageAttribute.standard.cut("/?\(query)").target.utf8.elementsEqual("/?\(query)".utf8),
+            let id = SessionID(hexadecimal: String(repeating: "0", count: 32))
+        else { return false }
+        let end = now.advanced(byMilliseconds: profile.rules.session.milliseconds)
+        let order = GrantOrder(
+            profile: profile,
+            session: PlaybackSession(id: id, end: end, revocation: nil),
+            scope: scope,
+            manifest: manifest,
+            query: query,
+            player: nil,
+            now: now
+        )
+        guard let grant = make(order), let url = grant.url, url.contains(query) else { return false }
+        let taken = (grant.query?.parameterNames ?? []) + profile.format.parameterNames
+        return !query.parameterNames.contains { taken.contains($0) }
+    }
+}
+
+extension GrantFormat {
+    /// The parameters of URLs that edges of the format read, in lower case, beside those of every grant.
+    fileprivate var parameterNames: [String] {
+        switch self {
+        case .cat: [IssuedGrant.queryName]
+        case .uriSigning: [PackageAttribute.standardName.lowercased()]
+        case .vendor(.cloudFront): ["expires", "policy", "signature", "key-pair-id", "hash-algorithm"]
+        case .vendor: []
+        }
+    }
+}
+
+extension String {
+    /// The largest query, in bytes.
+    private static var maximumQuery: Int { 2048 }
+
+    /// True for a query of the characters of URLs, with nothing encoded that is no text, or a control character.
+    fileprivate var isPlainQuery: Bool {
+        let isPlain = utf8.allSatisfy { byte in
+            byte.isASCIIAlphanumeric || "-._~!$'()*,/:;=?@%+&".utf8.contains(byte)
+        }
+        guard isPlain, 1...Self.maximumQuery ~= utf8.count, let decoded = self[...].percentDecoded else { return false }
+        return decoded.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F ~= $0.value) }
+    }
+
+    /// The names of the parameters, decoded and in lower case.
+    fileprivate var parameterNames: [String] {
+        utf8.split { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }.map { parameter in
+            let name = Substring(parameter.prefix { $0 != UInt8(ascii: "=") })
+            return (name.percentDecoded ?? String(name)).lowercased()
+        }
+    }
+}

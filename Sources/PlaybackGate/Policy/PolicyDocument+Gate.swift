@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Cryptography
+internal import EdgeTokens
+internal import Keys
+internal import MediaTokens
+internal import Platform
+
+extension PolicyDocument {
+    /// The objects of a gate that a policy makes, but for its mirror.
+    struct Parts {
+        let trust: TrustStore
+        let cat: CATVerifier?
+        let signedURIs: URISigningVerifier?
+        let signers: [GrantAuthority.Signer<CATIssuer>]
+        let formats: [String: FormatIssuer]
+        let subjectKey: SubjectKey
+    }
+
+    /// Makes the objects of a gate. Takes no lock, so that a process that does it may fork.
+    func parts() throws(PolicyFault) -> Parts {
+        let store: TrustStore
+        do throws(TrustError) {
+            store = try TrustStore(trust, minimumKeySize: verification.minimumKeySize)
+        } catch { throw PolicyFault("trust: \(error)") }
+        var subjectKey = self.subjectKey
+        if subjectKey == nil {
+            // Nothing is issued here, so no session needs the key of the installation.
+            guard let random = try? RandomBytes.make(SubjectKey.minimumSize) else { throw PolicyFault("no random bytes") }
+            subjectKey = try? SubjectKey(random)
+        }
+        guard let subjectKey else { throw PolicyFault("no subject key") }
+        guard let grants else {
+            return Parts(trust: store, cat: nil, signedURIs: nil, signers: [], formats: [:], subjectKey: subjectKey)
+        }
+        let set: KeySet
+        do throws(KeySetError) { set = try KeySet(grants.keys.map(\.key)) } catch { throw PolicyFault("keys: \(error)") }
+        var policy = CATPolicy()
+        policy.audience = grants.audience
+        // The service has both: what needs its store is asked.
+        policy.hasReplayStore = true
+        policy.hasRejectionList = true
+        var signing = URISigningPolicy()
+        signing.audience = grants.audience
+        signing.hasReplayStore = true
+        return Parts(
+            trust: store,
+            cat: CATVerifier(keys: set, issuers: grants.issuers, policy: policy),
+            signedURIs: grants.signers.isEmpty
+                ? nil : URISigningVerifier(keys: set, issuers: grants.signers, policy: signing),
+            signers: grants.signers(.cat) { try? CATIssuer(key: $0) },
+            formats: grants.formats,
+            subjectKey: subjectKey
+        )
+    }
+
+    /// The number of tokens, and of grants, whose signatures are remembered.
+    private static var cacheCapacity: Int { 16_384 }
+
+    /// Makes a gate.
+    ///
+    /// - Parameter rejections: The ids that grants were refused by at random, which outlive a policy.
+    func gate(rejections: RejectionList) throws(PolicyFault) -> Gate {
+        let parts = try parts()
+        let mirror = RevocationMirror(of: revocations)
+        let authority = parts.cat.map { verifier in
+            GrantAuthority(
+                verifier: verifier,
+                signedURIs: parts.signedURIs,
+                signers: parts.signers,
+                formats: parts.formats,
+                subjectKey: parts.subjectKey,
+                mirror: mirror,
+                rejections: rejections,
+                cacheCapacity: Self.cacheCapacity
+            )
+        }
+        return Gate(
+            catalogue: catalogue,
+            verifier: Verifier(
+                trust: parts.trust,
+                policy: verification,
+                cache: AuthenticatedTokenCache(capacity: Self.cacheCapacity)
+            ),
+            policies: policies,
+            store: PolicyStore(subjectKey: subjectKey, mirror: mirror),
+            rules: Gate.Rules(isShadow: isShadow),
+            grants: authority
+        )
+    }
+}
+
+extension PolicyDocument.Grants {
+    /// Returns the signers of a format, by the keys that edges may renew with.
+    fileprivate func signers<Issuer: KeyedIssuer>(
+        _ format: TokenFormat,
+        _ make: (TokenKey) -> Issuer?
+    ) -> [GrantAuthority.Signer<Issuer>] {
+        keys.compactMap { key in
+            guard key.key.format == format, let terms = key.renewing, let issuer = make(key.key) else { return nil }
+            return GrantAuthority.Signer(issuer, name: terms.name, from: terms.from, until: terms.until)
+        }
+    }
+
+    /// The issuers of signed URIs, by the names of their profiles.
+    fileprivate var formats: [String: FormatIssuer] {
+        let all = signers(.uriSigning) { try? URISigningIssuer(key: $0) }
+        var formats: [String: FormatIssuer] = [:]
+        // Encryption, digests and headers beside tokens are the service's: it renews such tokens.
+        let signing = GrantProfile.SignedURIs()
+        for profile in profiles where profile.format == .uriSigning && profile.rules.signing == signing {
+            let own = all.filter { signer in
+                signer.issuer.key.issuer == profile.issuer && signer.name.map { profile.keys.contains($0) } ?? false
+            }
+            if !own.isEmpty { formats[profile.name] = .uriSigning(own) }
+        }
+        return formats
+    }
+}
+
+/// The store of a process that has none: it knows the revocations of its policy, and records nothing.
+final class PolicyStore: ReplayStore, RevocationExaminer {
+    let name = "policy"
+    private let subjectKey: SubjectKey?
+    private let mirror: RevocationMirror
+
+    init(subjectKey: SubjectKey?, mirror: RevocationMirror) {
+        self.subjectKey = subjectKey
+        self.mirror = mirror
+    }
+
+    /// Adds revocations.
+    func add(_ tags: [PolicyDocument.RevokedTag]) { mirror.add(tags) }
+
+    func examineIfKnown(_ use: TokenUse) -> UseOutcome? {
+        guard let subjectKey else { return nil }
+        guard mirror.count > 0 else { return .notRevoked }
+        for (_, key) in Revocation.keys(of: use.token) {
+            // The service decides about a revocation that may be over for media tokens.
+            guard let tag = subjectKey.tag(storeKey: key), !mirror.isRevoked(tag, issued: use.token.timeIssued) else {
+                return nil
+            }
+        }
+        return .notRevoked
+    }
+
+    func record(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome { throw .none }
+    func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome { throw .none }
+    func revoke(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) { throw .none }
+    func check() async throws(ReplayStoreError) { throw .none }
+}
+
+extension ReplayStoreError {
+    fileprivate static let none = ReplayStoreError(.unavailable, "this process has no store")
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import EdgeTokens
+internal import Encodings
+internal import Keys
+internal import MediaResources
+internal import MediaTokens
+package import Platform
+
+extension PolicyDocument {
+    /// Reads a document: strict JSON, in which a member that is not known is an error.
+    ///
+    /// - Parameters:
+    ///   - bytes: At most ``maximumSize`` bytes.
+    ///   - now: The present time.
+    /// - Throws: ``PolicyFault`` with the line of the first fault.
+    package init(_ bytes: Span<UInt8>, at now: Timestamp) throws(PolicyFault) {
+        self = try Self.reading(bytes) { (root) throws(PolicyFault) in
+            guard try root.optionalFlag("parts") != true else { throw root.fault("is a part of a policy", "parts") }
+            return try PolicyDocument(root, at: now)
+        }
+    }
+
+    /// Reads a document with `"parts": true`, and returns the policy with these parts in place of its own.
+    ///
+    /// - Returns: The policy, and true if nothing but revocations was replaced.
+    package func updated(
+        by bytes: Span<UInt8>,
+        at now: Timestamp
+    ) throws(PolicyFault) -> (policy: PolicyDocument, isRevocationsAlone: Bool) {
+        try Self.reading(bytes) { (root) throws(PolicyFault) in
+            guard try root.optionalFlag("parts") == true else { throw root.fault("parts must be true") }
+            try root.checkVersion()
+            var policy = self
+            guard let issued = try root.time("issued"), issued >= self.issued else {
+                throw root.fault("must not be before that of the policy in force", "issued")
+            }
+            policy.issued = issued
+            if root.has("revocations") { policy.revocations = try root.revocations() }
+            guard root.has("keys") else { return (policy, true) }
+            guard policy.grants != nil else { throw root.fault("the policy has no grants", "keys") }
+            policy.grants?.keys = try root.keys()
+            return (policy, false)
+        }
+    }
+
+    /// Parses a text, and gives faults of `read` their lines.
+    private static func reading<Value>(
+        _ bytes: Span<UInt8>,
+        _ read: (PolicyObject) throws(PolicyFault) -> Value
+    ) throws(PolicyFault) -> Value {
+        guard bytes.count <= maximumSize else { throw PolicyFault("a policy must have at most 256 MiB") }
+        let limits = JSONLimits(depth: 8, members: PolicyObject.maximumMembers, elements: 4_000_000)
+        let located: LocatedJSON
+        do throws(LocatedJSON.Fault) { located = try JSONReader.readLocated(bytes, limits: limits) } catch {
+            var fault = PolicyFault(error.fault.sentence)
+            (fault.line, fault.column) = bytes.lineAndColumn(of: error.offset)
+            throw fault
+        }
+        do throws(PolicyFault) {
+            let root = try PolicyObject(located.json)
+            let value = try read(root)
+            try root.finish()
+            return value
+        } catch {
+            var fault = error
+            (fault.line, fault.column) = bytes.lineAndColumn(of: located.offset(of: error.path))
+            throw fault
+        }
+    }
+
+    private init(_ root: PolicyObject, at now: Timestamp) throws(PolicyFault) {
+        try root.checkVersion()
+        guard let issued = try root.time("issued") else { throw root.fault("issued is missing") }
+        self.issued = issued
+        guard let goodFor = try root.duration("goodFor"), Self.goodForRange.contains(goodFor) else {
+            throw root.fault("must be from 5000 to 2592000000", "goodFor")
+        }
+        self.goodFor = goodFor
+        isShadow = try root.flag("shadow")
+        guard let verification = try root.object("verification", Self.verification) else {
+            throw root.fault("verification is missing")
+        }
+        self.verification = verification
+        trust = try root.list("trust", Self.trustedKey)
+        let profiles = try root.list("profiles") { (object) throws(PolicyFault) in try GrantProfile(object) }
+        catalogue = try Self.catalogue(root, profiles)
+        policies = try root.list("policies") { (object) throws(PolicyFault) in try PlaybackPolicy(object) }
+        grants = nil
+        if root.has("keys") || root.has("issuers") || root.has("signers") {
+            grants = Grants(
+                keys: try root.keys(),
+                issuers: try root.list("issuers") { (object) throws(PolicyFault) in try AcceptedIssuer(object) },
+                signers: try root.list("signers") { (object) throws(PolicyFault) in try AcceptedSigner(object) },
+                audience: try root.texts("audience"),
+                profiles: profiles
+            )
+        }
+        subjectKey = nil
+        if let secret = try root.bytes("subjectKey") {
+            guard let key = try? SubjectKey(secret) else { throw root.fault("cannot be used", "subjectKey") }
+            subjectKey = key
+        }
+        revocations = try root.revocations()
+        // What only a whole gate can find, such as a key that OpenSSL refuses.
+        do throws(PolicyFault) { _ = try parts() } catch { throw root.fault(error.message) }
+    }
+
+    private static func catalogue(
+        _ root: PolicyObject,
+        _ profiles: [GrantProfile]
+    ) throws(PolicyFault) -> Catalogue {
+        var known: [String: GrantProfile] = [:]
+        for (place, profile) in profiles.enumerated() {
+            guard known.updateValue(profile, forKey: profile.name) == nil else {
+                throw root.fault("two have the name \(profile.name)", "profiles", element: place)
+            }
+        }
+        var catalogue = Catalogue()
+        _ = try root.list("catalogue") { (object) throws(PolicyFault) in
+            let entry = try Catalogue.Entry(object, known)
+            do throws(Catalogue.DuplicateEntry) { try catalogue.add(entry) } catch {
+                throw object.fault("duplicate entry for \(error.key.text)")
+            }
+        }
+        return catalogue
+    }
+
+    private static func verification(_ object: PolicyObject) throws(PolicyFault) -> VerificationPolicy {
+        var options = MediaResource.MatchOptions()
+        let names = Set(try object.texts("match"))
+        for option in MatchOption.all { options[keyPath: option.path] = names.contains(option.name) }
+        guard names.allSatisfy({ name in MatchOption.all.contains { $0.name == name } }) else {
+            throw object.fault("has an option that is not known here", "match")
+        }
+        let requestors = try object.texts("requestors")
+        let times = (
+            try object.duration("earlyLeeway"), try object.duration("lateLeeway"), try object.duration("maximumTimeToLive")
+        )
+        let bits = Int(try object.number("minimumKeySize", in: 1024...16_384))
+        guard let early = times.0, let late = times.1, let life = times.2 else {
+            throw object.fault("earlyLeeway, lateLeeway and maximumTimeToLive are required")
+        }
+        do throws(PolicyError) {
+            return try VerificationPolicy(
+                requestors: requestors,
+                earlyLeeway: early,
+                lateLeeway: late,
+                maximumTimeToLive: life,
+                minimumKeySize: bits == 1024 ? .legacy1024 : .atLeast(bits),
+                matchOptions: options
+            )
+        } catch { throw object.fault("\(error)") }
+    }
+
+    private static func trustedKey(_ object: PolicyObject) throws(PolicyFault) -> LoadedKey {
+        let name = try object.text("name")
+        guard let tokens = try object.choice("tokens", { MediaTokenForm(rawValue: $0) }),
+            let der = try object.bytes("key")
+        else { throw object.fault("tokens and key are required") }
+        return LoadedKey(
+            name: name,
+            source: name,
+            form: try object.flag("certificate") ? .certificate : .publicKey,
+            tokens: tokens,
+            bits: Int(try object.number("bits", in: 0...16_384)),
+            requestors: try object.optionalTexts("requestors").map { .only($0) } ?? .any,
+            validity: try object.period(),
+            der: der
+        )
+    }
+}
+
+/// An option of matching by its name in a policy.
+struct MatchOption {
+    let name: String
+    let path: any WritableKeyPath<MediaResource.MatchOptions, Bool> & Sendable
+
+    static let all = [
+        MatchOption(name: "exactOnly", path: \.exactOnly),
+        MatchOption(name: "channelCoversAssets", path: \.channelCoversAssets),
+        MatchOption(name: "ignoreRating", path: \.ignoreRating),
+        MatchOption(name: "schemeAliases", path: \.schemeAliases),
+        MatchOption(name: "ignoreCase", path: \.ignoreCase),
+        MatchOption(name: "collapseWhitespace", path: \.collapseWhitespace),
+        MatchOption(name: "videoNamespaceAlias", path: \.videoNamespaceAlias),
+    ]
+}
+
+extension PolicyObject {
+    /// Checks `version`, before anything else.
+    func checkVersion() throws(PolicyFault) {
+        guard try number("version", in: 0...(1 << 31)) == PolicyDocument.version else {
+            var fault = fault("is not known here: this is a library for version \(PolicyDocument.version)", "version")
+            fault.isVersion = true
+            throw fault
+        }
+    }
+
+    /// Reads `revocations`: texts of kind, tag and time, as `GET /v1/revocations/export` has its lines.
+    fileprivate func revocations() throws(PolicyFault) -> [PolicyDocument.RevokedTag] {
+        let lines = try texts("revocations")
+        var tags: [PolicyDocument.RevokedTag] = []
+        tags.reserveCapacity(lines.count)
+        for (place, line) in lines.enumerated() {
+            let parts = line.split(separator: " ", omittingEmptySubsequences: false)
+            guard parts.count == 3, let kind = Revocation.Kind(rawValue: String(parts[0])),
+                let tag = SubjectTag(hexadecimal: parts[1]), let before = Int64(parts[2]), 0...(1 << 53) ~= before
+            else { throw fault("must be kind, tag and Unix milliseconds", "revocations", element: place) }
+            // The export writes 2^53 for a revocation of all tokens.
+            let time = Timestamp(millisecondsSince1970: before == 1 << 53 ? .max : before)
+            tags.append(PolicyDocument.RevokedTag(kind: kind, tag: tag, issuedBefore: time))
+        }
+        return tags
+    }
+
+    /// Reads `keys`.
+    fileprivate func keys() throws(PolicyFault) -> [PolicyDocument.Key] {
+        let keys = try list("keys") { (object) throws(PolicyFault) in try PolicyDocument.Key(object) }
+        do throws(KeySetError) { _ = try KeySet(keys.map(\.key)) } catch { throw fault("\(error)", "keys") }
+        return keys
+    }
+}
+
+extension JSONFault {
+    /// The fault in words.
+    fileprivate var sentence: String {
+        switch self {
+        case .notJSON: "this is no JSON"
+        case .tooDeep: "lists and objects are nested too deeply"
+        case .tooManyMembers(let limit): "an object has more than \(limit) members"
+        case .tooLong(let limit): "a list has more than \(limit) elements"
+        case .repeatedMember(let name): "\(name): repeated member"
+        }
+    }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import EdgeTokens
+internal import MediaResources
+internal import MediaTokens
+package import Platform
+internal import Synchronization
+
+/// A gate by a policy: it decides what needs no store, and tells what only the service can decide.
+///
+/// The policy is replaced while checks are under way. Its locks do not survive a fork.
+package final class PolicyEngine: Sendable {
+    private let snapshot: Mutex<Snapshot>
+    /// The number of the snapshot.
+    private let number: Atomic<UInt64>
+    private let rejections = RejectionList()
+
+    private static let numbers = Atomic<UInt64>(0)
+
+    /// A policy in force. Checks that began with one end with it.
+    final class Snapshot: Sendable {
+        let number = PolicyEngine.numbers.add(1, ordering: .relaxed).newValue
+        let policy: PolicyDocument
+        let gate: Gate
+        /// The time from which on the policy is too old, in Unix milliseconds.
+        let freshUntil: Atomic<Int64>
+        /// The ends of the trusted keys' validities, in order.
+        let keyEnds: [Timestamp]
+
+        init(_ policy: PolicyDocument, _ gate: Gate, freshUntil: Int64? = nil) {
+            self.policy = policy
+            self.gate = gate
+            let end = policy.issued.advanced(byMilliseconds: policy.goodFor.milliseconds).millisecondsSince1970
+            self.freshUntil = Atomic(max(end, freshUntil ?? end))
+            keyEnds = policy.trust.compactMap { $0.key.validity?.upperBound }.sorted()
+        }
+
+        /// Returns the first end of a trusted key's validity at or after `now`.
+        func keyEnd(after now: Timestamp) -> Timestamp {
+            keyEnds.first { $0 >= now } ?? Timestamp(millisecondsSince1970: .max)
+        }
+    }
+
+    /// Creates an engine.
+    package init(_ policy: PolicyDocument) throws(PolicyFault) {
+        let first = Snapshot(policy, try policy.gate(rejections: rejections))
+        snapshot = Mutex(first)
+        number = Atomic(first.number)
+    }
+
+    private var current: Snapshot { snapshot.withLock { $0 } }
+
+    /// The policy in force.
+    package var policy: PolicyDocument { current.policy }
+
+    /// A number that changes with the policy and with each part of it.
+    package var generation: UInt64 { number.load(ordering: .acquiring) }
+
+    /// The time from which on the policy in force is too old.
+    package var freshUntil: Timestamp {
+        Timestamp(millisecondsSince1970: current.freshUntil.load(ordering: .relaxed))
+    }
+
+    // MARK: Replacing
+
+    /// Replaces the policy. Returns false if the one in force is newer.
+    package func replace(with policy: PolicyDocument) throws(PolicyFault) -> Bool {
+        guard policy.issued >= current.policy.issued else { return false }
+        return adopt(Snapshot(policy, try policy.gate(rejections: rejections)))
+    }
+
+    /// Replaces parts of the policy.
+    package func update(_ bytes: Span<UInt8>, at now: Timestamp) throws(PolicyFault) {
+        let present = current
+        let (policy, isRevocationsAlone) = try present.policy.updated(by: bytes, at: now)
+        guard isRevocationsAlone else {
+            _ = adopt(Snapshot(policy, try policy.gate(rejections: rejections)))
+            return
+        }
+        // A revocation is never taken back, so the gate keeps those that it knows, with its caches.
+        (present.gate.store as? PolicyStore)?.add(policy.revocations)
+        _ = adopt(Snapshot(policy, present.gate))
+    }
+
+    /// Makes a snapshot the one in force, unless a newer policy came meanwhile.
+    private func adopt(_ next: Snapshot) -> Bool {
+        snapshot.withLock { snapshot in
+            guard next.policy.issued >= snapshot.policy.issued else { return false }
+            snapshot = next
+            number.store(next.number, ordering: .releasing)
+            return true
+        }
+    }
+
+    /// Notes that the service has confirmed the policy at `now`.
+    package func confirm(at now: Timestamp) {
+        let present = current
+        let end = now.advanced(byMilliseconds: present.policy.goodFor.milliseconds).millisecondsSince1970
+        present.freshUntil.max(end, ordering: .relaxed)
+    }
+
+    // MARK: Checking
+
+    /// Decides about a request, as far as that needs no store.
+    ///
+    /// - Parameters:
+    ///   - question: The request.
+    ///   - place: The settings of the location; `nil` if the catalogue finds the entry by path.
+    ///   - now: The time of receipt.
+    package func check(_ question: EdgeQuestion, _ place: PolicyPlace? = nil, at now: Timestamp) -> PolicyAnswer {
+        let snapshot = current
+        var answer = PolicyAnswer(outcome: .ask(.stale), generation: snapshot.number)
+        let freshUntil = snapshot.freshUntil.load(ordering: .relaxed)
+        guard now.millisecondsSince1970 < freshUntil else { return answer }
+        let asked: Asked
+        switch Asked.read(question, place, snapshot) {
+        case .success(let found): asked = found
+        case .failure(let fault):
+            answer.outcome = .decided(.refuse(Decision.Refusal(code: fault.code, subject: .nothing)))
+            return answer
+        }
+        switch snapshot.gate.begin(asked.question, at: now) {
+        case .pending(let use): answer.outcome = .ask(PolicyAnswer.Reason(use.reason))
+        case .decided(let decision):
+            guard !decision.issuesGrants else {
+                answer.outcome = .ask(.start)
+                return answer
+            }
+            answer.outcome = .decided(decision)
+            let grant = decision.acceptedGrant
+            answer.isRenewalDue =
+                asked.question.request.method.isRenewing && grant?.renewalStart.map { $0 <= now } ?? false
+            let last = Timestamp(millisecondsSince1970: freshUntil - 1)
+            guard let end = decision.reusable(at: now, keyEnd: snapshot.keyEnd(after: now)), end >= now else {
+                return answer
+            }
+            answer.goodUntil = min(end, last)
+            let isUniform = asked.isUniform && grant?.isUniform(around: asked.normalPath) ?? true
+            answer.scope = isUniform ? .folder : .target
+        }
+        return answer
+    }
+}
+
+/// A question to the gate, and what was found out about its target.
+private struct Asked {
+    let question: Gate.Question
+    /// True if one entry of the catalogue decides about all files of the folder.
+    let isUniform: Bool
+    /// The path in normal form, for the grants that were shown; empty without one.
+    let normalPath: Substring
+
+    /// A request that cannot be decided.
+    struct Fault: Error {
+        let code: DenyCode
+    }
+
+    /// Reads a request, in the order in which the service does.
+    static func read(
+        _ edge: EdgeQuestion,
+        _ place: PolicyPlace?,
+        _ snapshot: PolicyEngine.Snapshot
+    ) -> Result<Asked, Fault> {
+        let invalid = Result<Asked, Fault>.failure(Fault(code: .edgeRequestInvalid))
+        guard let method = edge.parsedMethod, let target = OriginalTarget(edge.target) else { return invalid }
+        var host: Substring?
+        if !edge.host.isEmpty {
+            guard let name = HostName(edge.host) else { return invalid }
+            host = name.text
+        }
+        var asked = PlaybackRequest(.path(target.path), token: nil)
+        asked.method = method
+        asked.isPartial = edge.isPartial
+        asked.token = edge.token
+        let (finding, isUniform) = find(edge, target, host, place, snapshot)
+        let fault: DenyCode? = edge.hasTokenConflict ? .tokenConflict : nil
+        var terms: Catalogue.Entry.GrantTerms?
+        if case .entry(let entry) = finding { terms = entry.grants }
+        if let terms, edge.token != nil, terms.bindsPlayers {
+            guard let player = edge.player(terms.boundHeaders) else { return invalid }
+            asked.player = player
+        }
+        guard terms != nil, let first = edge.grants.first else {
+            let question = Gate.Question(asked, finding, fault: fault)
+            return .success(Asked(question: question, isUniform: isUniform, normalPath: ""))
+        }
+        guard let facts = edge.facts(target, path: target.path, method) else { return invalid }
+        let others = edge.grants.count > 1 ? Array(edge.grants.dropFirst()) : []
+        let question = Gate.Question(
+            asked,
+            finding,
+            fault: fault,
+            grants: ShownGrants(facts, first: first, others: others)
+        )
+        return .success(Asked(question: question, isUniform: isUniform, normalPath: facts.uri.path))
+    }
+
+    /// Finds the entry of a request. The second part is true if it is that of all files of the folder.
+    private static func find(
+        _ edge: EdgeQuestion,
+        _ target: OriginalTarget,
+        _ host: Substring?,
+        _ place: PolicyPlace?,
+        _ snapshot: PolicyEngine.Snapshot
+    ) -> (Catalogue.Finding, isUniform: Bool) {
+        if edge.isAmbiguous { return (.invalidPath(.notResolved), false) }
+        let catalogue = snapshot.gate.catalogue
+        let found = catalogue.find(target.path, host: host, form: edge.isAsIs ? .asIs : .resolved)
+        let isUniform = place?.isUniform ?? false || catalogue.isUniform(around: target.path, host: host)
+        return (place?.finding(found, snapshot) ?? found, isUniform)
+    }
+}
+
+extension PolicyAnswer.Reason {
+    fileprivate init(_ reason: Gate.PendingUse.Reason) {
+        switch reason {
+        case .token: self = .use
+        case .grant: self = .grantUse
+        case .stream: self = .stream
+        }
+    }
+}
+
+extension Decision {
+    /// True if a media token starts a playback whose grants only the service can issue.
+    fileprivate var issuesGrants: Bool {
+        guard case .allow(let allowance) = self, let terms = allowance.subject.entry?.grants else { return false }
+        switch allowance.reason {
+        case .verified, .repeated, .withinTTL, .useUnknown: return terms.profiles.contains(where: \.isIssued)
+        case .unprotected, .probe, .granted, .renewed, .shadow: return false
+        }
+    }
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import EdgeTokens
+internal import Encodings
+internal import Platform
+
+/// A fault in a policy.
+package struct PolicyFault: Error, Hashable, Sendable {
+    /// The line, from 1 on; 0 if there is none.
+    package var line = 0
+    /// The column in the line, in bytes, from 1 on; 0 if there is none.
+    package var column = 0
+    /// The sentence for the operator, in one printable line. Never a part of a key.
+    package let message: String
+    /// True if the document is of a version that is not known here.
+    package var isVersion = false
+    /// The indices of members and elements that lead to the value.
+    var path: [Int] = []
+
+    /// Creates a fault without a place.
+    package init(_ message: String) { self.message = message.printable(limit: 200) }
+}
+
+extension PolicyFault: CustomStringConvertible {
+    package var description: String { line > 0 ? "line \(line): \(message)" : message }
+}
+
+/// A strict reader of an object of a policy: each member is read once, and a member that nobody reads is an error.
+///
+/// A class, so that the reading of a member is remembered by the caller's copy too.
+final class PolicyObject {
+    private let members: [JSON.Member]
+    private let parent: PolicyObject?
+    /// The indices from the parent to this object.
+    private let steps: [Int]
+    /// The members that were read, as a bit mask.
+    private var read: UInt64 = 0
+
+    /// The largest number of members of an object.
+    static let maximumMembers = 64
+
+    /// Creates the object of a value.
+    init(_ json: JSON, in parent: PolicyObject? = nil, steps: [Int] = []) throws(PolicyFault) {
+        self.parent = parent
+        self.steps = steps
+        guard case .object(let members) = json else {
+            self.members = []
+            throw fault("must be an object")
+        }
+        self.members = members
+    }
+
+    // MARK: Faults
+
+    /// Returns a fault of the object, or of a member.
+    func fault(_ message: String, _ name: String? = nil) -> PolicyFault {
+        let place = name.flatMap { name in members.firstIndex { $0.name == name } }
+        return fault(place.map { _ in "\(name ?? ""): \(message)" } ?? message, steps: place.map { [$0] } ?? [])
+    }
+
+    private func fault(_ message: String, steps own: [Int]) -> PolicyFault {
+        var fault = PolicyFault(message)
+        fault.path = own
+        var object: PolicyObject? = self
+        while let next = object {
+            fault.path = next.steps + fault.path
+            object = next.parent
+        }
+        return fault
+    }
+
+    /// Throws if there is a member that was not read.
+    func finish() throws(PolicyFault) {
+        for place in members.indices where read & 1 << UInt64(place) == 0 {
+            throw fault("\(members[place].name): unknown member", steps: [place])
+        }
+    }
+
+    // MARK: Members
+
+    /// True if there is such a member.
+    func has(_ name: String) -> Bool { members.contains { $0.name == name } }
+
+    private func member(_ name: String) -> (value: JSON, place: Int)? {
+        guard let place = members.firstIndex(where: { $0.name == name }) else { return nil }
+        read |= 1 << UInt64(place)
+        return (members[place].value, place)
+    }
+
+    private func required<Value>(_ name: String, _ value: Value?) throws(PolicyFault) -> Value {
+        guard let value else { throw fault("\(name) is missing") }
+        return value
+    }
+
+    /// Reads a text; `nil` if the member is missing.
+    func optionalText(_ name: String) throws(PolicyFault) -> String? {
+        guard let member = member(name) else { return nil }
+        guard case .string(let text) = member.value else { throw fault("must be a text", name) }
+        return text
+    }
+
+    /// Reads a text.
+    func text(_ name: String) throws(PolicyFault) -> String { try required(name, optionalText(name)) }
+
+    /// Reads a text that names a value of a closed list; `nil` if the member is missing.
+    func choice<Value>(_ name: String, _ parse: (String) -> Value?) throws(PolicyFault) -> Value? {
+        guard let text = try optionalText(name) else { return nil }
+        guard let value = parse(text) else { throw fault("is not known here", name) }
+        return value
+    }
+
+    /// Reads bytes in base64url; `nil` if the member is missing.
+    func bytes(_ name: String) throws(PolicyFault) -> [UInt8]? {
+        guard let text = try optionalText(name) else { return nil }
+        guard let bytes = Base64.decodeURLSafe(text) else { throw fault("must be base64url", name) }
+        return bytes
+    }
+
+    /// Reads a number; `nil` if the member is missing.
+    func optionalNumber(_ name: String, in range: ClosedRange<Int64>) throws(PolicyFault) -> Int64? {
+        guard let member = member(name) else { return nil }
+        guard case .number(let number) = member.value, range.contains(number) else {
+            throw fault("must be a whole number from \(range.lowerBound) to \(range.upperBound)", name)
+        }
+        return number
+    }
+
+    /// Reads a number.
+    func number(_ name: String, in range: ClosedRange<Int64>) throws(PolicyFault) -> Int64 {
+        try required(name, optionalNumber(name, in: range))
+    }
+
+    /// Reads a duration in milliseconds; `nil` if the member is missing.
+    func duration(_ name: String) throws(PolicyFault) -> Duration? {
+        try optionalNumber(name, in: 0...(1 << 40)).map { .milliseconds($0) }
+    }
+
+    /// Reads a time in Unix milliseconds; `nil` if the member is missing.
+    func time(_ name: String) throws(PolicyFault) -> Timestamp? {
+        try optionalNumber(name, in: -(1 << 53)...(1 << 53)).map { Timestamp(millisecondsSince1970: $0) }
+    }
+
+    /// Reads the two ends of a period, `from` and `until`; `nil` for always.
+    func period() throws(PolicyFault) -> ClosedRange<Timestamp>? {
+        let (start, end) = (try time("from"), try time("until"))
+        guard start != nil || end != nil else { return nil }
+        let (lower, upper) = (
+            start ?? Timestamp(millisecondsSince1970: .min), end ?? Timestamp(millisecondsSince1970: .max)
+        )
+        guard lower <= upper else { throw fault("must not be before from", "until") }
+        return lower...upper
+    }
+
+    /// Reads a flag; false if the member is missing.
+    func flag(_ name: String) throws(PolicyFault) -> Bool { try optionalFlag(name) ?? false }
+
+    /// Reads a flag; `nil` if the member is missing.
+    func optionalFlag(_ name: String) throws(PolicyFault) -> Bool? {
+        guard let member = member(name) else { return nil }
+        guard case .bool(let flag) = member.value else { throw fault("must be true or false", name) }
+        return flag
+    }
+
+    /// Reads a list of texts; `nil` if the member is missing.
+    func optionalTexts(_ name: String) throws(PolicyFault) -> [String]? {
+        guard let member = member(name) else { return nil }
+        guard case .array(let values) = member.value else { throw fault("must be a list", name) }
+        var texts: [String] = []
+        texts.reserveCapacity(values.count)
+        for (place, value) in values.enumerated() {
+            guard case .string(let text) = value else {
+                throw fault("\(name): must be a text", steps: [member.place, place])
+            }
+            texts.append(text)
+        }
+        return texts
+    }
+
+    /// Reads a list of texts; empty if the member is missing.
+    func texts(_ name: String) throws(PolicyFault) -> [String] { try optionalTexts(name) ?? [] }
+
+    /// Returns a fault of an element of a list.
+    func fault(_ message: String, _ name: String, element: Int) -> PolicyFault {
+        let place = members.firstIndex { $0.name == name } ?? 0
+        return fault("\(name): \(message)", steps: [place, element])
+    }
+
+    /// Reads a list of objects, each by `read`; empty if the member is missing.
+    func list<Value>(
+        _ name: String,
+        _ read: (PolicyObject) throws(PolicyFault) -> Value
+    ) throws(PolicyFault) -> [Value] {
+        guard let member = member(name) else { return [] }
+        guard case .array(let values) = member.value else { throw fault("must be a list", name) }
+        var list: [Value] = []
+        list.reserveCapacity(values.count)
+        for (place, value) in values.enumerated() {
+            let object = try PolicyObject(value, in: self, steps: [member.place, place])
+            list.append(try read(object))
+            try object.finish()
+        }
+        return list
+    }
+
+    /// Reads an object; `nil` if the member is missing.
+    func object<Value>(
+        _ name: String,
+        _ read: (PolicyObject) throws(PolicyFault) -> Value
+    ) throws(PolicyFault) -> Value? {
+        guard let member = member(name) else { return nil }
+        let object = try PolicyObject(member.value, in: self, steps: [member.place])
+        let value = try read(object)
+        try object.finish()
+        return value
+    }
+}

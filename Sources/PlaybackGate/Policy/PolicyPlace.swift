@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+package import MediaResources
+internal import Synchronization
+
+/// The settings of a location of an edge, which say what the requests there are for.
+///
+/// The required resource comes from the edge's configuration, never from a request.
+package final class PolicyPlace: Sendable {
+    /// What decides in place of the path.
+    private let subject: Subject
+    /// The name of the only profile whose grants are accepted; `nil` for those of the entry.
+    private let profile: String?
+    /// The entry by the policy of this number.
+    private let made = Mutex<(number: UInt64, finding: Catalogue.Finding)?>(nil)
+
+    /// What decides in place of the path.
+    package enum Subject: Sendable {
+        /// The path.
+        case path
+        /// The entry of a media id.
+        case media(String)
+        /// A resource of a requestor, and the use of its tokens.
+        case resource(MediaResource, requestor: String, use: Catalogue.Entry.Use)
+    }
+
+    /// Creates settings.
+    package init(_ subject: Subject, profile: String?) {
+        self.subject = subject
+        self.profile = profile
+    }
+
+    /// True if all requests have one entry, whatever their path.
+    var isUniform: Bool { if case .path = subject { false } else { true } }
+
+    /// Returns the entry of a request.
+    ///
+    /// - Parameter found: The finding of the catalogue for its path. An invalid path stays so.
+    func finding(_ found: Catalogue.Finding, _ snapshot: PolicyEngine.Snapshot) -> Catalogue.Finding {
+        if case .invalidPath = found { return found }
+        if case .path = subject {
+            guard case .entry(let entry) = found, let profile else { return found }
+            return .entry(entry.accepting(profile))
+        }
+        return made.withLock { made in
+            if let made, made.number == snapshot.number { return made.finding }
+            let finding = make(snapshot)
+            made = (snapshot.number, finding)
+            return finding
+        }
+    }
+
+    private func make(_ snapshot: PolicyEngine.Snapshot) -> Catalogue.Finding {
+        switch subject {
+        case .path: return .unknown
+        case .media(let id):
+            guard let entry = snapshot.gate.catalogue.entry(media: id) else { return .unknown }
+            return .entry(profile.map { entry.accepting($0) } ?? entry)
+        case .resource(let resource, let requestor, let use):
+            let all = snapshot.policy.grants?.profiles ?? []
+            let profiles = all.filter { own in profile.map { own.name.hasSameBytes(as: $0) } ?? false }
+            return .entry(
+                Catalogue.Entry(
+                    key: .media(resource.text),
+                    protection: .resource(resource, requestor: requestor),
+                    use: use,
+                    grants: profiles.isEmpty ? nil : .init(profiles)
+                )
+            )
+        }
+    }
+}
+
+extension Catalogue.Entry {
+    /// The entry with the grants of one of its profiles alone; with none if it has no such profile.
+    fileprivate func accepting(_ name: String) -> Self {
+        guard var terms = grants else { return self }
+        terms.profiles = terms.profiles.filter { $0.name.hasSameBytes(as: name) }
+        return Self(
+            key: key,
+            protection: protection,
+            isShadow: isShadow,
+            use: use,
+            origin: origin,
+            methods: methods,
+            hosts: hosts.compactMap { HostName($0[...]) },
+            grants: terms.profiles.isEmpty ? nil : terms
+        )
+    }
+}

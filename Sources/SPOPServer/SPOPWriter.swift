@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import NIOCore
+
+extension ByteBuffer {
+    /// Appends a number of variable length: 1 to 10 bytes.
+    package mutating func writeSPOP(number: UInt64) {
+        guard number >= 240 else {
+            writeInteger(UInt8(number))
+            return
+        }
+        writeInteger(UInt8(truncatingIfNeeded: number) | 240)
+        var rest = (number - 240) >> 4
+        while rest >= 128 {
+            writeInteger(UInt8(truncatingIfNeeded: rest) | 128)
+            rest = (rest - 128) >> 7
+        }
+        writeInteger(UInt8(rest))
+    }
+
+    /// Appends a string: its length, and its bytes.
+    package mutating func writeSPOP(string: StaticString) {
+        writeSPOP(number: UInt64(string.utf8CodeUnitCount))
+        writeStaticString(string)
+    }
+
+    /// Appends a value with its type.
+    package mutating func writeSPOP(_ value: SPOPValue) {
+        switch value {
+        case .null: writeInteger(0 as UInt8)
+        case .bool(let value): writeInteger(value ? 17 as UInt8 : 1)
+        case .signed(let number):
+            writeInteger(4 as UInt8)
+            writeSPOP(number: UInt64(bitPattern: number))
+        case .unsigned(let number):
+            writeInteger(5 as UInt8)
+            writeSPOP(number: number)
+        case .ipv4(let address): writeMultipleIntegers(6 as UInt8, address)
+        case .ipv6(let address):
+            writeMultipleIntegers(7 as UInt8, UInt64(address >> 64), UInt64(truncatingIfNeeded: address))
+        case .string(let bytes), .binary(let bytes):
+            if case .string = value { writeInteger(8 as UInt8) } else { writeInteger(9 as UInt8) }
+            writeSPOP(number: UInt64(bytes.readableBytes))
+            writeImmutableBuffer(bytes)
+        }
+    }
+
+    /// Appends a frame with its length; `body` appends the payload.
+    package mutating func writeSPOP(_ type: SPOPFrame.Kind, of id: SPOPFrame.ID, _ body: (inout ByteBuffer) -> Void) {
+        let start = writerIndex
+        writeMultipleIntegers(0 as UInt32, type.rawValue, 1 as UInt32)
+        writeSPOP(number: id.stream)
+        writeSPOP(number: id.frame)
+        body(&self)
+        setInteger(UInt32(writerIndex - start - 4), at: start)
+    }
+}

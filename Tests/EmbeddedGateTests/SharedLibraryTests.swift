@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import Platform
+import Testing
+
+@testable import PlaybackGate
+
+/// The library that `scripts/embed` links, in programs of other languages.
+@Suite("The shared library")
+struct SharedLibraryTests {
+    private static let dist = repository + "/.build-embed/dist"
+    private static let library = dist + "/lib/libplaygate.so"
+
+    /// True if the library was built. In continuous integration a missing one is a failure.
+    private static var isBuilt: Bool { isThere(FileManager.default.fileExists(atPath: library), "make libplaygate") }
+
+    private static func isThere(_ isThere: Bool, _ remedy: String) -> Bool {
+        if isThere { return true }
+        if ProcessInfo.processInfo.environment["CI"] != nil {
+            Issue.record("the shared library is not tested: run \(remedy)")
+        } else {
+            print("the shared library is not tested: run \(remedy)")
+        }
+        return false
+    }
+
+    private static func path(of program: String) -> String? {
+        ["/usr/bin/", "/usr/local/bin/", "/usr/local/go/bin/"].map { $0 + program }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    private static func declared() throws -> Set<String> {
+        var names: Set<String> = []
+        for header in ["playgate.h", "playgate_memo.h", "playgate_target.h"] {
+            let text = try String(contentsOfFile: "\(repository)/Sources/CPlaygate/include/\(header)", encoding: .utf8)
+            for line in text.split(separator: "\n") where !line.hasPrefix("//") && !line.hasPrefix("typedef") {
+                guard let match = line.firstMatch(of: /^[a-z].*[ *](playgate_[a-z_]+)\(/) else { continue }
+                names.insert(String(match.1))
+            }
+        }
+        return names
+    }
+
+    @Test("It exports what the headers declare, and nothing else", .enabled(if: isBuilt))
+    func symbols() throws {
+        let run = try CommandRun("/usr/bin/nm", ["-D", "--defined-only", Self.library])
+        #expect(run.status == 0)
+        let exported = run.output.split(separator: "\n").compactMap { line -> String? in
+            let parts = line.split(separator: " ")
+            return parts.count == 3 && parts[1] != "A" ? parts[2].split(separator: "@").first.map(String.init) : nil
+        }
+        #expect(try Self.declared() == Set(exported))
+        #expect(exported.count > 25)
+    }
+
+    @Test("It needs no library of Swift, and is small", .enabled(if: isBuilt))
+    func dependencies() throws {
+        let run = try CommandRun("/usr/bin/ldd", [Self.library])
+        #expect(run.status == 0 && run.output.contains("libcrypto"))
+        #expect(!run.output.contains("libswift") && !run.output.contains("Foundation"))
+        #expect(!run.output.contains("not found"))
+        let file = URL(fileURLWithPath: Self.library).resolvingSymlinksInPath().path
+        let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int
+        #expect(try #require(size) < 12 << 20)
+    }
+
+    /// A policy, a grant for it, and the time of both.
+    private struct Files {
+        let folder: TemporaryFolder
+        let policy: String
+        let grant: String
+        let time = "\(EmbeddedSample.time.millisecondsSince1970)"
+
+        init() throws {
+            folder = try TemporaryFolder()
+            let sample = try EmbeddedSample()
+            policy = try folder.write("policy.json", sample.document().json())
+            grant = try sample.grant()
+        }
+    }
+
+    @Test(
+        "Workers of a forked process check in many threads at once, and children of one that has checked are refused",
+        .enabled(if: isBuilt),
+        arguments: ["workers", "parent-checks", "unsettled"]
+    )
+    func forks(_ mode: String) throws {
+        let files = try Files()
+        let compiler = try #require(Self.path(of: "cc") ?? Self.path(of: "gcc"))
+        let program = files.folder.file("forks")
+        let source = repository + "/Tests/EmbeddedGateTests/Programs/forks.c"
+        let flags = ["-I", Self.dist + "/include", "-L", Self.dist + "/lib", "-Wl,-rpath,\(Self.dist)/lib"]
+        let made = try CommandRun(
+            compiler,
+            ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", source, "-o", program] + flags + ["-lplaygate"]
+        )
+        try #require(made.status == 0, "\(made.error)")
+        let run = try CommandRun(program, [files.policy, files.grant, files.time, mode])
+        #expect(run.status == 0, "\(run.error)")
+    }
+
+    @Test("Python checks by it", .enabled(if: isBuilt))
+    func python() throws {
+        guard let python = Self.path(of: "python3") else {
+            print("Python 3 is missing: its example is not run")
+            return
+        }
+        let files = try Files()
+        let script = repository + "/Tests/EmbeddedGateTests/Programs/check.py"
+        for (target, answer) in [("/live/tnt/1.ts", "1 granted"), ("/live/tbs/1.ts", "0 unknown_media")] {
+            let run = try CommandRun(python, [script, Self.library, files.policy, target, files.grant, files.time])
+            #expect(run.output.hasPrefix(answer), "\(run.output)\(run.error)")
+        }
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Cryptography
+import Encodings
+import Foundation
+import GateTestSupport
+import Testing
+
+/// The commands of docs/operations.md for clients of a hosted service, run as they are printed.
+@Suite struct `The commands for clients of a hosted service` {
+    private struct Step {
+        var command: String
+        var output: [Substring] = []
+    }
+
+    /// The commands of the section, each with what is printed below it.
+    private static func steps() throws -> [Step] {
+        let page = try String(contentsOfFile: repository + "/docs/operations.md", encoding: .utf8)
+        let section = try #require(page.components(separatedBy: "### Moved from a hosted service\n").dropFirst().first)
+        let block = try #require(section.components(separatedBy: "```console\n").dropFirst().first)
+        var steps: [Step] = []
+        for line in block.components(separatedBy: "```")[0].split(separator: "\n") {
+            if line.hasPrefix("$ ") {
+                steps.append(Step(command: String(line.dropFirst(2))))
+            } else if steps.last?.command.hasSuffix("\\") ?? false {
+                steps[steps.count - 1].command += "\n" + line
+            } else if !steps.isEmpty {
+                steps[steps.count - 1].output.append(line)
+            }
+        }
+        return steps
+    }
+
+    private static let secret = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+
+    /// A gate with the profile of docs/networks.md that the commands name.
+    private static func configuration(_ key: String) -> String {
+        RunningGate.configuration(
+            """
+            use: { memory: { capacity: 1000 } }
+            keys: { akamai: { secret: \(String(repeating: "0f", count: 32)), encoding: hex } }
+            grants:
+              subjectKey: \(secret)
+              profiles:
+                akamai:
+                  format: edgeauth
+                  key: akamai
+                  host: akamai.example
+                  life: 2h
+                  deliver: [cookie, segment]
+                  settings: { name: hdntl }
+            """,
+            catalogue: "    - { path: /live/tnt/master.m3u8, resource: TNT, grant: akamai }",
+            api: """
+                  keys: [{ name: mover, sha256: \(SHA256.digest(key).hexadecimal), scopes: [tvs], resources: [TNT] }]
+                  tvs: { get: false }
+                """
+        )
+    }
+
+    @Test func `print what stands below them`() async throws {
+        let steps = try Self.steps()
+        #expect(steps.count == 3 && steps.allSatisfy { $0.output.count == 1 })
+        let bash = try #require(Program.installed("bash"))
+        try await RunningGate.with(Self.configuration("pg_page")) { gate in
+            let variables = "KEY=pg_page TOKEN='\(try gate.token())'"
+            for step in steps {
+                let command = step.command.replacing("http://127.0.0.1:8080", with: "http://\(gate.api)")
+                try #require(command != step.command, "the page has another address")
+                let run = try CommandRun(bash, ["-c", "\(variables)\n\(command)"])
+                let printed = run.output.split(separator: "\n")
+                let parts = step.output[0].components(separatedBy: "…")
+                let isAlike =
+                    parts.count == 1
+                    ? printed == step.output
+                    : printed.count == 1 && printed[0].hasPrefix(parts[0]) && printed[0].hasSuffix(parts[1])
+                #expect(isAlike, "\(step.command): \(run.output)")
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import Platform
+import Testing
+
+/// nginx's module as `make test` builds it, and the clock of an nginx that follows the test's.
+enum NginxModule {
+    static let file = "\(repository)/.build-nginx/ngx_http_playgate_module.so"
+
+    /// The library that sets the clock of another program.
+    static let clockLibrary = ["x86_64", "aarch64"].map { "/usr/lib/\($0)-linux-gnu/faketime/libfaketime.so.1" }
+        .first { FileManager.default.fileExists(atPath: $0) }
+
+    static var isBuilt: Bool { FileManager.default.fileExists(atPath: file) && clockLibrary != nil }
+
+    /// The policy that the page prints.
+    static let policy = "unix:/run/playgate/api.sock key=/etc/nginx/playgate.key"
+
+    /// Returns a gate's configuration with its API on a socket in `folder`, and a policy that a test's jumps in time do not end.
+    static func configuration(_ text: String, _ folder: TemporaryFolder) -> String {
+        let socket = "api:\n  listen: unix:\(folder.file("api.sock"))\n  policyGoodFor: 30d"
+        return text.replacing("api:\n  listen: 127.0.0.1:0", with: socket)
+    }
+
+    /// Gives the module's nginx in `folder` the gate's clock, and its policy as a file.
+    static func follow(_ gate: RunningGate, _ folder: TemporaryFolder) throws {
+        try write(policyOf: gate, to: folder)
+        gate.followTime { time in
+            let date = Date(timeIntervalSince1970: TimeInterval(time.millisecondsSince1970 / 1000))
+            let text = date.formatted(.iso8601).replacing("T", with: " ").replacing("Z", with: "")
+            try? Data(text.utf8).write(to: URL(fileURLWithPath: folder.file("clock")), options: .atomic)
+        }
+    }
+
+    /// Writes what the gate serves as its policy, as `playgate export` does.
+    static func write(policyOf gate: RunningGate, to folder: TemporaryFolder) throws {
+        // A gate has no policy until it has read the revocations.
+        #expect(try eventually { try gate.get("/v1/policy").status == 200 })
+        let policy = try gate.get("/v1/policy")
+        try Data(policy.body.utf8).write(to: URL(fileURLWithPath: folder.file("policy.json")), options: .atomic)
+    }
+
+    /// The variables that nginx and its workers need for the clock.
+    static func environment(_ folder: TemporaryFolder) -> [String] {
+        [
+            "FAKETIME_TIMESTAMP_FILE=\(folder.file("clock"))", "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1",
+            "TZ=UTC",
+        ]
+    }
+}
+
+extension EdgePage {
+    /// The page's configuration, with the clock of the test if there is one.
+    func nginxModule() throws -> Start {
+        var text = try block("nginx", waiting: "_timeout 300ms", "_timeout 10s")
+        for (printed, other) in options.replacing {
+            try #require(text.contains(printed), "the page of nginx's module prints something else")
+            text = text.replacing(printed, with: other)
+        }
+        if let prefix = options.tokenSegment {
+            text = text.replacing("header=X-Media-Token;", with: "header=X-Media-Token segment=\(prefix);")
+        }
+        text = try inFolder(text)
+            .replacing("modules/ngx_http_playgate_module.so", with: NginxModule.file)
+            .replacing(NginxModule.policy, with: "unix:\(folder.file("api.sock"))")
+        let variables = NginxModule.environment(folder)
+        let names = variables.map { "env \($0.prefix { $0 != "=" });\n" }.joined()
+        let file = try folder.write("nginx.conf", names + text)
+        let nginx = try #require(EdgeProxy.nginx.executable)
+        let preload = "LD_PRELOAD=\(NginxModule.clockLibrary ?? "")"
+        let arguments = ["-c", file, "-p", folder.path, "-e", folder.file("nginx-start.log")]
+        return ([preload] + variables + [nginx] + arguments, address)
+    }
+}

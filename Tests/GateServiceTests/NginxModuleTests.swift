@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateService
+import GateTestSupport
+import MediaTokens
+import Platform
+import Testing
+
+/// The parts of `docs/edges/nginx-module.md` that apply to nginx's module only. What all edges do is in the suites of all edges.
+@Suite(.serialized) struct `Inside nginx` {
+    /// The page's lines that a test replaces.
+    private static let (on, ask) = ("playgate on;", "playgate_ask /_gate;")
+    private static let segments = "        location = /_gate {\n"
+
+    private static func checks(_ gate: RunningGate) throws -> Double {
+        try [200, 401, 403].reduce(0) {
+            $0 + (try gate.metric("playgate_edge_requests_total{edge=\"nginx\",status=\"\($1)\"}") ?? 0)
+        }
+    }
+
+    private static func status(_ nginx: RunningEdge, _ name: String) throws -> Int? {
+        try nginx.get("/playgate-status").body.split(separator: "\n").first { $0.hasPrefix("playgate_nginx_\(name) ") }
+            .flatMap { $0.split(separator: " ").last }.flatMap { Int($0) }
+    }
+
+    @Test func `decides without the gate, and remembers what it has decided`() async throws {
+        try await EdgeProxy.nginxModule.withGate { (gate, nginx) throws in
+            let cookie = ["Cookie": "media-token=\(try gate.token())"]
+            for number in 0..<20 { #expect(try nginx.get("/live/seg/\(number)", cookie).gateCode == "within_ttl") }
+            #expect(try nginx.get("/live/free/a").gateCode == "unprotected")
+            #expect(try nginx.get("/live/seg/1").status == 401)
+            #expect(try Self.checks(gate) == 0)
+            #expect(try Self.status(nginx, "answers_total{code=\"within_ttl\"}") == 20)
+            #expect(try Self.status(nginx, "cache_lookups_total{result=\"hit\"}") ?? 0 > 10)
+            #expect(try nginx.get("/live/tnt/a?token=\(try gate.token())").gateCode == "verified")
+            #expect(try Self.checks(gate) == 1)
+            #expect(try Self.status(nginx, "asks_total{result=\"allow\"}") == 1)
+        }
+    }
+
+    /// Two workers, and a token that starts one playback.
+    @Test func `26: lets one of fifty parallel requests use a token up`() async throws {
+        let workers = ["worker_processes auto;": "worker_processes 2; daemon off;"]
+        try await EdgeProxy.nginxModule.withGate(replacing: workers) { (gate, nginx) throws in
+            for round in 0..<3 {
+                let token = try gate.token(GateSample.claims(session: "viewer-\(round)"))
+                let seen = try concurrently(50) { _ in try nginx.get("/live/tnt/a?token=\(token)") }
+                #expect(seen.filter { $0.status == 200 }.count == 1)
+                #expect(seen.filter { $0.gateCode == "token_already_used" }.count == 49)
+            }
+        }
+    }
+
+    /// From the gate's socket, and from a file that another program writes.
+    @Test(arguments: [true, false]) func `hears of a revocation within five seconds`(isFile: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let replacing = isFile ? [NginxModule.policy: "policy.json"] : [:]
+        try await EdgeProxy.nginxModule.withGate(replacing: replacing, folder: folder) { (gate, nginx) throws in
+            let cookie = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s1")))"]
+            let other = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s2")))"]
+            for viewer in [cookie, other] { #expect(try nginx.get("/live/seg/1", viewer).gateCode == "within_ttl") }
+            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
+            let start = ContinuousClock.now
+            if isFile { try NginxModule.write(policyOf: gate, to: folder) }
+            #expect(try eventually { try nginx.get("/live/seg/1", cookie).gateCode == "session_revoked" })
+            #expect(start.duration(to: .now) < .seconds(5))
+            #expect(try nginx.get("/live/seg/1", other).gateCode == "within_ttl")
+            guard isFile else { return }
+            // A file that is no policy changes nothing, and is logged once.
+            try folder.write("policy.json", "{")
+            #expect(eventually { (try? nginx.logs().contains("stays as it was")) ?? false })
+            #expect(try nginx.get("/live/seg/1", cookie).gateCode == "session_revoked")
+            #expect(try nginx.get("/live/seg/1", other).gateCode == "within_ttl")
+        }
+    }
+
+    @Test(arguments: [true, false]) func `14: trusts a policy up to its limit`(asks: Bool) async throws {
+        let replacing = asks ? [:] : [Self.ask: ""]
+        try await EdgeProxy.nginxModule.withGate(replacing: replacing) { (gate, nginx) throws in
+            #expect(try nginx.get("/live/free/a").status == 200)
+            gate.now = gate.now.adding(seconds: 400 * 86_400)
+            let late = try nginx.get("/live/free/a")
+            #expect(late.status == (asks ? 200 : 503), "\(late)")
+            #expect(late.gateCode == (asks ? "unprotected" : "ask_policy_stale"))
+            // What nobody can decide is closed.
+            let token = try gate.token()
+            let start = try nginx.get("/live/tnt/a?token=\(token)")
+            #expect(start.status == (asks ? 200 : 503), "\(start)")
+        }
+    }
+
+    @Test func `shadow: logs what it would refuse, and lets it pass`() async throws {
+        let replacing = [Self.on: "playgate shadow;", "nginx/error.log;\n\nevents": "nginx/error.log warn;\n\nevents"]
+        try await EdgeProxy.nginxModule.withGate(replacing: replacing) { (gate, nginx) throws in
+            let seen = try nginx.get("/live/seg/1")
+            #expect(seen.status == 200 && seen.gateCode == "media_token_missing", "\(seen)")
+            #expect(try nginx.get("/live/none?token=x").gateCode == "unknown_media")
+            #expect(try Self.status(nginx, "shadowed_total") == 2)
+            let logs = try nginx.logs()
+            #expect(logs.contains("would be refused by media_token_missing") && !logs.contains("token=x"), "\(logs)")
+        }
+    }
+
+    /// nginx has no access phase for sub-requests.
+    @Test func `checks the sub-requests of pages by their own paths`() async throws {
+        let page = """
+                    location /page/ {
+                        ssi on;
+                        ssi_types *;
+                        proxy_pass http://127.0.0.1:8089;
+                    }
+
+            """
+        try await EdgeProxy.nginxModule.withGate(replacing: [Self.segments: page + Self.segments]) { (gate, nginx) throws in
+            let include = { (path: String) in "<!--#include virtual=\"\(path)\" -->" }
+            let files = [
+                "/page/a.html": "(\(include("/live/seg/1.ts")))(\(include("/live/free/1.ts")))(\(include("/live/tnt/1.ts")))",
+                "/live/seg/1.ts": "segment", "/live/free/1.ts": "free", "/live/tnt/1.ts": "start",
+            ]
+            nginx.origin.serve(files.mapValues { [UInt8]($0.utf8) })
+            let closed = try nginx.get("/page/a.html")
+            #expect(closed.status == 200 && closed.body.contains("(free)"), "\(closed)")
+            #expect(!closed.body.contains("segment") && !closed.body.contains("start"), "\(closed)")
+            let cookie = ["Cookie": "media-token=\(try gate.token())"]
+            let open = try nginx.get("/page/a.html", cookie)
+            #expect(open.body.contains("(segment)(free)(start)"), "\(open)")
+            // The token of the page was used up by the part that starts a playback, and by nothing else.
+            let again = try nginx.get("/page/a.html", cookie)
+            #expect(again.body.contains("(segment)(free)") && !again.body.contains("start"), "\(again)")
+        }
+    }
+
+    @Test func `asks once for the parts of a slice`() async throws {
+        let sliced = [
+            "            proxy_cache content;\n":
+                "            slice 10; proxy_set_header Range $slice_range;\n            proxy_cache content;\n"
+        ]
+        try await EdgeProxy.nginxModule.withGate(replacing: sliced) { (gate, nginx) throws in
+            let token = try gate.token()
+            #expect(try nginx.get("/live/tnt/a?token=\(token)").status == 200)
+            #expect(try Self.checks(gate) == 1)
+            #expect(try nginx.get("/live/tnt/a?token=\(token)").status == 403)
+        }
+    }
+
+    @Test func `takes the resource of a location in place of the path's`() async throws {
+        let places = """
+                    location /own/ {
+                        playgate on;
+                        playgate_resource TBS requestor=REF30 use=within-ttl;
+                        add_header X-Playgate-Code $playgate_code always;
+                        add_header X-Seen "$playgate_mvpd $playgate_resource $playgate_expires" always;
+                        proxy_pass http://127.0.0.1:8089;
+                    }
+                    location /media/ {
+                        playgate on;
+                        playgate_ask /_gate;
+                        playgate_resource media=trailer;
+                        add_header X-Playgate-Code $playgate_code always;
+                        proxy_pass http://127.0.0.1:8089;
+                    }
+
+            """
+        try await EdgeProxy.nginxModule.withGate(replacing: [Self.segments: places + Self.segments]) { (gate, nginx) throws in
+            let tbs = try gate.token(GateSample.claims(resource: "TBS"))
+            let seen = try nginx.get("/own/a?token=\(tbs)&x=1")
+            #expect(seen.gateCode == "within_ttl" && seen.body.hasPrefix("GET /own/a?x=1\n"), "\(seen)")
+            #expect(seen.values("X-Seen").first?.hasPrefix("SandboxMVPD TBS 1925") == true, "\(seen.fields)")
+            #expect(try nginx.get("/own/a?token=\(try gate.token())").gateCode == "resource_mismatch")
+            #expect(try nginx.get("/own/a").status == 401)
+            #expect(try nginx.get("/media/a").gateCode == "unprotected")
+        }
+    }
+
+    /// Faults of the configuration, and of the policy, at `nginx -t`.
+    static let faults: [(printed: String, other: String, message: String)] = [
+        ("playgate_policy policy.json;", "", "\"playgate\" has no playgate_policy"),
+        ("playgate_policy policy.json;", "playgate_policy none.json;", "cannot be read (2: No such file or directory)"),
+        ("playgate_policy policy.json;", "playgate_policy policy.json key=policy.json;", "has a key, which is for unix:PATH"),
+        ("playgate_policy policy.json;", "playgate_policy unix:/a key=none;", "none\" cannot be read (2: No such file or directory)"),
+        (on, "playgate on; satisfy any;", "\"satisfy any\" in location \"/\" would open what \"playgate\" protects"),
+        (on, "playgate perhaps;", "\"playgate\" directive must be on, off or shadow"),
+        (on, "playgate on; playgate_profile none;", "\"playgate_profile\" names no profile of the policy"),
+        (on, "playgate on; playgate_resource media=none;", "\"playgate_resource\" names no media of the policy"),
+        (on, "playgate on; playgate_resource TNT;", "needs requestor=ID"),
+        (on, "playgate on; playgate_resource TNT requestor=A use=twice;", "may be followed by requestor=ID"),
+        (ask, "playgate_ask @gate;", "must be a location such as /_gate, or off"),
+        ("playgate_token query=token", "playgate_token where=token", "\"where=token\" names no place of tokens"),
+        ("playgate_token query=token", "playgate_token package=token", "which is for grants"),
+        ("http {\n", "http {\n    playgate_cache 3;\n", "must be off, or a number of answers from 64 to 1048576"),
+        ("http {\n", "http {\n    playgate_cache 64 entry=1;\n", "may be followed by entry=SIZE"),
+    ]
+
+    @Test func `nginx -t names file and line`() async throws {
+        let folder = try TemporaryFolder()
+        let policy = [NginxModule.policy: "policy.json"]
+        try await EdgeProxy.nginxModule.withGate(replacing: policy, folder: folder) { (_, nginx) throws in
+            let good = try folder.text("nginx.conf")
+            func test(_ text: String) throws -> String {
+                let file = try folder.write("test.conf", text)
+                let program = try #require(EdgeProxy.nginx.executable)
+                let arguments = ["-t", "-c", file, "-p", folder.path, "-e", folder.file("test.log")]
+                let preload = ["LD_PRELOAD=\(NginxModule.clockLibrary ?? "")"] + NginxModule.environment(folder)
+                let run = try CommandRun(try #require(Program.installed("env")), preload + [program] + arguments)
+                return "\(run.status) \(run.error)"
+            }
+            #expect(try test(good).hasPrefix("0 "))
+            for fault in Self.faults {
+                try #require(good.contains(fault.printed), "the page prints something else than \(fault.printed)")
+                let said = try test(good.replacing(fault.printed, with: fault.other))
+                #expect(said.hasPrefix("1 ") && said.contains(fault.message), "\(said)")
+                #expect(said.contains("in \(folder.file("test.conf")):"), "\(said)")
+            }
+            try folder.write("policy.json", "{\n  \"surprise\": 1\n}")
+            let said = try test(good)
+            #expect(said.hasPrefix("1 ") && said.contains("policy.json\" is invalid") && said.contains("in line "), "\(said)")
+        }
+    }
+
+    @Test func `reloads a hundred times under load without losing a request, or memory`() async throws {
+        let folder = try TemporaryFolder()
+        let workers = ["worker_processes auto;": "worker_processes 2; daemon off;"]
+        try await EdgeProxy.nginxModule.withGate(replacing: workers, folder: folder) { (gate, nginx) throws in
+            let cookie = ["Cookie": "media-token=\(try gate.token())"]
+            let master = try folder.text("nginx.pid").trimmingCharacters(in: .whitespacesAndNewlines)
+            func memory() throws -> Int {
+                let text = try String(contentsOfFile: "/proc/\(master)/status", encoding: .utf8)
+                let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
+                return try #require(Int(line.split(separator: " ").dropFirst().first ?? ""))
+            }
+            var (start, answered) = (0, 0)
+            for reload in 0..<100 {
+                nginx.reload()
+                // Each is asked for on a connection of its own, which old and new workers take.
+                for number in 0..<5 {
+                    let answer = try nginx.get("/live/seg/\(number)", cookie)
+                    #expect(answer.status == 200, "\(reload): \(answer)")
+                    answered += 1
+                }
+                #expect(eventually { (try? Self.workers(of: master).count) ?? 9 <= 4 })
+                if reload == 20 { start = try memory() }
+            }
+            #expect(answered == 500)
+            let end = try memory()
+            #expect(end < start + start / 10 + 1024, "\(start) KB after 20 reloads, \(end) KB after 100")
+            // Counters stay.
+            #expect(try Self.status(nginx, "answers_total{code=\"within_ttl\"}") == 500)
+        }
+    }
+
+    /// The processes whose parent is `master`.
+    private static func workers(of master: String) throws -> [String] {
+        try String(contentsOfFile: "/proc/\(master)/task/\(master)/children", encoding: .utf8).split(separator: " ")
+            .map(String.init)
+    }
+}

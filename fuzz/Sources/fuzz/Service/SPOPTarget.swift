@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import HTTPServer
+import NIOCore
+import NIOEmbedded
+import SPOPServer
+
+@testable import GateService
+
+extension Target {
+    /// The offload protocol of HAProxy: each notification has one acknowledgement with its numbers, in order, nothing follows a
+    /// goodbye, and the split into chunks does not matter. What is read of a message is written again as it was.
+    ///
+    /// First byte: the seed of the split. The rest follows a handshake, unless the first byte is odd.
+    static let spop = Target(name: "spop") { input in
+        var input = input
+        let seed = input.choice()
+        let bytes = (seed & 1 == 0 ? Offload.hello : []) + input.bytes
+        let whole = Offload()
+        whole.send(bytes[...])
+        var random = SplitMix64(seed: UInt64(seed))
+        let pieces = Offload()
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let piece = rest.prefix(Int.random(in: 1...64, using: &random))
+            pieces.send(piece)
+            rest = rest.dropFirst(piece.count)
+        }
+        whole.end()
+        pieces.end()
+        demand(pieces.answers == whole.answers, "chunks: \(pieces.answers.shown), and not \(whole.answers.shown)")
+    }
+}
+
+/// A connection of HAProxy, and the frames on it.
+private final class Offload {
+    private let service = RepeatingService()
+    private let channel = EmbeddedChannel()
+    private(set) var answers: [UInt8] = []
+
+    static let hello: [UInt8] = {
+        var bytes = ByteBuffer()
+        bytes.writeSPOP(.helloOfHAProxy, of: .none) { frame in
+            for (name, value): (StaticString, StaticString) in [
+                ("supported-versions", "2.0"), ("capabilities", "pipelining"),
+            ] {
+                frame.writeSPOP(string: name)
+                frame.writeInteger(8 as UInt8)
+                frame.writeSPOP(string: value)
+            }
+            frame.writeSPOP(string: "max-frame-size")
+            frame.writeSPOP(.unsigned(1024))
+        }
+        return Array(bytes.readableBytesView)
+    }()
+
+    init() {
+        let limits = HTTPLimits(
+            connections: 1,
+            connectionsPerPeer: 1,
+            headerBytes: 1024,
+            bodyBytes: 64,
+            requestTimeout: .seconds(10),
+            idleTimeout: .seconds(10)
+        )
+        let handler = SPOPConnectionHandler(
+            service,
+            SPOPLimits(limits),
+            budget: ByteBudget(16 * 1024),
+            onEnd: { _ in }
+        )
+        do {
+            try channel.pipeline.syncOperations.addHandler(handler)
+            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        } catch { demand(false, "no channel: \(error)") }
+    }
+
+    func send(_ bytes: ArraySlice<UInt8>) {
+        guard channel.isActive else { return }
+        _ = try? channel.writeInbound(ByteBuffer(bytes: bytes))
+        collect()
+    }
+
+    func end() {
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+        collect()
+        check()
+    }
+
+    private func collect() {
+        channel.embeddedEventLoop.run()
+        while let buffer = try? channel.readOutbound(as: ByteBuffer.self) { answers += buffer.readableBytesView }
+    }
+
+    private func check() {
+        var bytes = ByteBuffer(bytes: answers)
+        var (acknowledged, isOver) = (0, false)
+        while let length: UInt32 = bytes.readInteger() {
+            demand(!isOver && length <= 1024, "a frame behind the last one, or too large: \(answers.shown)")
+            guard let body = bytes.readSlice(length: Int(length)), let frame = try? SPOPFrame(body) else {
+                return demand(false, "no frame: \(answers.shown)")
+            }
+            switch frame.kind {
+            case .acknowledge: acknowledged += 1
+            case .disconnectOfAgent: isOver = true
+            case .helloOfAgent: demand(acknowledged == 0, "a second greeting: \(answers.shown)")
+            default: demand(false, "a frame of HAProxy: \(answers.shown)")
+            }
+        }
+        demand(bytes.readableBytes == 0, "half a frame: \(answers.shown)")
+        demand(acknowledged == service.asked, "\(service.asked) notifications, \(acknowledged) answers")
+    }
+}
+
+/// A service that tells what it was asked, after it has compared the arguments with what they are written as.
+private final class RepeatingService: SPOPService, @unchecked Sendable {  // On one thread.
+    private(set) var asked = 0
+
+    func answer(_ messages: [SPOPMessage], _ connection: HTTPConnection) -> SPOPReply<Repetition> {
+        asked += 1
+        for argument in messages.flatMap(\.arguments) {
+            var bytes = ByteBuffer()
+            bytes.writeSPOP(argument.value)
+            var reader = SPOPReader(bytes)
+            demand(reader.value() == argument.value && reader.isAtEnd, "\(argument)")
+        }
+        let headers = SPOEResponder.headers(messages)
+        for (name, _) in headers ?? [:] {
+            let isOurs = [":path", ":method", ":scheme", ":authority", ":client"].contains(name)
+            demand(isOurs || !name.isEmpty && !name.contains(":"), "\(name) is no name of a field")
+        }
+        return .now(Repetition(count: messages.count, fields: headers?.count ?? -1))
+    }
+
+    struct Repetition: SPOPAnswer {
+        let count: Int
+        let fields: Int
+
+        func write(into actions: inout SPOPActions) {
+            actions.set("count", Int64(count))
+            actions.set("fields", Int64(fields))
+        }
+    }
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+#ifndef NGX_HTTP_PLAYGATE_H
+#define NGX_HTTP_PLAYGATE_H
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include <playgate.h>
+#include <playgate_memo.h>
+#include <playgate_target.h>
+
+/// nginx's access phase, decided by libplaygate in the worker.
+///
+///     module     the directives, the phases, the start of a worker
+///     conf       reading and merging directives
+///     sources    the places of tokens and grants, and the values in them
+///     cut        tokens out of the request's URI, arguments, request line
+///     request    the facts of a request, as the library takes them
+///     access     the decision about a request
+///     ask        the sub-request to the service
+///     answer     what the decision says, and what is done to the response
+///     policy     the policies, which follow their files
+///     poll       or the service, on a connection that waits for changes
+///     status     counters that the workers share
+///     variables  $playgate_...
+///
+/// All of it runs in a worker's only thread, except configuration, which runs in the master before workers are forked.
+
+#pragma GCC visibility push(hidden)
+
+extern ngx_module_t ngx_http_playgate_module;
+
+/// The longest target, in bytes: more than the service's, which refuses what is longer.
+#define PG_TARGET_LIMIT 32768
+/// The most names of parameters and prefixes of segments in the whole configuration: the library's limit.
+#define PG_RULES_LIMIT 32
+/// The most different tokens, and grants, that are taken from a request.
+#define PG_VALUES_LIMIT 16
+/// The longest text that a variable has, in bytes, as in the service's header fields.
+#define PG_TEXT_LIMIT 1024
+
+/// A position in the configuration, for errors that are found later.
+typedef struct {
+    ngx_str_t file;
+    ngx_uint_t line;
+} pg_where;
+
+// MARK: Sources
+
+typedef enum { PG_HEADER, PG_COOKIE, PG_QUERY, PG_SEGMENT, PG_PACKAGE } pg_kind;
+
+/// A place in which a client may show its token.
+typedef struct {
+    pg_kind kind;
+    ngx_str_t name;
+    /// The scheme before the token in a header field; empty for none.
+    ngx_str_t scheme;
+} pg_source;
+
+/// The parts of targets that are cut out, in the library's form.
+typedef struct {
+    playgate_target_rules rules;
+    playgate_slice parameters[PG_RULES_LIMIT];
+    playgate_slice segments[PG_RULES_LIMIT];
+    /// 1 if a prefix of segments has nothing but letters, digits and `-._`.
+    unsigned has_plain_segments : 1;
+} pg_target_rules;
+
+/// The places of tokens and of grants, of a location.
+typedef struct {
+    /// Arrays of pg_source.
+    ngx_array_t *tokens;
+    ngx_array_t *grants;
+    pg_target_rules target;
+    /// Whether these are the only rules of the configuration: 0 if that is not known yet, 1 if they are, 2 if not.
+    unsigned only : 2;
+} pg_sources;
+
+/// Different values, in the order in which they were found.
+typedef struct {
+    playgate_slice values[PG_VALUES_LIMIT];
+    size_t count;
+    /// 1 if there are more.
+    unsigned overflow : 1;
+} pg_values;
+
+char *pg_set_sources(ngx_conf_t *cf, ngx_command_t *command, void *conf);
+ngx_array_t *pg_default_grants(ngx_conf_t *cf);
+/// Adds the parameters and segments of an array of sources. Returns NGX_ERROR if there are too many.
+ngx_int_t pg_add_rules(pg_target_rules *target, ngx_array_t *sources);
+/// Whether both cut the same, and number it in the same way.
+int pg_same_rules(const pg_target_rules *one, const pg_target_rules *other);
+/// Finds the values of a request in `sources`. `target` are the sources that the cut was made with.
+void pg_find_values(ngx_http_request_t *r, ngx_array_t *sources, const pg_target_rules *target, const playgate_cut *cut,
+                    pg_values *values);
+
+// MARK: Policies
+
+typedef struct pg_poll pg_poll;
+
+/// A policy of the configuration, and in a worker its engine.
+typedef struct {
+    /// The file, or `unix:` and the socket of the service.
+    ngx_str_t path;
+    /// The key with which the service is asked; empty for none.
+    ngx_str_t key;
+    /// The service's tag of the policy in force, terminated; empty for none.
+    char tag[128];
+    /// The time for which the policy may be used without being confirmed, in milliseconds.
+    int64_t good_for;
+    pg_poll *poll;
+    /// The policy of the configuration's test or the last start; null in a policy that no file has.
+    playgate_policy *policy;
+    playgate_engine *engine;
+    playgate_memo *memo;
+    /// The file that was read last, so that a new one is noticed.
+    ngx_file_uniq_t inode;
+    struct timespec changed;
+    off_t size;
+    /// The error that was logged last, so that the log is not filled with it; 0 for none.
+    ngx_err_t logged;
+    /// 1 if the last document was none.
+    unsigned is_refused : 1;
+    ngx_event_t timer;
+} pg_policy;
+
+char *pg_set_policy(ngx_conf_t *cf, ngx_command_t *command, void *conf);
+/// Starts the policies of a worker, and ends them.
+ngx_int_t pg_start_policies(ngx_cycle_t *cycle);
+void pg_stop_policies(ngx_cycle_t *cycle);
+/// Takes a document into use in a worker, or says why not.
+ngx_int_t pg_use_document(pg_policy *policy, const char *bytes, size_t length);
+/// Logs that the policy in force stays, once for each reason in a row.
+void pg_complain(pg_policy *policy, ngx_err_t failure, const char *message);
+/// Starts to ask a service for its policy, and ends that.
+void pg_start_poll(pg_policy *policy);
+void pg_stop_poll(pg_policy *policy);
+/// The time in Unix milliseconds, as of the event that is handled.
+int64_t pg_now(void);
+
+// MARK: Configuration
+
+typedef enum { PG_OFF, PG_ON, PG_SHADOW } pg_mode;
+
+typedef struct pg_status pg_status;
+
+typedef struct {
+    /// pg_policy *.
+    ngx_array_t policies;
+    /// The answers that a worker keeps for each policy; 0 for none.
+    size_t cache_entries;
+    size_t cache_entry_size;
+    ngx_shm_zone_t *zone;
+    /// The parts of targets that no log may show: those of all locations.
+    pg_target_rules secret;
+    /// The number of places, so that each has one.
+    uint64_t places;
+    /// 1 if a location is protected.
+    unsigned used : 1;
+    ngx_int_t request_uri_index;
+    ngx_int_t request_index;
+} pg_main_conf;
+
+typedef struct {
+    ngx_uint_t mode;
+    pg_where where;
+    pg_policy *policy;
+    ngx_array_t *tokens;
+    ngx_array_t *grants;
+    pg_sources *sources;
+    ngx_str_t profile;
+    pg_where profile_where;
+    /// What `playgate_resource` says: a media id, or a resource with its requestor and use.
+    ngx_str_t media;
+    ngx_str_t resource;
+    ngx_str_t requestor;
+    ngx_int_t use;
+    pg_where resource_where;
+    /// The library's form of the above; null if paths decide.
+    playgate_place *place;
+    uint64_t place_number;
+    ngx_str_t ask;
+    ngx_flag_t set_cookie;
+} pg_loc_conf;
+
+void *pg_create_main_conf(ngx_conf_t *cf);
+void *pg_create_loc_conf(ngx_conf_t *cf);
+char *pg_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child);
+char *pg_set_mode(ngx_conf_t *cf, ngx_command_t *command, void *conf);
+char *pg_set_profile(ngx_conf_t *cf, ngx_command_t *command, void *conf);
+char *pg_set_resource(ngx_conf_t *cf, ngx_command_t *command, void *conf);
+char *pg_set_ask(ngx_conf_t *cf, ngx_command_t *command, void *conf);
+char *pg_set_cache(ngx_conf_t *cf, ngx_command_t *command, void *conf);
+char *pg_set_status(ngx_conf_t *cf, ngx_command_t *command, void *conf);
+
+// MARK: Requests
+
+/// What is known about a request. It stays when an internal redirect clears the contexts of modules.
+typedef struct {
+    ngx_http_request_t *request;
+    /// The target with its tokens, as it is checked: the client's, or that of a sub-request.
+    ngx_str_t target;
+    /// The cut of the request line, by all rules of the configuration; null if there was nothing to cut.
+    playgate_cut *early;
+    /// The settings that decided.
+    pg_policy *policy;
+    pg_sources *sources;
+    playgate_place *place;
+    /// PLAYGATE_REFUSE, _ALLOW or _ASK.
+    int32_t outcome;
+    /// The status for a refusal.
+    ngx_uint_t status;
+    uint32_t flags;
+    int64_t expires;
+    /// The number of the code; 0 if only its name is known.
+    int32_t number;
+    ngx_str_t code;
+    ngx_str_t mvpd;
+    ngx_str_t resource;
+    ngx_str_t session;
+    ngx_str_t trace;
+    ngx_str_t grant;
+    ngx_str_t set_cookie;
+    /// The sub-request to the service.
+    ngx_http_request_t *asked;
+    /// 1 in the sub-request itself.
+    unsigned is_ask : 1;
+    unsigned asking : 1;
+    unsigned answered : 1;
+    unsigned decided : 1;
+    /// 1 if the answer was counted, and its grant handed over.
+    unsigned finished : 1;
+    /// 1 if texts are percent-encoded, as the service sends them.
+    unsigned encoded : 1;
+} pg_ctx;
+
+/// The context of a request; null if there is none.
+pg_ctx *pg_find_ctx(ngx_http_request_t *r);
+/// Creates the context of a request; null if there is no memory.
+pg_ctx *pg_create_ctx(ngx_http_request_t *r);
+
+ngx_int_t pg_hide_tokens(ngx_http_request_t *r);
+ngx_int_t pg_access(ngx_http_request_t *r);
+ngx_int_t pg_preaccess(ngx_http_request_t *r);
+
+/// Cuts the tokens out of the target of the context and, in a request that can be read in one way only, out of the request.
+ngx_int_t pg_cut_request(ngx_http_request_t *r, pg_sources *sources, pg_ctx *ctx, playgate_cut *cut);
+void pg_fill_request(ngx_http_request_t *r, playgate_request *request, const playgate_cut *cut);
+/// The target of a sub-request: its URI, encoded again, and its arguments. NGX_ERROR if there is no memory.
+ngx_int_t pg_own_target(ngx_http_request_t *r, ngx_str_t *target);
+
+ngx_int_t pg_take_answer(ngx_http_request_t *r, pg_ctx *ctx, const playgate_answer *answer);
+/// Refuses by a code of the library.
+void pg_refuse(pg_ctx *ctx, const char *code, ngx_uint_t status);
+/// Does to the request what the answer in the context says: a result of a phase handler.
+ngx_int_t pg_finish(ngx_http_request_t *r, pg_loc_conf *conf, pg_ctx *ctx);
+
+ngx_int_t pg_ask(ngx_http_request_t *r, pg_loc_conf *conf, pg_ctx *ctx);
+ngx_int_t pg_take_asked(ngx_http_request_t *r, pg_ctx *ctx);
+
+ngx_int_t pg_add_variables(ngx_conf_t *cf);
+
+// MARK: Status
+
+typedef enum { PG_ASK_ALLOWED, PG_ASK_REFUSED, PG_ASK_FAILED, PG_LOADED, PG_LOAD_FAILED, PG_EVENTS } pg_event;
+
+ngx_int_t pg_add_zone(ngx_conf_t *cf, pg_main_conf *conf);
+playgate_memo_counters *pg_memo_counters(const pg_main_conf *conf);
+void pg_count_event(const pg_main_conf *conf, pg_event event);
+void pg_count_answer(const pg_main_conf *conf, const pg_ctx *ctx, pg_mode mode);
+
+// MARK: Texts
+
+static inline playgate_slice pg_slice(ngx_str_t text) {
+    playgate_slice slice = {(const char *) text.data, text.len};
+    return slice;
+}
+
+/// Letters, digits and `-._/`: targets of them have neither queries nor encoded bytes.
+static inline int pg_is_plain(u_char byte) {
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '-' && byte <= '9') || byte == '_';
+}
+
+/// A text of the library in the memory of nginx's strings, which is not written to.
+static inline ngx_str_t pg_string(playgate_slice slice) {
+    ngx_str_t text = {slice.length, (u_char *) slice.bytes};
+    return text;
+}
+
+static inline ngx_int_t pg_same(ngx_str_t one, ngx_str_t other) {
+    return one.len == other.len && ngx_memcmp(one.data, other.data, one.len) == 0;
+}
+
+/// Copies a text; an empty one if there is no memory, of which `failed` is told.
+static inline ngx_str_t pg_copy(ngx_pool_t *pool, ngx_str_t text, ngx_int_t *failed) {
+    ngx_str_t copy = ngx_null_string;
+    if (text.len == 0) return copy;
+    copy.data = ngx_pstrdup(pool, &text);
+    if (copy.data == NULL) *failed = 1; else copy.len = text.len;
+    return copy;
+}
+
+#pragma GCC visibility pop
+
+#endif
