@@ -138,7 +138,8 @@ let package = Package(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "GateMetrics", "HTTPServer", "GateStores", "KeySources",
+                "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "GateMetrics", "HTTPServer", "GateStores",
+                "KeySources",
                 .log,
                 .metrics("Metrics"), .metrics("CoreMetrics"), .service("AsyncHTTPClient", "async-http-client"),
                 .service("NIOHTTPCompression", "swift-nio-extras"), .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"),
@@ -217,7 +218,8 @@ let package = Package(
         .tests(
             "EmbeddedGate",
             [
-                "CPlaygate", "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources", "MediaTokens",
+                "CPlaygate", "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources",
+                "MediaTokens",
                 "Keys", "EdgeTokens", "PlaybackGate", "EmbeddedGate",
             ],
             exclude: ["Programs"],
