@@ -8,7 +8,7 @@ let package = Package(
     platforms: [.macOS(.v26)],
     products: [
         .library("MediaTokens"), .library("MediaResources"), .library("Keys"), .library("EdgeTokens"),
-        .library("PlaybackGate"), .library("GateMetrics"), .library("EmbeddedGate"),
+        .library("PlaybackGate"), .library("GateMetrics"),
         .library("Entitlements"), .library("Manifests"),
         .library("AccessEnabler"), .library("GateStores"), .library("KeySources"),
         .library("GateService", "ConfigurationReading"),
