@@ -8,7 +8,7 @@ let package = Package(
     platforms: [.macOS(.v26)],
     products: [
         .library("MediaTokens"), .library("MediaResources"), .library("Keys"), .library("EdgeTokens"),
-        .library("PlaybackGate"), .library("GateMetrics"), .library("EmbeddedGate"),
+        .library("PlaybackGate"), .library("GateMetrics"),
         .library("Entitlements"), .library("Manifests"),
         .library("AccessEnabler"), .library("GateStores"), .library("KeySources"),
         .library("GateService", "ConfigurationReading"),
@@ -234,7 +234,8 @@ let package = Package(
         .tests(
             "EmbeddedGate",
             [
-                "CPlaygate", "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources", "MediaTokens",
+                "CPlaygate", "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources",
+                "MediaTokens",
                 "Keys", "EdgeTokens", "PlaybackGate", "EmbeddedGate",
             ],
             exclude: ["Programs"],

@@ -96,7 +96,9 @@ private struct CallerHeaders: HeaderFields, @unchecked Sendable {
             var values: [Substring] = []
             for place in 0..<(unsafe request.pointee.header_count) {
                 let header = unsafe headers[place]
-                guard unsafe header.name.length == name.utf8.count, unsafe header.name.text.isSame(name) else { continue }
+                guard unsafe header.name.length == name.utf8.count, unsafe header.name.text.isSame(name) else {
+                    continue
+                }
                 unsafe values.append(header.value.text)
             }
             return values

@@ -64,7 +64,9 @@ extension TokenKey {
         validity: ClosedRange<Timestamp>? = nil
     ) throws(KeySetError) {
         let key: PublicKey
-        do throws(KeyMaterialFault) { key = try PublicKey(subjectPublicKeyInfo: der) } catch { throw KeySetError(error) }
+        do throws(KeyMaterialFault) { key = try PublicKey(subjectPublicKeyInfo: der) } catch {
+            throw KeySetError(error)
+        }
         try self.init(.publicKey(key), id: id, algorithm: algorithm, binding: binding, validity: validity)
     }
 

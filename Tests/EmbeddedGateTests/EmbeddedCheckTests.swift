@@ -44,8 +44,9 @@ struct EmbeddedCheckTests {
         #expect(engine.check(Request(grants: [token])).scope == PLAYGATE_SCOPE_TARGET)
         let exact = try sample.grant { $0.uri = [.init(.path, .exact("/live/tnt/hd/1.ts"))] }
         #expect(engine.check(Request(target: "/live/tnt/hd/1.ts", grants: [exact])).scope == PLAYGATE_SCOPE_TARGET)
+        let address = try #require(IPAddress("192.0.2.0"))
         let bound = try sample.grant { claims in
-            claims.networks = [.prefix(IPAddress("192.0.2.0")!, length: 24)]
+            claims.networks = [.prefix(address, length: 24)]
         }
         let answer = engine.check(Request(target: "/live/tnt/hd/1.ts", grants: [bound], client: "192.0.2.9"))
         #expect(answer.code == "granted")

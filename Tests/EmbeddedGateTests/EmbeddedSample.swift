@@ -179,7 +179,9 @@ final class EngineUnderTest {
         let memory = SliceMemory()
         let tokens = request.tokens.map { memory.slice($0) }
         let grants = request.grants.map { memory.slice($0) }
-        let headers = request.headers.map { playgate_header(name: memory.slice($0.name), value: memory.slice($0.value)) }
+        let headers = request.headers.map {
+            playgate_header(name: memory.slice($0.name), value: memory.slice($0.value))
+        }
         return tokens.withUnsafeBufferPointer { tokens in
             grants.withUnsafeBufferPointer { grants in
                 headers.withUnsafeBufferPointer { headers in

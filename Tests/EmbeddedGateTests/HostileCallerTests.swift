@@ -28,7 +28,8 @@ struct HostileCallerTests {
         #expect(answer.outcome == PLAYGATE_REFUSE)
         #expect(playgate_code_name(answer.code).map { String(cString: $0) } == "edge_request_invalid")
         let changes: [(inout playgate_request) -> Void] = [
-            { $0.target = playgate_slice(bytes: nil, length: 5) }, { $0.host = playgate_slice(bytes: nil, length: .max) },
+            { $0.target = playgate_slice(bytes: nil, length: 5) },
+            { $0.host = playgate_slice(bytes: nil, length: .max) },
             { $0.token_count = 1 }, { $0.grant_count = .max }, { $0.header_count = .max }, { $0.now = .min },
             { $0.now = .max }, { $0.now = -1 }, { $0.size = 8 },
         ]

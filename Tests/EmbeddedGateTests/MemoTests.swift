@@ -26,7 +26,8 @@ struct MemoTests {
             counters.deallocate()
         }
 
-        func request(_ target: String, grant: String = "g", method: String = "GET", now: Int64 = 10) -> playgate_request {
+        func request(_ target: String, grant: String = "g", method: String = "GET", now: Int64 = 10) -> playgate_request
+        {
             var request = playgate_request()
             request.size = UInt32(MemoryLayout<playgate_request>.size)
             request.now = now
@@ -39,7 +40,12 @@ struct MemoTests {
             return request
         }
 
-        func keep(_ request: playgate_request, scope: Int, until: Int64 = 20, change: (inout playgate_answer) -> Void = { _ in }) {
+        func keep(
+            _ request: playgate_request,
+            scope: Int,
+            until: Int64 = 20,
+            change: (inout playgate_answer) -> Void = { _ in }
+        ) {
             var answer = playgate_answer()
             answer.size = UInt32(MemoryLayout<playgate_answer>.size)
             answer.outcome = Int32(PLAYGATE_ALLOW)

@@ -9,7 +9,10 @@ import Testing
 @Suite("Tokens cut out of targets by the C interface")
 struct TargetCutTests {
     /// What was cut: the target without tokens, the values with their rules, and the flags.
-    private static func cut(_ target: String, capacity: Int = 4096) -> (result: Int32, rest: String, found: [String], flags: UInt32) {
+    private static func cut(
+        _ target: String,
+        capacity: Int = 4096
+    ) -> (result: Int32, rest: String, found: [String], flags: UInt32) {
         let memory = SliceMemory()
         let (parameters, segments) = ([memory.slice("cat"), memory.slice("token")], [memory.slice("~cat=")])
         var buffer = [CChar](repeating: 0, count: capacity)
@@ -35,7 +38,8 @@ struct TargetCutTests {
     @Test(
         "The rest is what the origin sees",
         arguments: [
-            ("/live/1.ts?a=b", "/live/1.ts?a=b", []), ("/live/1.ts?cat=X&a=b&token=Y", "/live/1.ts?a=b", ["0:X", "1:Y"]),
+            ("/live/1.ts?a=b", "/live/1.ts?a=b", []),
+            ("/live/1.ts?cat=X&a=b&token=Y", "/live/1.ts?a=b", ["0:X", "1:Y"]),
             ("/~cat=X/live/1.ts", "/live/1.ts", ["2:X"]), ("/live/1.ts?cat=X", "/live/1.ts", ["0:X"]),
             ("/live/1.ts?URISigningPackage=a.b.c", "/live/1.ts", ["3:a.b.c"]),
             ("/live/1.ts?cats=X", "/live/1.ts?cats=X", []),

@@ -157,6 +157,7 @@ struct EdgePage {
         if options.isPatient { text = text.replacing("timeout: 0.3s", with: "timeout: 10s") }
         let line = "                            headers:replace(\":path\", path)\n"
         if options.hasSegments { text = try inserting("lua-segment", into: text, before: line) }
+        if options.hasPackages { text = try inserting("lua-package", into: text, before: line) }
         let players = "{ socket_address: { address: 127.0.0.1, port_value: 8088 } }"
         let listener =
             options.port.map { players.replacing("8088", with: "\($0)") } ?? "{ pipe: { path: \(socket) } }"

@@ -63,7 +63,7 @@ extension EdgePage {
         if let prefix = options.tokenSegment {
             text = text.replacing("header=X-Media-Token;", with: "header=X-Media-Token segment=\(prefix);")
         }
-        text = try inFolder(text)
+        text = try inFolder(text).replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin)")
             .replacing("modules/ngx_http_playgate_module.so", with: NginxModule.file)
             .replacing(NginxModule.policy, with: "unix:\(folder.file("api.sock"))")
         let variables = NginxModule.environment(folder)

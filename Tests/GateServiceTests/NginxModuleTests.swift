@@ -25,8 +25,23 @@ import Testing
             .flatMap { $0.split(separator: " ").last }.flatMap { Int($0) }
     }
 
+    /// Runs `body` with a gate that has grants, and so the key by which an edge tells which tokens are revoked.
+    private static func withGrants(
+        replacing: [String: String] = [:],
+        _ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void
+    ) async throws {
+        let catalogue = "\(EdgeProxy.catalogue)\n\(Film.catalogue)"
+        try await EdgeProxy.nginxModule.withGate(
+            catalogue: catalogue,
+            more: Film.grants,
+            isOnPort: true,
+            replacing: replacing,
+            body
+        )
+    }
+
     @Test func `decides without the gate, and remembers what it has decided`() async throws {
-        try await EdgeProxy.nginxModule.withGate { (gate, nginx) throws in
+        try await Self.withGrants { (gate, nginx) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token())"]
             for number in 0..<20 { #expect(try nginx.get("/live/seg/\(number)", cookie).gateCode == "within_ttl") }
             #expect(try nginx.get("/live/free/a").gateCode == "unprotected")
@@ -46,7 +61,10 @@ import Testing
         try await EdgeProxy.nginxModule.withGate(replacing: workers) { (gate, nginx) throws in
             for round in 0..<3 {
                 let token = try gate.token(GateSample.claims(session: "viewer-\(round)"))
-                let seen = try concurrently(50) { _ in try nginx.get("/live/tnt/a?token=\(token)") }
+                // All requests are on their way before the first answer is read.
+                let connections = try (0..<50).map { _ in try nginx.connect() }
+                for connection in connections { try connection.sendRequest("GET", "/live/tnt/a?token=\(token)") }
+                let seen = try connections.map { try $0.response() }
                 #expect(seen.filter { $0.status == 200 }.count == 1)
                 #expect(seen.filter { $0.gateCode == "token_already_used" }.count == 49)
             }
@@ -80,7 +98,7 @@ import Testing
         let replacing = asks ? [:] : [Self.ask: ""]
         try await EdgeProxy.nginxModule.withGate(replacing: replacing) { (gate, nginx) throws in
             #expect(try nginx.get("/live/free/a").status == 200)
-            gate.now = gate.now.adding(seconds: 400 * 86_400)
+            gate.now = gate.now.adding(seconds: 31 * 86_400)
             let late = try nginx.get("/live/free/a")
             #expect(late.status == (asks ? 200 : 503), "\(late)")
             #expect(late.gateCode == (asks ? "unprotected" : "ask_policy_stale"))
@@ -113,22 +131,30 @@ import Testing
                     }
 
             """
-        try await EdgeProxy.nginxModule.withGate(replacing: [Self.segments: page + Self.segments]) { (gate, nginx) throws in
+        try await EdgeProxy.nginxModule.withGate(replacing: [Self.segments: page + Self.segments]) {
+            (gate, nginx) throws in
             let include = { (path: String) in "<!--#include virtual=\"\(path)\" -->" }
             let files = [
-                "/page/a.html": "(\(include("/live/seg/1.ts")))(\(include("/live/free/1.ts")))(\(include("/live/tnt/1.ts")))",
+                "/page/a.html":
+                    "(\(include("/live/seg/1.ts")))(\(include("/live/free/1.ts")))(\(include("/live/tnt/1.ts")))",
                 "/live/seg/1.ts": "segment", "/live/free/1.ts": "free", "/live/tnt/1.ts": "start",
             ]
             nginx.origin.serve(files.mapValues { [UInt8]($0.utf8) })
-            let closed = try nginx.get("/page/a.html")
-            #expect(closed.status == 200 && closed.body.contains("(free)"), "\(closed)")
-            #expect(!closed.body.contains("segment") && !closed.body.contains("start"), "\(closed)")
-            let cookie = ["Cookie": "media-token=\(try gate.token())"]
-            let open = try nginx.get("/page/a.html", cookie)
-            #expect(open.body.contains("(segment)(free)(start)"), "\(open)")
-            // The token of the page was used up by the part that starts a playback, and by nothing else.
-            let again = try nginx.get("/page/a.html", cookie)
-            #expect(again.body.contains("(segment)(free)") && !again.body.contains("start"), "\(again)")
+            // Pages that nginx puts together have no length.
+            let curl = try #require(Program.installed("curl"))
+            let path = String(nginx.address.dropFirst("unix:".count))
+            let read = { (cookie: String) in
+                let arguments = ["-s", "--unix-socket", path, "-H", "Cookie: \(cookie)", "http://gate/page/a.html"]
+                return try CommandRun(curl, arguments).output
+            }
+            let closed = try read("a=b")
+            #expect(closed.contains("(free)") && !closed.contains("segment") && !closed.contains("start"), "\(closed)")
+            let cookie = "media-token=\(try gate.token())"
+            let open = try read(cookie)
+            #expect(open.contains("(segment)(free)(start)"), "\(open)")
+            // The token was used up by the part that starts a playback, and by nothing else.
+            let again = try read(cookie)
+            #expect(again.contains("(segment)(free)") && !again.contains("start"), "\(again)")
         }
     }
 
@@ -163,7 +189,7 @@ import Testing
                     }
 
             """
-        try await EdgeProxy.nginxModule.withGate(replacing: [Self.segments: places + Self.segments]) { (gate, nginx) throws in
+        try await Self.withGrants(replacing: [Self.segments: places + Self.segments]) { (gate, nginx) throws in
             let tbs = try gate.token(GateSample.claims(resource: "TBS"))
             let seen = try nginx.get("/own/a?token=\(tbs)&x=1")
             #expect(seen.gateCode == "within_ttl" && seen.body.hasPrefix("GET /own/a?x=1\n"), "\(seen)")
@@ -178,8 +204,14 @@ import Testing
     static let faults: [(printed: String, other: String, message: String)] = [
         ("playgate_policy policy.json;", "", "\"playgate\" has no playgate_policy"),
         ("playgate_policy policy.json;", "playgate_policy none.json;", "cannot be read (2: No such file or directory)"),
-        ("playgate_policy policy.json;", "playgate_policy policy.json key=policy.json;", "has a key, which is for unix:PATH"),
-        ("playgate_policy policy.json;", "playgate_policy unix:/a key=none;", "none\" cannot be read (2: No such file or directory)"),
+        (
+            "playgate_policy policy.json;", "playgate_policy policy.json key=policy.json;",
+            "has a key, which is for unix:PATH"
+        ),
+        (
+            "playgate_policy policy.json;", "playgate_policy unix:/a key=none;",
+            "none\" cannot be read (2: No such file or directory)"
+        ),
         (on, "playgate on; satisfy any;", "\"satisfy any\" in location \"/\" would open what \"playgate\" protects"),
         (on, "playgate perhaps;", "\"playgate\" directive must be on, off or shadow"),
         (on, "playgate on; playgate_profile none;", "\"playgate_profile\" names no profile of the policy"),
@@ -215,7 +247,10 @@ import Testing
             }
             try folder.write("policy.json", "{\n  \"surprise\": 1\n}")
             let said = try test(good)
-            #expect(said.hasPrefix("1 ") && said.contains("policy.json\" is invalid") && said.contains("in line "), "\(said)")
+            #expect(
+                said.hasPrefix("1 ") && said.contains("policy.json\" is invalid") && said.contains("in line "),
+                "\(said)"
+            )
         }
     }
 

@@ -35,7 +35,8 @@ extension CATGrant {
     /// - Parameter path: A path in the folder, percent-encoded in normal form.
     package func isUniform(around path: Substring) -> Bool {
         guard let place = claims[.uri] else { return true }
-        let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.distance(from: path.startIndex, to: $0) + 1 }
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        let folder = slash.map { path.utf8.distance(from: path.startIndex, to: $0) + 1 }
         let payload = payload
         do throws(ClaimFault) {
             var reader = ClaimReader(payload.span.extracting(place))

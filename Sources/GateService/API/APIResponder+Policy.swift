@@ -12,7 +12,8 @@ extension APIResponder {
     /// With `wait`, an answer that would be 304 waits for a change, up to that many seconds.
     func policy(_ call: RequestContext) throws(APIRefusal) -> Outcome {
         guard let query = PolicyQuery(target: call.request.head.uri) else {
-            throw APIRefusal(.invalidRequest, details: "the parameters are wait (0 to 55) and parts (keys, revocations)")
+            let known = "the parameters are wait (0 to 55) and parts (keys, revocations)"
+            throw APIRefusal(.invalidRequest, details: known)
         }
         guard !policies.isBlind else { throw APIRefusal(DenyCode.replayStoreUnavailable) }
         let known = call.request.head.headers["if-none-match"]

@@ -41,7 +41,8 @@ extension GateConfiguration.API {
         hosted = section.optionalSection("tvs") { section in
             Hosted(allowsGet: section.bool("get", default: true), allowsHTTP: section.bool("http", default: false))
         }
-        policyGoodFor = section.duration("policyGoodFor", in: .seconds(5) ... .seconds(30 * 86_400), default: .seconds(30))
+        let month = Duration.seconds(30 * 86_400)
+        policyGoodFor = section.duration("policyGoodFor", in: .seconds(5)...month, default: .seconds(30))
         helpURL = section.string("helpURL", default: "/v1/codes/")
     }
 }

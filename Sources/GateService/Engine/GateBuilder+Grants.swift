@@ -5,8 +5,8 @@ internal import ConfigurationReading
 internal import CoreMetrics
 internal import EdgeTokens
 internal import GateMetrics
-internal import Keys
 internal import KeySources
+internal import Keys
 internal import MediaTokens
 internal import Platform
 internal import PlaybackGate

@@ -101,7 +101,8 @@ public struct Catalogue: Sendable {
         for (host, table) in pathsOfHosts {
             all += table.entries.filter { entry in entry.hosts.first.map { ByteKey($0) == host } ?? false }
         }
-        return all.sorted { ($0.key.text, $0.hosts.joined(separator: " ")) < ($1.key.text, $1.hosts.joined(separator: " ")) }
+        let named = all.map { (name: $0.key.text + " " + $0.hosts.joined(separator: " "), entry: $0) }
+        return named.sorted { $0.name < $1.name }.map(\.entry)
     }
 
     // MARK: Adding

@@ -24,18 +24,21 @@ extension PolicyDocument {
         do throws(TrustError) {
             store = try TrustStore(trust, minimumKeySize: verification.minimumKeySize)
         } catch { throw PolicyFault("trust: \(error)") }
-        var subjectKey = self.subjectKey
-        if subjectKey == nil {
-            // Nothing is issued here, so no session needs the key of the installation.
-            guard let random = try? RandomBytes.make(SubjectKey.minimumSize) else { throw PolicyFault("no random bytes") }
-            subjectKey = try? SubjectKey(random)
-        }
-        guard let subjectKey else { throw PolicyFault("no subject key") }
+        let subjectKey = try usedKey()
         guard let grants else {
-            return Parts(trust: store, cat: nil, signedURIs: nil, signers: [], formats: [:], subjectKey: subjectKey)
+            return Parts(
+                trust: store,
+                cat: nil,
+                signedURIs: nil,
+                signers: [],
+                formats: [:],
+                subjectKey: subjectKey
+            )
         }
         let set: KeySet
-        do throws(KeySetError) { set = try KeySet(grants.keys.map(\.key)) } catch { throw PolicyFault("keys: \(error)") }
+        do throws(KeySetError) { set = try KeySet(grants.keys.map(\.key)) } catch {
+            throw PolicyFault("keys: \(error)")
+        }
         var policy = CATPolicy()
         policy.audience = grants.audience
         // The service has both: what needs its store is asked.
@@ -53,6 +56,14 @@ extension PolicyDocument {
             formats: grants.formats,
             subjectKey: subjectKey
         )
+    }
+
+    /// The key of sessions. Nothing is issued here, so no session needs the key of the installation.
+    private func usedKey() throws(PolicyFault) -> SubjectKey {
+        if let subjectKey { return subjectKey }
+        let random = try? RandomBytes.make(SubjectKey.minimumSize)
+        guard let key = random.flatMap({ try? SubjectKey($0) }) else { throw PolicyFault("no subject key") }
+        return key
     }
 
     /// The number of tokens, and of grants, whose signatures are remembered.

@@ -224,14 +224,15 @@ extension GrantProfile.Rules {
             ways.insert(way)
         }
         deliveries = ways
-        cookie = try object.object("cookie") { (object) throws(PolicyFault) in
-            var cookie = GrantProfile.Cookie()
-            cookie.name = try object.text("name")
-            cookie.sameSite = try object.choice("sameSite") { .init(rawValue: $0) } ?? .none
-            cookie.isPartitioned = try object.flag("partitioned")
-            cookie.domain = try object.optionalText("domain")
-            return cookie
-        } ?? cookie
+        cookie =
+            try object.object("cookie") { (object) throws(PolicyFault) in
+                var cookie = GrantProfile.Cookie()
+                cookie.name = try object.text("name")
+                cookie.sameSite = try object.choice("sameSite") { .init(rawValue: $0) } ?? .none
+                cookie.isPartitioned = try object.flag("partitioned")
+                cookie.domain = try object.optionalText("domain")
+                return cookie
+            } ?? cookie
         isRevocable = try object.optionalFlag("revocable") ?? true
         streamLimit = try object.optionalNumber("streams", in: 1...64).map { Int($0) }
         coversUnverified = try object.flag("unverified")

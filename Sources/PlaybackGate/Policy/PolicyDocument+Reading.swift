@@ -135,11 +135,10 @@ extension PolicyDocument {
             throw object.fault("has an option that is not known here", "match")
         }
         let requestors = try object.texts("requestors")
-        let times = (
-            try object.duration("earlyLeeway"), try object.duration("lateLeeway"), try object.duration("maximumTimeToLive")
-        )
+        let (earliest, latest) = (try object.duration("earlyLeeway"), try object.duration("lateLeeway"))
+        let longest = try object.duration("maximumTimeToLive")
         let bits = Int(try object.number("minimumKeySize", in: 1024...16_384))
-        guard let early = times.0, let late = times.1, let life = times.2 else {
+        guard let early = earliest, let late = latest, let life = longest else {
             throw object.fault("earlyLeeway, lateLeeway and maximumTimeToLive are required")
         }
         do throws(PolicyError) {

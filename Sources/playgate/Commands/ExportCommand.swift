@@ -21,7 +21,10 @@ struct ExportCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The configuration file (YAML).", valueName: "file"))
     var config: String
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("The file to write; standard output by default.", valueName: "file"))
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("The file to write; standard output by default.", valueName: "file")
+    )
     var output: String?
 
     @Option(
