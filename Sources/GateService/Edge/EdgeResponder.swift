@@ -187,7 +187,13 @@ struct EdgeResponder: BodilessService {
         at now: Timestamp
     ) -> EdgeAnswer {
         let decision = gate.refuse(code, request, at: now)
-        let answer = EdgeAnswer(decision: decision, trace: request.client.trace, shownIn: 0, sources: [], keeping: .none)
+        let answer = EdgeAnswer(
+            decision: decision,
+            trace: request.client.trace,
+            shownIn: 0,
+            sources: [],
+            keeping: .none
+        )
         requests.count(EdgeDialect(rawValue: request.client.edge ?? ""), answer.status)
         return answer
     }
