@@ -25,13 +25,16 @@ let package = Package(
             description: "The service's listener that rewrites manifests of an origin (async-http-client)."
         ),
         .trait(name: "TLS", description: "TLS for listeners and for the connection to Redis (swift-nio-ssl)."),
+        .trait(name: "GRPC", description: "Checks of Envoy over gRPC (grpc-swift-2).", enabledTraits: ["Service"]),
         .trait(name: "Metrics", description: "Counts of decisions, reported through swift-metrics."),
         .trait(
             name: "Service",
             description: "The gate service, the client of entitlement services, the sandbox and the command lines.",
             enabledTraits: ["Metrics"]
         ),
-        .default(enabledTraits: ["Patterns", "SQLite", "Redis", "KeySets", "ManifestListener", "TLS", "Service"]),
+        .default(enabledTraits: [
+            "Patterns", "SQLite", "Redis", "KeySets", "ManifestListener", "TLS", "GRPC", "Service",
+        ]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -42,6 +45,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
+        .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.0"),
+        .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
@@ -137,13 +142,20 @@ let package = Package(
             ]
         ),
 
-        // Floor 4: the gate service; the sandbox and a viewer for it, which are no part of the gate; what command lines share.
+        // Floor 4: Envoy's gRPC; the gate service; the sandbox and a viewer for it, which are no part of the gate; what command lines share.
+        .room(
+            "GateGRPC",
+            [
+                "Platform", "HTTPServer", .nio("NIOCore"), .nio("NIOPosix"), .lifecycle("ServiceLifecycle"),
+                .grpc("GRPCCore", "grpc-swift-2"), .grpc("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
+            ]
+        ),
         .room(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
                 "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "GateMetrics", "HTTPServer", "SPOPServer",
-                "GateStores", "KeySources", .log,
+                "GateStores", "KeySources", "GateGRPC", .log,
                 .metrics("Metrics"), .metrics("CoreMetrics"), .manifestListener("AsyncHTTPClient", "async-http-client"),
                 .manifestListener("NIOHTTPCompression", "swift-nio-extras"), .nio("NIOCore"), .nio("NIOPosix"),
                 .nio("NIOHTTP1"),
@@ -244,13 +256,14 @@ let package = Package(
                 "Platform", "Encodings", "GateTestSupport", "Keys", "KeySources", .nio("NIOCore"), .nio("NIOPosix"),
             ]
         ),
+        .tests("GateGRPC", ["GateGRPC", "GateTestSupport", .nio("NIOCore")]),
         .tests(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "GateTestSupport", "HTTPServer",
                 "SPOPServer", "MediaResources", "MediaTokens", "Keys", "EdgeTokens", "PlaybackGate", "KeySources",
-                "GateService", "playgate", .nio("NIOCore"), .nio("NIOEmbedded"), .nio("NIOHTTP1"), .nio("NIOPosix"),
-                .nioExtras, .system,
+                "GateGRPC", "GateService", "playgate", .nio("NIOCore"), .nio("NIOEmbedded"), .nio("NIOHTTP1"),
+                .nio("NIOPosix"), .nioExtras, .system,
             ],
             exclude: ["BadConfigurations", "Players"]
         ),
@@ -324,6 +337,9 @@ extension Target {
 extension Target.Dependency {
     static func service(_ product: String, _ package: String) -> Self {
         .product(name: product, package: package, condition: .when(traits: ["Service"]))
+    }
+    static func grpc(_ product: String, _ package: String) -> Self {
+        .product(name: product, package: package, condition: .when(traits: ["GRPC"]))
     }
     static func manifestListener(_ product: String, _ package: String) -> Self {
         .product(name: product, package: package, condition: .when(traits: ["ManifestListener"]))

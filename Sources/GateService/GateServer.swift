@@ -39,6 +39,7 @@ public struct GateServer: Sendable {
         // The listeners of one section have their files in common.
         let edge = configuration.edge.map { ($0.listeners + $0.offloads).prefix(1) } ?? []
         let manifest = configuration.manifest?.listeners.prefix(1) ?? []
+        if let listener = configuration.edge?.grpc.first { _ = try listener.settings(speaking: "h2") }
         for listener in [configuration.api.listener, configuration.admin] + edge + manifest {
             _ = try listener.settings()
         }
@@ -53,6 +54,7 @@ public struct GateServer: Sendable {
             admin: configuration.admin.address.description,
             edges: configuration.edge?.listeners.map(\.address.description) ?? [],
             offloads: configuration.edge?.offloads.map(\.address.description) ?? [],
+            grpc: configuration.edge?.grpc.map(\.address.description) ?? [],
             manifests: configuration.manifest?.listeners.map(\.address.description) ?? [],
             warnings: builder.warnings
         )
@@ -72,6 +74,8 @@ public struct GateServer: Sendable {
         public let edges: [String]
         /// The addresses of the listener for HAProxy's stream processing offload; empty if there is none.
         public let offloads: [String]
+        /// The addresses of the listener for Envoy's checks over gRPC; empty if there is none.
+        public let grpc: [String]
         /// The addresses of the manifest listener; empty if there is none.
         public let manifests: [String]
         /// Warnings for the operator that do not prevent operation.

@@ -141,6 +141,11 @@ package struct HTTPCommonFields {
     package var date: HTTPDate
     package var closesConnection: Bool
 
+    package init(date: HTTPDate, closesConnection: Bool) {
+        self.date = date
+        self.closesConnection = closesConnection
+    }
+
     /// The most bytes of these fields.
     package static var limit: Int { 96 }
 

@@ -24,7 +24,13 @@ package struct ServerTLS: Sendable {
         ///   - certificate: A PEM file with the certificate and its chain.
         ///   - key: A PEM file with the private key.
         ///   - clientAuthorities: A PEM file with the authorities of clients' certificates; clients show none if it is nil.
-        package init(certificate: String, key: String, clientAuthorities: String?) throws(Fault) {
+        ///   - application: The protocol that ALPN names (RFC 7301): `http/1.1` or `h2`.
+        package init(
+            certificate: String,
+            key: String,
+            clientAuthorities: String?,
+            application: String = "http/1.1"
+        ) throws(Fault) {
             let chain: [NIOSSLCertificateSource]
             do { chain = try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) } } catch {
                 throw Fault(file: .certificate, reason: "\(certificate): no certificate can be read: \(error)")
@@ -38,7 +44,7 @@ package struct ServerTLS: Sendable {
                 privateKey: .privateKey(privateKey)
             )
             configuration.minimumTLSVersion = .tlsv12
-            configuration.applicationProtocols = ["http/1.1"]
+            configuration.applicationProtocols = [application]
             if let clientAuthorities {
                 do {
                     configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(clientAuthorities))
@@ -60,7 +66,12 @@ package struct ServerTLS: Sendable {
             try pipeline.addHandler(NIOSSLServerHandler(context: context))
         }
     #else
-        package init(certificate: String, key: String, clientAuthorities: String?) throws(Fault) {
+        package init(
+            certificate: String,
+            key: String,
+            clientAuthorities: String?,
+            application: String = "http/1.1"
+        ) throws(Fault) {
             throw Fault(
                 file: .certificate,
                 reason: "this build has no TLS support: build with the trait TLS, or configure the listener without tls"

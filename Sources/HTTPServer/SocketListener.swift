@@ -70,7 +70,7 @@ package struct SocketListener: Service {
     package func run() async throws {
         let quiescing = ServerQuiescingHelper(group: group)
         let server = try await bind(quiescing)
-        onListening(address(of: server))
+        onListening(listener.address.of(server))
         do { try await gracefulShutdown() } catch {
             try? await server.close()
             throw error
@@ -88,10 +88,9 @@ package struct SocketListener: Service {
         case .tcp(let host, let port): return try await tuned(bootstrap).bind(host: host, port: port).get()
         case .descriptor(let number): return try await bootstrap.withBoundSocket(NIOBSDSocket.Handle(number)).get()
         case .unix(let path):
-            try await removeStaleSocket(path)
+            await listener.removeStaleSocket(path, group: group)
             let channel = try await bootstrap.bind(unixDomainSocketPath: path).get()
-            if let group = listener.socketGroup { try path.setFileGroup(group) }
-            if let mode = listener.socketMode { try path.setFileMode(mode) }
+            try listener.setAttributes(ofSocket: path)
             return channel
         }
     }
@@ -126,9 +125,11 @@ package struct SocketListener: Service {
             .serverChannelOption(.socketOption(.so_sndbuf), value: 64 * 1024)
             .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
     }
+}
 
+extension ListenerSettings {
     /// Removes the socket that a killed process left behind. A socket with a listener stays.
-    private func removeStaleSocket(_ path: String) async throws {
+    package func removeStaleSocket(_ path: String, group: any EventLoopGroup) async {
         let probe = ClientBootstrap(group: group).connectTimeout(.seconds(1))
         if let channel = try? await probe.connect(unixDomainSocketPath: path).get() {
             try? await channel.close()
@@ -137,8 +138,17 @@ package struct SocketListener: Service {
         }
     }
 
-    private func address(of server: any Channel) -> ListenerAddress {
-        guard case .tcp(let host, let port) = listener.address else { return listener.address }
+    /// Sets the group and the mode of a socket that is bound.
+    package func setAttributes(ofSocket path: String) throws {
+        if let socketGroup { try path.setFileGroup(socketGroup) }
+        if let socketMode { try path.setFileMode(socketMode) }
+    }
+}
+
+extension ListenerAddress {
+    /// Returns the address that a server has got: with the port that the system chose for port 0.
+    package func of(_ server: any Channel) -> ListenerAddress {
+        guard case .tcp(let host, let port) = self else { return self }
         return .tcp(host: host, port: server.localAddress?.port ?? port)
     }
 }

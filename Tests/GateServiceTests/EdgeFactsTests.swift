@@ -26,6 +26,7 @@ import struct HTTPServer.HTTPFields
         .nginx: ["X-Original-Scheme", "X-Original-Host", "X-Original-Client"],
         .forward: ["X-Forwarded-Proto", "X-Forwarded-Host", "X-Forwarded-For"],
         .envoy: ["X-Forwarded-Proto", "Host", "X-Envoy-External-Address"],
+        .grpc: ["X-Forwarded-Proto", "Host", "X-Envoy-External-Address"],
         .ats: ["X-Playgate-Scheme", "X-Forwarded-Host", "X-Playgate-Client"],
         .spoe: [":scheme", ":authority", ":client"],
     ]

@@ -30,7 +30,7 @@ struct EdgePage {
         case .haproxy: try haproxy()
         case .varnish: try varnish()
         case .trafficserver: try trafficServer()
-        case .envoy: try envoy()
+        case .envoy, .envoyGRPC: try envoy()
         }
     }
 
@@ -152,7 +152,9 @@ struct EdgePage {
     }
 
     private func envoy() throws -> Start {
-        var text = try replaced(try block("yaml", waiting: "timeout: 0.3s", "timeout: 10s"))
+        var text = try replaced(try edge.asksOverHTTP ? block("yaml") : overGRPC(block("yaml")))
+        try #require(text.contains("timeout: 0.3s"), "the page of Envoy waits in another way")
+        if options.isPatient { text = text.replacing("timeout: 0.3s", with: "timeout: 10s") }
         let line = "                            headers:replace(\":path\", path)\n"
         if options.hasSegments { text = try inserting("lua-segment", into: text, before: line) }
         if options.hasPackages { text = try inserting("lua-package", into: text, before: line) }
@@ -163,6 +165,24 @@ struct EdgePage {
         text = text.replacing(players, with: listener).replacing("port_value: 8089", with: "port_value: \(origin)")
         let file = try folder.write("envoy.yaml", text)
         return (["-c", file, "--concurrency", "1", "--disable-hot-restart", "--log-level", "warning"], address)
+    }
+
+    /// Returns a configuration of the page with what it has for gRPC in place of HTTP.
+    private func overGRPC(_ text: String) throws -> String {
+        let parts = [
+            ("http_service:\n", "- name: envoy.filters.http.lua\n", "yaml-grpc"),
+            ("- name: gate\n", "- name: origin\n", "yaml-grpc-cluster"),
+        ]
+        return try parts.reduce(text) { text, part in
+            let from = try #require(text.range(of: part.0)).lowerBound
+            let to = try #require(text.range(of: part.1, range: from..<text.endIndex)).lowerBound
+            // Whole lines.
+            let lineStart = { (place: String.Index) in
+                text[..<place].lastIndex(of: "\n").map(text.index(after:)) ?? place
+            }
+            let (start, end) = (lineStart(from), lineStart(to))
+            return try text[..<start] + block(part.2) + text[end...]
+        }
     }
 
     private func trafficServer() throws -> Start {

@@ -192,7 +192,7 @@ import struct HTTPServer.HTTPFields
         #expect(!logs.contains(token.prefix(20)), "\(edge): \(logs)")
     }
 
-    @Test(arguments: EdgeProxy.allCases)
+    @Test(arguments: EdgeProxy.allCases.filter(\.asksOverHTTP))
     func `gets a new grant from the edges that can deliver it`(edge: EdgeProxy) async throws {
         guard edge.isInstalled else { return }
         let folder = try TemporaryFolder()
@@ -218,7 +218,7 @@ import struct HTTPServer.HTTPFields
     }
 
     /// The facts that a grant may be bound to: those that the edge states, and none that a client states.
-    @Test(arguments: EdgeProxy.allCases)
+    @Test(arguments: EdgeProxy.allCases.filter(\.asksOverHTTP))
     func `is described to the gate by its edge, and not by itself`(edge: EdgeProxy) async throws {
         guard edge.isInstalled else { return }
         let folder = try TemporaryFolder()

@@ -15,11 +15,15 @@ extension EdgeProxy {
         case .haproxy: "spoe"
         case .trafficserver: "ats"
         case .envoy: "envoy"
+        case .envoyGRPC: "grpc"
         }
     }
 
+    /// True if the edge asks over HTTP/1.1 or by HAProxy's offload, as it does a gate that a test replaces.
+    var asksOverHTTP: Bool { self != .envoyGRPC }
+
     /// The gate's listener that the edge asks, by its name in metrics.
-    var listener: String { self == .haproxy ? "spoe" : "edge" }
+    var listener: String { self == .haproxy ? "spoe" : self == .envoyGRPC ? "grpc" : "edge" }
 
     /// The key of the listener's addresses in the section `edge`.
     var listenKey: String { self == .haproxy ? "spoe" : "listen" }
@@ -31,7 +35,7 @@ extension EdgeProxy {
     var namesMVPD: Bool { !sharesContent }
 
     /// True if the edge has a cache of content for all viewers.
-    var sharesContent: Bool { self != .caddy && self != .haproxy && self != .envoy }
+    var sharesContent: Bool { ![.caddy, .haproxy, .envoy, .envoyGRPC].contains(self) }
 
     /// True if the edge tells a player the gate's code on an answer that it allows, as all do on one that is refused.
     var namesCode: Bool { self != .caddy && self != .trafficserver }

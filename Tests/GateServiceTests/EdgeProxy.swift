@@ -15,9 +15,10 @@ enum EdgeProxy: String, CaseIterable {
     case varnish
     case trafficserver
     case envoy
+    case envoyGRPC = "envoy-grpc"
 
     /// The edges that ask the gate for each request.
-    static let allCases: [EdgeProxy] = [.nginx, .caddy, .haproxy, .varnish, .trafficserver, .envoy]
+    static let allCases: [EdgeProxy] = [.nginx, .caddy, .haproxy, .varnish, .trafficserver, .envoy, .envoyGRPC]
 
     /// All edges.
     static let deciding = allCases + [.nginxModule]
@@ -43,12 +44,13 @@ enum EdgeProxy: String, CaseIterable {
         gate: String,
         origin: Int
     ) throws -> String {
-        let page = try Self.file(name ?? "docs/edges/\(rawValue).md")
+        let page = try Self.file(name ?? "docs/edges/\(self == .envoyGRPC ? "envoy" : rawValue).md")
         let start = try #require(page.range(of: "```\(kind)\n")).upperBound
         let end = try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound
         return String(page[start..<end])
             .replacing("/run/playgate/edge.sock", with: gate)
             .replacing("/run/playgate/spoe.sock", with: gate)
+            .replacing("/run/playgate/grpc.sock", with: gate)
             .replacing("127.0.0.1:8081", with: gate)
             .replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin)")
             .replacing("\"8089\"", with: "\"\(origin)\"")
@@ -62,7 +64,7 @@ enum EdgeProxy: String, CaseIterable {
         case .haproxy: Program.installed("haproxy")
         case .varnish: Program.installed("varnishd")
         case .trafficserver: Program.installed("traffic_server")
-        case .envoy: Program.oracle("envoy/_bin/envoy")
+        case .envoy, .envoyGRPC: Program.oracle("envoy/_bin/envoy")
         }
     }
 
@@ -105,17 +107,18 @@ extension EdgeProxy {
         if let segment { tokens = tokens.replacing("]", with: ", { segment: \"\(segment)\" }]") }
         let port = isOnPort ? try RunningEdge.freePort() : nil
         let origin = try RecordingOrigin()
+        let grpc = asksOverHTTP ? "" : ", grpc: { listen: \"unix:\(folder.file("grpc.sock"))\" }"
         var configuration = RunningGate.configuration(
             """
             use: \(use)
-            edge: { \(listenKey): "\(listen)", \(tokens)\(edge) }
+            edge: { \(listenKey): "\(listen)", \(tokens)\(edge)\(grpc) }
             \(more.replacing("EDGE", with: "127.0.0.1:\(port ?? 0)").replacing("ORIGIN", with: "127.0.0.1:\(origin.port)"))
             """,
             catalogue: catalogue
         )
         if self == .nginxModule { configuration = NginxModule.configuration(configuration, folder) }
         try await RunningGate.with(configuration) { (gate) throws in
-            let address = asksOverTCP ? gate.edge : folder.file("edge.sock")
+            let address = asksOverTCP ? gate.edge : folder.file(asksOverHTTP ? "edge.sock" : "grpc.sock")
             if self == .nginxModule { try NginxModule.follow(gate, folder) }
             let options = RunningEdge.Options(
                 hasSegments: segment != nil || !more.isEmpty,

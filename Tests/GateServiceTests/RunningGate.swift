@@ -19,6 +19,8 @@ final class RunningGate: Sendable {
     let admin: String
     /// The addresses for edges, in the order in which they began to listen.
     let edges: [String]
+    /// The addresses of the listener for gRPC; empty if there is none.
+    let grpcAddresses: [String]
     /// The address of the manifest listener; empty if there is none.
     let manifests: String
     /// The addresses for HAProxy's offload.
@@ -56,6 +58,7 @@ final class RunningGate: Sendable {
         self.folder = folder
         edges = addresses["edge"] ?? []
         offloads = addresses["spoe"] ?? []
+        grpcAddresses = addresses["grpc"] ?? []
         manifests = addresses["manifest"]?.first ?? ""
         api = addresses["api"]?.first ?? ""
         admin = addresses["admin"]?.first ?? ""
@@ -64,6 +67,9 @@ final class RunningGate: Sendable {
 
     /// The address for edges, if there is one; empty if the configuration has no edge.
     var edge: String { edges.first ?? "" }
+
+    /// The address for Envoy's checks over gRPC; empty if there is none.
+    var grpc: String { grpcAddresses.first ?? "" }
 
     /// Runs a gate, and `body` on its own thread. `later` are files that change after the gate has read them. `links` are
     /// symbolic links to other files.
@@ -103,7 +109,9 @@ final class RunningGate: Sendable {
             do { try await server.run(environment) } catch  where Task.isCancelled {}
         }
         var known: [String: [String]] = [:]
-        var missing = 2 + server.summary.edges.count + server.summary.offloads.count + server.summary.manifests.count
+        let summary = server.summary
+        var missing =
+            2 + summary.edges.count + summary.offloads.count + summary.grpc.count + summary.manifests.count
         for await (name, address) in addresses {
             known[name, default: []].append(address)
             missing -= 1

@@ -96,6 +96,44 @@ import Testing
         }
     }
 
+    @Test func `lets Envoy ask over gRPC by its certificate`() async throws {
+        let folder = try Self.certificates()
+        let configuration = RunningGate.configuration(
+            """
+            use: { memory: { capacity: 1000 } }
+            edge:
+              listen: "127.0.0.1:0"
+              tokens: [{ query: token }]
+              trustLoopback: false
+              \(Self.tls(folder))
+              clientCertificates: ["\(try Self.fingerprint(folder))"]
+              grpc:
+                listen: "127.0.0.1:0"
+                \(Self.tls(folder))
+            """
+        )
+        try await RunningGate.with(configuration) { (gate) throws in
+            let port = gate.grpc.split(separator: ":").last ?? ""
+            // attributes.request.http: GET /live/none
+            let message: [UInt8] =
+                [0x0A, 21, 0x22, 19, 0x12, 17, 0x12, 3] + Array("GET".utf8) + [0x22, 10] + Array("/live/none".utf8)
+            let check = { (more: [String]) in
+                let options = [
+                    "--http2", "--cacert", folder.file("server.pem"), "--resolve", "localhost:\(port):127.0.0.1",
+                ]
+                return try GRPCCall("localhost:\(port)", message, options: options + more, scheme: "https")
+            }
+            #expect(try check([]).decision()?.body == "peer_not_trusted\n")
+            let authority = ["--cert", folder.file("authority.pem"), "--key", folder.file("authority.key")]
+            #expect(try check(authority).decision()?.body == "peer_not_trusted\n")
+            let client = ["--cert", folder.file("client.pem"), "--key", folder.file("client.key")]
+            #expect(try check(client).decision()?.body == "unknown_media\n")
+            // Without HTTP/2, and without TLS, there is no answer.
+            #expect(try check(client + ["--http1.1"]).status == nil)
+            #expect(try GRPCCall(gate.grpc, message).status == nil)
+        }
+    }
+
     @Test func `serves, and knows callers by their certificates`() async throws {
         let folder = try Self.certificates()
         let configuration = RunningGate.configuration(

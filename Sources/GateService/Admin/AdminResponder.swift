@@ -5,7 +5,6 @@ internal import ConfigurationReading
 internal import Encodings
 internal import HTTPServer
 internal import KeySources
-internal import MediaTokens
 internal import NIOHTTP1
 internal import Platform
 internal import PlaybackGate
@@ -16,8 +15,7 @@ struct AdminResponder: HTTPService {
     let reloader: Reloader
     let registry: PrometheusRegistry
     let gauges: ServiceGauges
-    let keySets: KeySetKeeper
-    let places: [ConnectionPlaces]
+    let state: Readiness
     let clock: @Sendable () -> Timestamp
 
     func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .answer }
@@ -69,31 +67,9 @@ struct AdminResponder: HTTPService {
         return answer
     }
 
-    /// Answers 200 if a key is valid now, the store answers, revocations of grants are known, every key set is there, the
-    /// catalogue is not empty, and every listener has room for a connection; else 503.
+    /// Answers 200 if there is no fault; else 503.
     private func readiness() async -> APIAnswer {
-        let gate = live.current.gate
-        let now = clock()
-        var faults: [JSON.Member] = []
-        if !gate.verifier.trust.keys.contains(where: { $0.isValid(at: now) }) {
-            faults.append(("trust", .string("no trusted key is currently valid")))
-        }
-        do throws(ReplayStoreError) { try await gate.checkStore() } catch {
-            faults.append(("store", .string("\(gate.store.name): \(error)")))
-        }
-        if let grants = gate.grants, !grants.isMirrorRecent {
-            faults.append(("revocations", .string("they were not read for 30 s: every grant is refused")))
-        }
-        let missing = keySets.missing(at: now)
-        if !missing.isEmpty {
-            faults.append(
-                ("keySets", .string("no keys of \(missing.joined(separator: ", ")): their grants are refused"))
-            )
-        }
-        if gate.catalogue.count == 0 { faults.append(("catalogue", .string("the catalogue is empty"))) }
-        for places in places where places.isFull && !faults.contains(where: { $0.0 == places.listener }) {
-            faults.append((places.listener, .string("all \(places.limit) connections are open")))
-        }
+        let faults = await state.faults()
         return .json(
             .object([("ready", .bool(faults.isEmpty)), ("faults", .object(faults))]),
             status: faults.isEmpty ? .ok : .serviceUnavailable,

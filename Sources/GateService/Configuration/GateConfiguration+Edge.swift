@@ -21,13 +21,30 @@ extension GateConfiguration.Edge {
         if !peers.certificates.isEmpty, all.first?.tls?.clientAuthorities == nil {
             section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
         }
+        grpc = section.optionalSection("grpc", GateConfiguration.Listener.overGRPC) ?? []
+        if !peers.certificates.isEmpty, let tls = grpc.first?.tls, tls.clientAuthorities == nil {
+            section.note("grpc", "clientCertificates requires tls.clientAuthorities here too")
+        }
         let answering = EdgeDialect.allCases.filter { $0.endpoint != nil }
         dialects = EdgeDialect.readSet("dialects", section, of: answering, default: answering)
         if !offloads.isEmpty { dialects.insert(.spoe) }
+        if !grpc.isEmpty { dialects.insert(.grpc) }
         redirects = EdgeDialect.readSet("redirects", section, of: EdgeDialect.redirecting, default: [])
         sources = CredentialSources(section, tokensOfEntries: tokensOfEntries, profiles: profiles)
         let ceiling = section.duration("cacheCeiling", in: .zero ... .seconds(3600), default: .seconds(5))
         cacheCeiling = ceiling.components.seconds
+    }
+}
+
+extension GateConfiguration.Listener {
+    fileprivate static func overGRPC(_ section: ConfigurationSection) -> [Self] {
+        #if !GRPC
+            section.note(
+                "listen",
+                "this build has no gRPC: build with the trait GRPC, or configure the edge without grpc"
+            )
+        #endif
+        return list(section, default: .tcp(host: "127.0.0.1", port: 8083))
     }
 }
 
@@ -67,8 +84,8 @@ extension EdgeDialect {
         for name in section.strings(key) ?? fallback.map(\.rawValue) {
             if let dialect = known.first(where: { $0.rawValue == name }) {
                 dialects.insert(dialect)
-            } else if key == "dialects", name == EdgeDialect.spoe.rawValue {
-                section.note(key, "spoe has no endpoint: it has addresses of its own, by the key spoe")
+            } else if key == "dialects", EdgeDialect(rawValue: name) != nil {
+                section.note(key, "\(name) has no endpoint: it has addresses of its own, by the key \(name)")
             } else {
                 let kind =
                     EdgeDialect(rawValue: name) == nil ? "is not a dialect" : "passes no redirect on to the client"

@@ -74,10 +74,12 @@ extension GateConfiguration {
             root.note("admin", "has the same address as \(name): \(address)")
         }
         noteAddresses("edge", edge?.listeners ?? [], others, root)
-        let edges = (edge?.listeners ?? []).map { ("edge.listen", $0.address) }
+        var edges = (edge?.listeners ?? []).map { ("edge.listen", $0.address) }
         noteAddresses("edge", edge?.offloads ?? [], others + edges, root)
-        let offloads = (edge?.offloads ?? []).map { ("edge.spoe", $0.address) }
-        noteAddresses("manifest", manifest?.listeners ?? [], others + edges + offloads, root)
+        edges += (edge?.offloads ?? []).map { ("edge.spoe", $0.address) }
+        noteAddresses("edge", edge?.grpc ?? [], others + edges, root)
+        edges += (edge?.grpc ?? []).map { ("edge.grpc", $0.address) }
+        noteAddresses("manifest", manifest?.listeners ?? [], others + edges, root)
         if edge == nil, manifest == nil, !catalogue.tokens.isEmpty {
             root.note("catalogue", "tokens of an entry require an edge listener")
         }

@@ -131,6 +131,8 @@ struct GateConfiguration: Sendable {
         var listeners: [Listener]
         /// The listeners of HAProxy's stream processing offload, one for each address.
         var offloads: [Listener]
+        /// The listeners for Envoy's checks over gRPC; empty for none.
+        var grpc: [Listener] = []
         var peers: TrustedPeers
         /// The dialects that are answered.
         var dialects: Set<EdgeDialect>
@@ -226,15 +228,17 @@ enum LogLevel: String, CaseIterable, Sendable {
 extension GateConfiguration.Listener {
     /// The settings of this listener, with its certificate and key read from their files.
     ///
+    /// - Parameter application: The protocol that it speaks, as ALPN names it.
     /// - Throws: ``ConfigurationError`` at the place of the file that cannot be used.
-    func settings() throws(ConfigurationError) -> ListenerSettings {
+    func settings(speaking application: String = "http/1.1") throws(ConfigurationError) -> ListenerSettings {
         let server: ServerTLS?
         do throws(ServerTLS.Fault) {
             server = try tls.map { (tls) throws(ServerTLS.Fault) in
                 try ServerTLS(
                     certificate: tls.certificate.value,
                     key: tls.key.value,
-                    clientAuthorities: tls.clientAuthorities?.value
+                    clientAuthorities: tls.clientAuthorities?.value,
+                    application: application
                 )
             }
         } catch {

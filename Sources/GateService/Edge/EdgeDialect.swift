@@ -18,6 +18,8 @@ enum EdgeDialect: String, CaseIterable, Sendable {
     /// HAProxy's stream processing offload: the facts are arguments of a message on a listener of its own. ``SPOEResponder``
     /// states them in fields whose names begin with a colon, which no field of a client can have.
     case spoe
+    /// Envoy's gRPC `ext_authz`: the facts of the client's request in a message, on a listener of its own.
+    case grpc
 
     /// The names of the header fields that a dialect reads, in lower case. A fact without a field is in the request line.
     struct Headers {
@@ -44,7 +46,7 @@ enum EdgeDialect: String, CaseIterable, Sendable {
                 host: "x-forwarded-host",
                 range: "range"
             )
-        case .envoy: Headers(target: nil, method: nil, host: "host", range: "range")
+        case .envoy, .grpc: Headers(target: nil, method: nil, host: "host", range: "range")
         case .ats: Headers(target: nil, method: nil, host: "x-forwarded-host", range: "range")
         case .spoe: Headers(target: ":path", method: ":method", host: ":authority", range: "range")
         }
@@ -55,7 +57,7 @@ enum EdgeDialect: String, CaseIterable, Sendable {
     /// rest, see ``EdgeRequest/isKeyWhole``.
     var varying: StaticString {
         switch self {
-        case .nginx, .spoe: ""
+        case .nginx, .spoe, .grpc: ""
         case .forward: "X-Forwarded-Uri, X-Forwarded-Method, X-Forwarded-Host"
         case .envoy: "Host"
         case .ats: "X-Forwarded-Host"
@@ -73,7 +75,7 @@ enum EdgeDialect: String, CaseIterable, Sendable {
         case .forward: "/v1/check/forward"
         case .envoy: "/v1/check/envoy"
         case .ats: "/v1/check/ats"
-        case .spoe: nil
+        case .spoe, .grpc: nil
         }
     }
 

@@ -173,7 +173,7 @@ extension EdgeDialect {
             switch self {
             case .nginx: ("x-original-url", "x-original-scheme", "x-original-client")
             case .forward: (nil, "x-forwarded-proto", "x-forwarded-for")
-            case .envoy: (nil, "x-forwarded-proto", "x-envoy-external-address")
+            case .envoy, .grpc: (nil, "x-forwarded-proto", "x-envoy-external-address")
             // Fields that `playgate.lua` sets, after it has removed those of the client.
             case .ats: (nil, "x-playgate-scheme", "x-playgate-client")
             case .spoe: (nil, ":scheme", ":client")

@@ -28,9 +28,12 @@ struct EdgeRequest {
     /// Reads the facts of a check. `nil` if a required field is missing, if target, method or host is repeated, or if
     /// method or host is malformed.
     ///
-    /// - Parameter rest: The target of the check after the endpoint.
-    init?(_ request: BodilessRequest, rest: Substring, _ dialect: EdgeDialect) {
-        let (names, fields) = (dialect.headers, request.fields)
+    /// - Parameters:
+    ///   - stated: The method of the check.
+    ///   - fields: Its header fields.
+    ///   - rest: The target of the check after the endpoint.
+    init?(_ stated: HTTPMethod, _ fields: HTTPFields, rest: Substring, _ dialect: EdgeDialect) {
+        let names = dialect.headers
         var (target, method, host, key): (Int?, Int?, Int?, Int?)
         var isKeyRepeated = false
         for index in fields.indices {
@@ -57,7 +60,7 @@ struct EdgeRequest {
             self.method = known
         } else {
             self.target = rest
-            self.method = PlaybackRequest.Method(request.method)
+            self.method = PlaybackRequest.Method(stated)
         }
         if let host {
             // A malformed host shows that the edge is unreliable, so the check is refused.

@@ -5,6 +5,7 @@ internal import EdgeTokens
 internal import GateMetrics
 internal import HTTPServer
 internal import Metrics
+internal import NIOHTTP1
 internal import Platform
 internal import PlaybackGate
 
@@ -49,19 +50,37 @@ struct EdgeResponder: BodilessService {
     ///   - found: The dialect, and the target of the check after its endpoint; `nil` if there is no such endpoint.
     func reply(to request: BodilessRequest, _ found: (dialect: EdgeDialect, rest: Substring)?) -> Reply {
         let snapshot = live.current
+        let isTrusted = snapshot.edge?.peers.trusts(request.connection, snapshot: snapshot.number) ?? false
+        return reply(to: request.method, request.fields, found, isTrusted: isTrusted, snapshot)
+    }
+
+    /// Decides a check, once, of a peer that has no connection of HTTP.
+    ///
+    /// - Parameters:
+    ///   - method: The method of the check.
+    ///   - fields: The client's header fields and those of the dialect.
+    ///   - found: The dialect, and the target of the check after its endpoint; `nil` if there is no such endpoint.
+    ///   - isTrusted: True if the peer may ask, by the rules of `snapshot`.
+    func reply(
+        to method: HTTPMethod,
+        _ fields: HTTPFields,
+        _ found: (dialect: EdgeDialect, rest: Substring)?,
+        isTrusted: Bool,
+        _ snapshot: LiveGate.Snapshot
+    ) -> Reply {
         let now = clock()
         let client = PlaybackRequest.Client(
-            trace: TraceID(traceparent: request.fields.first("traceparent")),
+            trace: TraceID(traceparent: fields.first("traceparent")),
             edge: found?.dialect.rawValue ?? "none"
         )
         // A target that cannot be parsed is not logged: it may contain a token.
         var asked = PlaybackRequest(.path(found?.dialect.endpoint ?? "/"), token: nil, client: client)
         // If a reload removed the section, the listener stays open until a restart and refuses every check.
-        guard let rules = snapshot.edge, rules.peers.trusts(request.connection, snapshot: snapshot.number) else {
+        guard isTrusted, let rules = snapshot.edge else {
             return .last(refuse(.peerNotTrusted, asked, snapshot.gate, at: now))
         }
         guard let (dialect, rest) = found, rules.answers(dialect),
-            let client = EdgeRequest(request, rest: rest, dialect),
+            let client = EdgeRequest(method, fields, rest: rest, dialect),
             let target = OriginalTarget(client.target, cutting: rules.sources.package)
         else { return .now(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now)) }
         let places = rules.sources
@@ -69,15 +88,15 @@ struct EdgeResponder: BodilessService {
         asked.take(client, path.path)
         let finding = snapshot.gate.catalogue.find(path, client, dialect)
         let (sources, trace) = (places.tokens(finding), asked.client.trace)
-        let shown = PresentedToken(in: sources, request.fields, target)
+        let shown = PresentedToken(in: sources, fields, target)
         asked.token = shown.token
         var check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
         if !target.packages.isEmpty { check.target = target }
         guard finding.hasGrants else {
             return decide(Gate.Question(asked, finding, fault: shown.fault), check, snapshot)
         }
-        guard asked.takePlayer(finding, client, request.fields, dialect),
-            case .found(let grants) = PresentedGrants.find(client, request.fields, target, path: path.path, rules, dialect)
+        guard asked.takePlayer(finding, client, fields, dialect),
+            case .found(let grants) = PresentedGrants.find(client, fields, target, path: path.path, rules, dialect)
         else { return .now(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now)) }
         return decide(Gate.Question(asked, finding, fault: shown.fault, grants: grants), check, snapshot)
     }
@@ -268,7 +287,8 @@ struct EdgeCounters: Sendable {
             case .envoy: 2
             case .ats: 3
             case .spoe: 4
-            case nil: 5
+            case .grpc: 5
+            case nil: 6
             }
         counters[line * Self.statuses.count + column].increment()
     }

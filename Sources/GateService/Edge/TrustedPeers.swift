@@ -24,6 +24,13 @@ struct TrustedPeers: Hashable, Sendable {
         return isTrusted
     }
 
+    /// Returns true if a peer is trusted.
+    ///
+    /// - Parameter certificate: The SHA-256 digest of the certificate that it has shown; `nil` for none.
+    func trusts(_ address: SocketAddress?, certificate: [UInt8]?) -> Bool {
+        isAddressTrusted(address) || certificate.map { certificates.contains($0) } ?? false
+    }
+
     /// Returns the standing of a peer before its first request.
     func standing(of peer: SocketAddress?) -> PeerStanding {
         if isAddressTrusted(peer) { return .trusted }

@@ -179,6 +179,7 @@ extension GateConfiguration {
             "api.helpURL": api.helpURL, "admin": admin.text,
             "edge.listen": edge?.listeners.map(\.text).joined(separator: " ") ?? "none",
             "edge.spoe": edge?.offloads.map(\.text).joined(separator: " ") ?? "",
+            "edge.grpc": edge?.grpc.map(\.text).joined(separator: " ") ?? "",
             "manifest.listen": manifest?.listeners.map(\.text).joined(separator: " ") ?? "none",
             "manifest.fetches, manifestBytes or timeouts.connect":
                 manifest.map { "\($0.fetches) \($0.manifestBytes) \($0.timeouts.connect)" } ?? "",

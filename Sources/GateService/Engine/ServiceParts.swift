@@ -11,6 +11,10 @@ internal import PlaybackGate
 internal import SPOPServer
 internal import ServiceLifecycle
 
+#if GRPC
+    internal import GateGRPC
+#endif
+
 /// The parts of a running service, put together: store, gate, reloader and listeners.
 struct ServiceParts {
     let store: any GrantStore
@@ -97,14 +101,15 @@ struct ServiceParts {
         let offloads = (configuration.edge?.offloads ?? []).map { (listener: $0, places: places("spoe", $0)) }
         let manifests = (configuration.manifest?.listeners ?? [])
             .map { (listener: $0, places: places("manifest", $0)) }
-        let all = [api, admin] + (edges + offloads + manifests).map(\.places)
+        let grpc = (configuration.edge?.grpc ?? []).map { (listener: $0, places: places("grpc", $0)) }
+        let all = [api, admin] + (edges + offloads + grpc + manifests).map(\.places)
+        let state = Readiness(live: live, keySets: keySets, places: all, clock: environment.clock)
         let adminResponder = AdminResponder(
             live: live,
             reloader: reloader,
             registry: registry,
             gauges: gauges(all, sink),
-            keySets: keySets,
-            places: all,
+            state: state,
             clock: environment.clock
         )
         let apiResponder = APIResponder(
@@ -120,13 +125,18 @@ struct ServiceParts {
             try listener(configuration.admin, adminResponder, admin),
             try listener(configuration.api.listener, apiResponder, api),
         ]
-        try addEdges(edges, offloads)
+        try addEdges(edges, offloads, grpc, state)
         try addManifests(manifests)
     }
 
     private typealias Places = [(listener: GateConfiguration.Listener, places: ConnectionPlaces)]
 
-    private mutating func addEdges(_ edges: Places, _ offloads: Places) throws(ConfigurationError) {
+    private mutating func addEdges(
+        _ edges: Places,
+        _ offloads: Places,
+        _ grpc: Places,
+        _ state: Readiness
+    ) throws(ConfigurationError) {
         guard configuration.edge != nil else { return }
         let edgeResponder = EdgeResponder(
             live: live,
@@ -136,8 +146,25 @@ struct ServiceParts {
             clock: environment.clock
         )
         for edge in edges { listeners.append(try listener(edge.listener, edgeResponder, edge.places)) }
+        try addOffloads(offloads, edgeResponder)
+        #if GRPC
+            let authority = EnvoyAuthority(responder: edgeResponder, readiness: state)
+            for edge in grpc {
+                let listener = GRPCListener(
+                    try edge.listener.settings(speaking: "h2"),
+                    authority,
+                    group: loops,
+                    places: edge.places,
+                    onListening: onListening(edge.places.listener)
+                )
+                listeners.append(listener)
+            }
+        #endif
+    }
+
+    private mutating func addOffloads(_ offloads: Places, _ checks: EdgeResponder) throws(ConfigurationError) {
         guard !offloads.isEmpty else { return }
-        let (responder, counters) = (SPOEResponder(checks: edgeResponder), OffloadCounters(factory: registry))
+        let (responder, counters) = (SPOEResponder(checks: checks), OffloadCounters(factory: registry))
         for offload in offloads {
             let listener = SPOPListener(
                 try offload.listener.settings(),
@@ -185,7 +212,7 @@ struct ServiceParts {
             name,
             listener.limits,
             factory: registry,
-            standing: { peer in name == "edge" || name == "spoe" ? live.standing(of: peer) : .trusted },
+            standing: { peer in ["edge", "spoe", "grpc"].contains(name) ? live.standing(of: peer) : .trusted },
             report: { reporter.report($0, $1, listener: name) }
         )
     }

@@ -64,6 +64,7 @@ struct CheckCommand: ParsableCommand, JSONAnswering {
                 + " \(file): trusted keys \(summary.keys), catalogue entries \(summary.entries), "
                 + "api \(summary.api), admin \(summary.admin)\(summary.edges.map { ", edge \($0)" }.joined())"
                 + "\(summary.offloads.map { ", spoe \($0)" }.joined())"
+                + "\(summary.grpc.map { ", grpc \($0)" }.joined())"
                 + "\(summary.manifests.map { ", manifest \($0)" }.joined())\n"
         )
     }
@@ -75,6 +76,7 @@ struct CheckCommand: ParsableCommand, JSONAnswering {
             ("admin", .string(summary.admin)),
             ("edges", .array(summary.edges.map { .string($0) })),
             ("offloads", .array(summary.offloads.map { .string($0) })),
+            ("grpc", .array(summary.grpc.map { .string($0) })),
             ("manifests", .array(summary.manifests.map { .string($0) })),
             ("warnings", .array(summary.warnings.map { .string($0) })),
         ])

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+#if GRPC
+    internal import GRPCCore
+    internal import GRPCNIOTransportHTTP2Posix
+    package import HTTPServer
+    package import NIOCore
+    internal import ServiceLifecycle
+
+    /// A listener for Envoy's checks over gRPC: HTTP/2, in cleartext or by TLS.
+    package struct GRPCListener: Service {
+        private let settings: ListenerSettings
+        private let authority: any CheckAuthority
+        private let group: any EventLoopGroup
+        private let places: ConnectionPlaces
+        private let onListening: @Sendable (ListenerAddress) -> Void
+
+        /// - Parameters:
+        ///   - group: The event loops that read and write.
+        ///   - places: The places for connections.
+        ///   - onListening: Is told where it listens, once it does.
+        package init(
+            _ settings: ListenerSettings,
+            _ authority: any CheckAuthority,
+            group: any EventLoopGroup,
+            places: ConnectionPlaces,
+            onListening: @escaping @Sendable (ListenerAddress) -> Void
+        ) {
+            self.settings = settings
+            self.authority = authority
+            self.group = group
+            self.places = places
+            self.onListening = onListening
+        }
+
+        /// The most checks at a time on a connection. Envoy opens another one beyond it.
+        private static let maximumStreams = 256
+
+        /// The most bytes of a message: Envoy sends the client's header fields, and what it knows besides.
+        private var maximumMessage: Int { 4 * settings.limits.headerBytes }
+
+        /// Listens until graceful shutdown. Then it accepts no more connections, and tells the clients of the others to open no
+        /// more streams (GOAWAY).
+        package func run() async throws {
+            let certificates = PeerCertificates()
+            let factory = GRPCListenerFactory(settings: settings, eventLoopGroup: group, places: places, onListening)
+            let transport = HTTP2ServerTransport.Custom(listenerFactory: factory, config: config(certificates))
+            let server = GRPCServer(
+                transport: transport,
+                services: [
+                    AuthorizationService(authority: authority, certificates: certificates),
+                    HealthService(authority: authority),
+                ]
+            )
+            try await withGracefulShutdownHandler {
+                do { try await server.serve() } catch let error as RuntimeError where error.code == .serverIsStopped {
+                    // The shutdown came before the start.
+                }
+            } onGracefulShutdown: {
+                server.beginGracefulShutdown()
+            }
+        }
+
+        private func config(
+            _ certificates: PeerCertificates
+        ) -> HTTP2ServerTransport.Custom<GRPCListenerFactory>.Config {
+            var config = HTTP2ServerTransport.Custom<GRPCListenerFactory>.Config.defaults
+            config.rpc.maxRequestPayloadSize = maximumMessage
+            config.http2.maxConcurrentStreams = Self.maximumStreams
+            config.connection.maxIdleTime = settings.limits.idleTimeout
+            config.connection.maxGraceTime = settings.limits.requestTimeout
+            // Envoy's connection_keepalive.
+            config.connection.keepalive.clientBehavior = .init(
+                minPingIntervalWithoutCalls: .seconds(1),
+                allowWithoutCalls: true
+            )
+            // An answer is not held back for others.
+            config.connection.flushCoalescing = nil
+            if settings.tls != nil {
+                config.channelDebuggingCallbacks.onAcceptHTTP2Stream = { stream in
+                    if let connection = stream.parent { certificates.keep(connection) }
+                    return stream.eventLoop.makeSucceededVoidFuture()
+                }
+            }
+            return config
+        }
+    }
+#endif
