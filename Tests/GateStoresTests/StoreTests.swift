@@ -268,7 +268,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         try #require(Program.installed("sqlite3") != nil, "sqlite3 is not installed; run scripts/setup test")
         // Holds the write lock until its input ends, and signals when it holds the lock.
         let script = """
-            (echo '.timeout 20000'; echo 'BEGIN IMMEDIATE;'; echo ".shell touch \(folder.file("held"))"; sleep 60) |
+            (echo '.timeout 20000'; echo 'BEGIN IMMEDIATE;'; echo ".shell touch \(folder.file("held"))"; sleep 600) |
             sqlite3 -bail \(path)
             """
         let holder = try Program("/bin/sh", ["-c", script], log: folder.file("log"))
