@@ -28,7 +28,6 @@ public final class Gate: Sendable {
     public let store: any ReplayStore
     /// The rules for consumption and refusals.
     public let rules: Rules
-
     /// The issue and check of grants; `nil` for a gate without them.
     public let grants: GrantAuthority?
 

@@ -224,25 +224,30 @@ extension GrantProfile.Rules {
             ways.insert(way)
         }
         deliveries = ways
-        cookie =
-            try object.object("cookie") { (object) throws(PolicyFault) in
-                var cookie = GrantProfile.Cookie()
-                cookie.name = try object.text("name")
-                cookie.sameSite = try object.choice("sameSite") { .init(rawValue: $0) } ?? .none
-                cookie.isPartitioned = try object.flag("partitioned")
-                cookie.domain = try object.optionalText("domain")
-                return cookie
-            } ?? cookie
+        cookie = try object.object("cookie", GrantProfile.Cookie.init) ?? cookie
         isRevocable = try object.optionalFlag("revocable") ?? true
         streamLimit = try object.optionalNumber("streams", in: 1...64).map { Int($0) }
         coversUnverified = try object.flag("unverified")
-        signing = try object.object("signing") { (object) throws(PolicyFault) in
-            var signing = GrantProfile.SignedURIs()
-            signing.container = try object.choice("container") { .init(rawValue: $0) } ?? .regex
-            signing.subject = try object.choice("subject") { .init(rawValue: $0) } ?? .none
-            signing.encryptionKey = try object.optionalText("encryptionKey")
-            signing.omitsHeader = try object.flag("omitsHeader")
-            return signing
-        } ?? signing
+        signing = try object.object("signing", GrantProfile.SignedURIs.init) ?? signing
+    }
+}
+
+extension GrantProfile.Cookie {
+    fileprivate init(_ object: PolicyObject) throws(PolicyFault) {
+        self.init()
+        name = try object.text("name")
+        sameSite = try object.choice("sameSite") { .init(rawValue: $0) } ?? .none
+        isPartitioned = try object.flag("partitioned")
+        domain = try object.optionalText("domain")
+    }
+}
+
+extension GrantProfile.SignedURIs {
+    fileprivate init(_ object: PolicyObject) throws(PolicyFault) {
+        self.init()
+        container = try object.choice("container") { .init(rawValue: $0) } ?? .regex
+        subject = try object.choice("subject") { .init(rawValue: $0) } ?? .none
+        encryptionKey = try object.optionalText("encryptionKey")
+        omitsHeader = try object.flag("omitsHeader")
     }
 }
