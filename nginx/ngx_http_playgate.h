@@ -75,7 +75,7 @@ typedef struct {
     ngx_array_t *tokens;
     ngx_array_t *grants;
     pg_target_rules target;
-    /// Whether these are the only rules of the configuration: 0 if that is not known yet, 1 if they are, 2 if not.
+    /// The state of these as the only rules of the configuration: 0 if that is not known yet, 1 if they are, 2 if not.
     unsigned only : 2;
 } pg_sources;
 
@@ -91,7 +91,7 @@ char *pg_set_sources(ngx_conf_t *cf, ngx_command_t *command, void *conf);
 ngx_array_t *pg_default_grants(ngx_conf_t *cf);
 /// Adds the parameters and segments of an array of sources. Returns NGX_ERROR if there are too many.
 ngx_int_t pg_add_rules(pg_target_rules *target, ngx_array_t *sources);
-/// Whether both cut the same, and number it in the same way.
+/// True if both cut the same, and number it in the same way.
 int pg_same_rules(const pg_target_rules *one, const pg_target_rules *other);
 /// Finds the values of a request in `sources`. `target` are the sources that the cut was made with.
 void pg_find_values(ngx_http_request_t *r, ngx_array_t *sources, const pg_target_rules *target, const playgate_cut *cut,
@@ -173,7 +173,7 @@ typedef struct {
     pg_sources *sources;
     ngx_str_t profile;
     pg_where profile_where;
-    /// What `playgate_resource` says: a media id, or a resource with its requestor and use.
+    /// The value of `playgate_resource`: a media id, or a resource with its requestor and use.
     ngx_str_t media;
     ngx_str_t resource;
     ngx_str_t requestor;
@@ -198,7 +198,7 @@ char *pg_set_status(ngx_conf_t *cf, ngx_command_t *command, void *conf);
 
 // MARK: Requests
 
-/// What is known about a request. It stays when an internal redirect clears the contexts of modules.
+/// The facts about a request. It stays when an internal redirect clears the contexts of modules.
 typedef struct {
     ngx_http_request_t *request;
     /// The target with its tokens, as it is checked: the client's, or that of a sub-request.

@@ -56,7 +56,7 @@ static ngx_int_t note_target(ngx_http_request_t *r, pg_ctx *ctx) {
     return NGX_OK;
 }
 
-/// Whether this request was decided by the same settings, before an internal redirect.
+/// True if this request was decided by the same settings, before an internal redirect.
 static int is_decided(ngx_http_request_t *r, const pg_loc_conf *conf, const pg_ctx *ctx) {
     return ctx->decided && r == r->main && ctx->policy == conf->policy && ctx->sources == conf->sources && ctx->place == conf->place;
 }

@@ -82,7 +82,7 @@ static void take_texts(pg_ctx *ctx, ngx_http_upstream_t *upstream) {
     ctx->flags = field_of(upstream, "CTA-Common-Access-Token").len > 0 ? PLAYGATE_ANSWER_GRANT_HEADER : 0;
 }
 
-/// What the service has not decided: what the library has allowed stays allowed, and all else is closed.
+/// Ends a check that the service has not decided: what the library has allowed stays allowed, and all else is closed.
 static ngx_int_t no_answer(ngx_http_request_t *r, pg_ctx *ctx) {
     pg_count_event(ngx_http_get_module_main_conf(r, ngx_http_playgate_module), PG_ASK_FAILED);
     if (ctx->outcome == PLAYGATE_ALLOW) return NGX_OK;

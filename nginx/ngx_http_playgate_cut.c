@@ -6,7 +6,7 @@
 /// Memory for cut targets. A worker has one thread, and none is kept.
 static char buffer[PG_TARGET_LIMIT];
 
-/// Whether a target has nothing that could be cut, and can be read in one way only.
+/// True if a target has nothing that could be cut, and can be read in one way only.
 static int is_plain(const pg_target_rules *target, ngx_str_t text) {
     if (target->has_plain_segments || text.len == 0 || text.data[0] != '/') return 0;
     for (size_t place = 0; place < text.len; place++)
@@ -187,7 +187,7 @@ static ngx_int_t cut_checked(ngx_http_request_t *r, pg_sources *sources, pg_ctx 
 
 ngx_int_t pg_cut_request(ngx_http_request_t *r, pg_sources *sources, pg_ctx *ctx, playgate_cut *cut) {
     if (cut_arguments(r, sources, ctx) != NGX_OK) return NGX_ERROR;
-    // What goes to an origin is the path that nginx has resolved and decoded, encoded again.
+    // The origin gets the path that nginx has resolved and decoded, encoded again.
     r->valid_unparsed_uri = 0;
     ngx_int_t result = cut_checked(r, sources, ctx, cut);
     if (result == NGX_DECLINED) r->args.len = 0;

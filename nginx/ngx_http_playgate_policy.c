@@ -220,7 +220,7 @@ static void look_at_file(pg_policy *policy) {
         return;
     }
     note_stamp(policy, &file.facts);
-    // What is no fault of the file may be over at the next look.
+    // A failure that is no fault of the file may be over at the next look.
     if (pg_use_document(policy, file.bytes, file.length) == NGX_ERROR) policy->inode = 0;
     forget_file(&file);
 }

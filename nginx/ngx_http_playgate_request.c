@@ -27,7 +27,7 @@ static size_t field_values(void *context, playgate_slice name, playgate_slice *v
     return count;
 }
 
-/// Whether a range is asked for that is not the whole.
+/// True if a range is asked for that is not the whole.
 static int is_partial(ngx_http_request_t *r) {
     playgate_slice name = {"range", 5}, values[8];
     if (r->headers_in.range == NULL) return 0;

@@ -79,7 +79,7 @@ static ngx_int_t add_name(playgate_slice *names, uint32_t *count, const pg_targe
     return NGX_OK;
 }
 
-/// Whether a prefix of segments may be in a target of letters, digits and `-._/` alone.
+/// True if a prefix of segments may be in a target of letters, digits and `-._/` alone.
 static int is_plain(ngx_str_t prefix) {
     for (size_t place = 0; place < prefix.len; place++)
         if (!pg_is_plain(prefix.data[place])) return 0;

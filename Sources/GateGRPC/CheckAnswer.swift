@@ -6,7 +6,7 @@ package enum CheckAnswer: Sendable, Equatable {
     case allow(Allowance)
     case deny(Denial)
 
-    /// What Envoy does with a request that it lets pass.
+    /// The changes that Envoy makes to a request that it lets pass.
     package struct Allowance: Sendable, Equatable {
         /// The header fields of the request to the origin that replace the client's.
         package var set: [Header] = []
@@ -20,7 +20,7 @@ package enum CheckAnswer: Sendable, Equatable {
         package init() {}
     }
 
-    /// What Envoy answers in place of the origin.
+    /// The answer of Envoy in place of the origin's.
     package struct Denial: Sendable, Equatable {
         /// The status of HTTP, such as 403.
         package var status: Int

@@ -295,7 +295,7 @@ package final class SPOPConnectionHandler<Handled: SPOPService>: ChannelDuplexHa
     private func expectNextStep(_ context: ChannelHandlerContext) {
         if isOver { return }
         if !context.channel.isWritable || outstanding >= outstandingLimit {
-            // What waits is not HAProxy's fault, unless it does not read; then its deadline is set.
+            // A wait is not HAProxy's fault, unless it does not read; then its deadline is set.
             guard context.channel.isWritable else { return }
             deadline?.clear()
             isArriving = false

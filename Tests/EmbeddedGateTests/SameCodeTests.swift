@@ -45,7 +45,7 @@ struct SameCodeTests {
             }, { $0.version = 2 }, { $0.session = nil },
             { $0.session = PlaybackSession(id: SessionID(number: 9), end: EmbeddedSample.time, revocation: nil) },
         ]
-        // What the issuer does not write is left out, and must be little.
+        // Claims that the issuer does not write are left out, and must be few.
         let made = changes.compactMap { try? sample.grant($0) }
         try #require(made.count >= changes.count - 3)
         all += made.map { [$0] }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Tokens cut out of targets by the C interface")
 struct TargetCutTests {
-    /// What was cut: the target without tokens, the values with their rules, and the flags.
+    /// The result of a cut: the target without tokens, the values with their rules, and the flags.
     private static func cut(
         _ target: String,
         capacity: Int = 4096

@@ -40,7 +40,7 @@ struct GRPCCall {
         self.message = Array(((try? folder.bytes("body")) ?? []).dropFirst(5))
     }
 
-    /// What a `CheckResponse` says: the code of its status, the status of HTTP if it denies, and the body then; `nil` if it
+    /// The contents of a `CheckResponse`: the code of its status, the status of HTTP if it denies, and the body then; `nil` if it
     /// has no status.
     func decision() throws -> (code: UInt64, status: UInt64, body: String)? {
         var (code, denial): (UInt64?, (status: UInt64, body: String)) = (nil, (0, ""))

@@ -50,7 +50,7 @@ import Testing
         #expect(others.isEmpty && asked["accept"].isEmpty, "\(asked)")
     }
 
-    /// What a player gets if the page's warning is not heeded.
+    /// The answer to a player if the page's warning is not heeded.
     @Test func `would open while the gate is away if it allowed failures`() async throws {
         guard EdgeProxy.envoy.isInstalled else { return }
         for (allows, status) in [("false", 503), ("true", 200)] {

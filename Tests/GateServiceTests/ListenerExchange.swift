@@ -23,7 +23,7 @@ final class ListenerExchange {
 
     let service: EchoingService
     private let channel = EmbeddedChannel()
-    /// What the client has received.
+    /// The bytes that the client has received.
     private(set) var output: [UInt8] = []
 
     /// - Parameters:

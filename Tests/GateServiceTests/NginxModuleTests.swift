@@ -102,7 +102,7 @@ import Testing
             let late = try nginx.get("/live/free/a")
             #expect(late.status == (asks ? 200 : 503), "\(late)")
             #expect(late.gateCode == (asks ? "unprotected" : "ask_policy_stale"))
-            // What nobody can decide is closed.
+            // A request that nobody can decide is refused.
             let token = try gate.token()
             let start = try nginx.get("/live/tnt/a?token=\(token)")
             #expect(start.status == (asks ? 200 : 503), "\(start)")

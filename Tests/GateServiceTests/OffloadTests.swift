@@ -11,7 +11,7 @@ import Testing
 
 @testable import GateService
 
-/// What HAProxy states about a request in the arguments of its message, and what the gate reads from it.
+/// The statements of HAProxy about a request in the arguments of its message, and the gate's reading of them.
 @Suite struct `A check by HAProxy's offload` {
     private static func text(_ text: String) -> SPOPValue { .string(ByteBuffer(string: text)) }
 

@@ -27,7 +27,7 @@ import Testing
             }
             fast.send(piece)
             reference.send(piece)
-            // What can be answered is answered at once.
+            // Requests that can be answered are answered at once.
             #expect(fast.output == reference.output, "\(shown(pieces))")
         }
         fast.end()
@@ -79,7 +79,7 @@ import Testing
 
     private static let longName = String(repeating: "n", count: 65)
 
-    /// What makes a head unusual behind its first line.
+    /// The lines that make a head unusual behind its first line.
     private static let unusualFields = [
         "a bare line feed": "Host: a\nX: y\r\n\r\n",
         "a bare line feed at the end": "Host: a\r\n\n",

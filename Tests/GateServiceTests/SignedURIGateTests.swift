@@ -10,7 +10,7 @@ import Keys
 import Platform
 import Testing
 
-/// What docs/uri-signing.md says of the gate, at a running one.
+/// The statements of docs/uri-signing.md about the gate, at a running one.
 @Suite struct `A gate with signed URIs` {
     private static let address = SignedURIGate.address
 

@@ -120,10 +120,10 @@ int64_t playgate_policy_issued(const playgate_policy *policy);
 /// The time for which the policy may be used without being confirmed, in milliseconds, from `goodFor`; 0 for null.
 int64_t playgate_policy_good_for(const playgate_policy *policy);
 
-/// Whether the policy has a profile of this name: 1 if it has, else 0. For names in the caller's configuration.
+/// Returns 1 if the policy has a profile of this name, else 0. For names in the caller's configuration.
 int32_t playgate_policy_has_profile(const playgate_policy *policy, playgate_slice name);
 
-/// Whether the policy has an entry for this media id: 1 if it has, else 0.
+/// Returns 1 if the policy has an entry for this media id, else 0.
 int32_t playgate_policy_has_media(const playgate_policy *policy, playgate_slice media);
 
 // MARK: Place
@@ -142,7 +142,7 @@ enum {
     PLAYGATE_USE_GRANT = 2
 };
 
-/// What a place demands. At most one of `media` and `resource`; with neither, paths decide, and `profile` alone counts.
+/// The demands of a place. At most one of `media` and `resource`; with neither, paths decide, and `profile` alone counts.
 typedef struct playgate_place_rules {
     /// sizeof(playgate_place_rules).
     uint32_t size;
@@ -295,7 +295,7 @@ enum {
     /// The request may be served.
     PLAYGATE_ALLOW = 1,
     /// Only the service can tell: send it the check as an edge does without this library (`/v1/check/…`), and take its answer.
-    /// Who cannot must refuse.
+    /// A caller that cannot must refuse.
     PLAYGATE_ASK = 2
 };
 

@@ -63,7 +63,7 @@ extension Gate {
         case .unknown: return .unknown
         case .accepted(let found, let demanded): (grant, obligations) = (found, demanded)
         }
-        // What cannot be issued uses nothing up.
+        // A grant that cannot be issued consumes nothing.
         let outcome = grants.issue(redirection, grant, at: now)
         guard case .redirected = outcome, let use = obligations.use else { return outcome }
         // If the store is down, nobody can tell whether it was used: no setting allows it then.

@@ -103,7 +103,7 @@ extension PolicyDocument {
             subjectKey = key
         }
         revocations = try root.revocations()
-        // What only a whole gate can find, such as a key that OpenSSL refuses.
+        // Faults that only a whole gate can find, such as a key that OpenSSL refuses.
         do throws(PolicyFault) { _ = try parts() } catch { throw root.fault(error.message) }
     }
 

@@ -9,14 +9,14 @@ internal import Synchronization
 ///
 /// The required resource comes from the edge's configuration, never from a request.
 package final class PolicyPlace: Sendable {
-    /// What decides in place of the path.
+    /// The rule that decides in place of the path.
     private let subject: Subject
     /// The name of the only profile whose grants are accepted; `nil` for those of the entry.
     private let profile: String?
     /// The entry by the policy of this number.
     private let made = Mutex<(number: UInt64, finding: Catalogue.Finding)?>(nil)
 
-    /// What decides in place of the path.
+    /// The rule that decides in place of the path.
     package enum Subject: Sendable {
         /// The path.
         case path

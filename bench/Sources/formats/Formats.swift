@@ -43,7 +43,7 @@ struct Work {
 /// `ROW CONTENDER SECONDS`, is answered with a line: the nanoseconds of processor time of one operation.
 @main
 enum Formats {
-    /// What the rows share.
+    /// The keys and tokens that the rows share.
     struct Material {
         let folder: String
         let secret: [UInt8]

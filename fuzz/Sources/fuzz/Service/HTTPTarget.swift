@@ -200,7 +200,7 @@ private final class HeadService: NumberingService, BodilessService, @unchecked S
 
 private struct NumberedAnswer: HTTPAnswer {
     let number: Int64
-    /// What the answer says of the request.
+    /// The answer's statements about the request.
     let request: UInt64
     var sharedBody: ByteBuffer? { nil }
 
