@@ -198,7 +198,7 @@ char *pg_set_status(ngx_conf_t *cf, ngx_command_t *command, void *conf);
 
 // MARK: Requests
 
-/// The facts about a request. It stays when an internal redirect clears the contexts of modules.
+/// The facts about a request. They stay when an internal redirect clears the contexts of modules.
 typedef struct {
     ngx_http_request_t *request;
     /// The target with its tokens, as it is checked: the client's, or that of a sub-request.
