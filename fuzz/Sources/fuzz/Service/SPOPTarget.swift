@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import HTTPServer
 import NIOCore
 import NIOEmbedded
-import SPOPServer
 
 @testable import GateService
+@testable import HTTPServer
+@testable import SPOPServer
 
 extension Target {
     /// The offload protocol of HAProxy: each notification has one acknowledgement with its numbers, in order, nothing follows a
