@@ -61,6 +61,12 @@ static int is_decided(ngx_http_request_t *r, const pg_loc_conf *conf, const pg_c
     return ctx->decided && r == r->main && ctx->policy == conf->policy && ctx->sources == conf->sources && ctx->place == conf->place;
 }
 
+/// True if there was no policy to decide by.
+static int is_stale(const pg_ctx *ctx) {
+    static const char code[] = "ask_policy_stale";
+    return ctx->code.len == sizeof(code) - 1 && ngx_memcmp(ctx->code.data, code, sizeof(code) - 1) == 0;
+}
+
 static ngx_int_t begin(ngx_http_request_t *r, pg_loc_conf *conf, pg_ctx *ctx) {
     ctx->decided = ctx->finished = 0;
     ctx->policy = conf->policy;
@@ -69,7 +75,10 @@ static ngx_int_t begin(ngx_http_request_t *r, pg_loc_conf *conf, pg_ctx *ctx) {
     if (note_target(r, ctx) != NGX_OK || check(r, conf, ctx) != NGX_OK) pg_refuse(ctx, "internal_failure", NGX_HTTP_SERVICE_UNAVAILABLE);
     // The service renews a grant if the policy lets no edge do it.
     int is_asked = ctx->outcome == PLAYGATE_ASK || (ctx->outcome == PLAYGATE_ALLOW && ctx->flags & PLAYGATE_ANSWER_RENEWAL_DUE);
-    if (!is_asked || conf->ask.len == 0) return pg_finish(r, conf, ctx);
+    // The service decides by the path: it knows nothing of a place, whose demands only a policy can check. A sub-request of a
+    // background request would never end.
+    int is_unasked = (ctx->outcome == PLAYGATE_ASK && conf->place != NULL && is_stale(ctx)) || r->background;
+    if (!is_asked || is_unasked || conf->ask.len == 0) return pg_finish(r, conf, ctx);
     if (pg_ask(r, conf, ctx) == NGX_OK) return NGX_AGAIN;
     return pg_finish(r, conf, ctx);
 }

@@ -54,6 +54,10 @@ static int open_socket(const pg_policy *policy, int flags) {
     ngx_memcpy(address.sun_path, policy->path.data + 5, policy->path.len - 5);
     int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
     if (descriptor < 0) return -1;
+    // For a blocking socket: also its connect() ends then.
+    struct timeval patience = {1, 0};
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     if (connect(descriptor, (struct sockaddr *) &address, sizeof(address)) == 0) return descriptor;
     ngx_err_t failure = ngx_errno;
     close(descriptor);
@@ -224,14 +228,16 @@ static void begin(pg_poll *poll) {
 
 /// Asks once, for at most a second: the first requests of a worker need a policy.
 static void ask_once(pg_poll *poll) {
-    struct timeval patience = {1, 0};
     int descriptor = open_socket(poll->policy, 0);
     if (descriptor < 0) return;
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     poll->sent = pg_now();
     ssize_t count = send_request(descriptor, poll->policy) == NGX_OK ? 1 : -1;
     while (count > 0 && grow(poll) == NGX_OK) {
+        // A service that drips bytes holds up no worker.
+        if (pg_now() - poll->sent > 3000) {
+            count = -1;
+            break;
+        }
         count = recv(descriptor, poll->bytes + poll->length, poll->capacity - poll->length, 0);
         if (count > 0) poll->length += (size_t) count;
     }

@@ -91,7 +91,19 @@ package struct CheckRequest: Sendable, Equatable {
         // As NIO reads HTTP/1: bytes that are not UTF-8 become U+FFFD, which nothing accepts.
         let value = raw.map { $0.isEmpty ? text : String(decoding: $0, as: UTF8.self) } ?? text
         guard !value.utf8.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) else { throw ProtobufReader.Fault() }
-        if name.utf8.first != UInt8(ascii: ":") { headers.append(Field(name: name, value: value)) }
+        if name.utf8.first == UInt8(ascii: ":") { return }
+        guard name.utf8.allSatisfy(\.isFieldNameCharacter) else { throw ProtobufReader.Fault() }
+        headers.append(Field(name: name, value: value))
+    }
+}
+
+extension UInt8 {
+    /// True for the characters of the name of a header field (RFC 9110 §5.6.2).
+    fileprivate var isFieldNameCharacter: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(self)
+        }
     }
 }
 

@@ -77,11 +77,21 @@
             )
             // An answer is not held back for others.
             config.connection.flushCoalescing = nil
-            if settings.tls != nil {
-                config.channelDebuggingCallbacks.onAcceptHTTP2Stream = { stream in
-                    if let connection = stream.parent { certificates.keep(connection) }
-                    return stream.eventLoop.makeSucceededVoidFuture()
+            let (authority, hasTLS, limit) = (authority, settings.tls != nil, TimeAmount(settings.limits.requestTimeout))
+            config.channelDebuggingCallbacks.onAcceptHTTP2Stream = { stream in
+                if let connection = stream.parent {
+                    if hasTLS { certificates.keep(connection) }
+                    let address = connection.remoteAddress
+                    let certificate = hasTLS ? address.flatMap { certificates.digest(of: $0) } : nil
+                    // Frees the place of an untrusted peer, which is refused before.
+                    if !authority.trusts(GRPCPeer(address: address, certificate: certificate)) {
+                        connection.eventLoop.scheduleTask(in: .seconds(1)) { connection.close(promise: nil) }
+                    }
                 }
+                // A request that never becomes whole ends here: both services answer at once.
+                let deadline = stream.eventLoop.scheduleTask(in: limit) { stream.close(promise: nil) }
+                stream.closeFuture.whenComplete { _ in deadline.cancel() }
+                return stream.eventLoop.makeSucceededVoidFuture()
             }
             return config
         }

@@ -59,6 +59,9 @@ package final class ArrivalHandler: ChannelInboundHandler {
         context.fireChannelRead(wrapInboundOut(bytes))
     }
 
+    /// The most bytes of a partial head that are read again when more arrives.
+    private static let heldLimit = 8192
+
     /// Reads the plain heads at the beginning of `bytes`, of which each is answered before the next is read.
     private func read(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
         var bytes = bytes
@@ -77,6 +80,8 @@ package final class ArrivalHandler: ChannelInboundHandler {
                 bytes.moveReaderIndex(forwardBy: size)
                 answer(text)
             case .partial:
+                // What comes in many pieces would be read from its beginning for each.
+                guard bytes.readableBytes <= Self.heldLimit else { return decode(bytes, context) }
                 held = bytes
                 return
             case .unusual: return decode(bytes, context)

@@ -83,6 +83,8 @@ import Testing
         ("field 0", [0x02, 0]), ("a group", [0x0B, 0x0C]), ("a number as attributes", [0x08, 1]),
         ("a path that is not UTF-8", [0x0A, 0x0A, 0x22, 0x08, 0x12, 0x06, 0x12, 0x01, 0x47, 0x22, 0x01, 0xFF]),
         ("a header field without a name", bad { write("", "a", into: &$0) }),
+        ("a name that is not ASCII", bad { write("\u{E9}", "a", into: &$0) }),
+        ("a name with a space", bad { write("a b", "a", raw: true, into: &$0) }),
         ("a line break", bad { write("a", "b\r\nc: d", into: &$0) }),
         ("a NUL", bad { write("a", "\0", raw: true, into: &$0) }),
         ("fields in both forms", bad { http in for raw in [false, true] { write("a", "b", raw: raw, into: &http) } }),

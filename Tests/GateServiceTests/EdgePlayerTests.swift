@@ -171,6 +171,20 @@ import struct HTTPServer.HTTPFields
         }
     }
 
+    /// Behind an origin that takes h2c, a connection that changed its protocol would pass unchecked.
+    @Test(arguments: [EdgeProxy.nginx, .nginxModule, .caddy, .haproxy, .varnish])
+    func `passes no change of the protocol to the origin`(edge: EdgeProxy) async throws {
+        try await edge.withGate { (gate, proxy) throws in
+            let headers = [
+                "X-Media-Token": try gate.token(), "Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c",
+                "HTTP2-Settings": "AAMAAABkAARAAAAAAAIAAAAA",
+            ]
+            let answer = try proxy.get("/live/seg/1", headers)
+            #expect(answer.status == 200 && !answer.body.lowercased().contains("h2c"), "\(answer)")
+            #expect(!answer.body.lowercased().contains("http2-settings:"), "\(answer)")
+        }
+    }
+
     /// An edge logs most when something fails.
     @Test(arguments: EdgeProxy.allCases)
     func `has its token in no log if the gate is away`(edge: EdgeProxy) async throws {

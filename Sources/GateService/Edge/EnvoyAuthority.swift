@@ -11,6 +11,10 @@
         let responder: EdgeResponder
         let readiness: Readiness
 
+        func trusts(_ peer: GRPCPeer) -> Bool {
+            responder.live.current.edge?.peers.trusts(peer.address, certificate: peer.certificate) ?? false
+        }
+
         var isReady: Bool { get async { await readiness.faults().isEmpty } }
 
         func answer(_ request: CheckRequest?, from peer: GRPCPeer) async -> CheckAnswer {

@@ -117,7 +117,8 @@ extension PolicyDocument {
 extension PolicyDocument.Grants {
     /// The keys and issuers of an authority, with the profiles of a catalogue.
     fileprivate init(_ authority: GrantAuthority, _ catalogue: Catalogue) {
-        keys = authority.verifier.keys.keys.map { key in
+        // A document states no operations: a key that verifies nothing here must not verify there.
+        keys = authority.verifier.keys.keys.filter { $0.operations.contains(.verify) }.map { key in
             PolicyDocument.Key(key: key, renewing: authority.renewing(key))
         }
         issuers = authority.verifier.issuers
