@@ -77,7 +77,8 @@
             )
             // An answer is not held back for others.
             config.connection.flushCoalescing = nil
-            let (authority, hasTLS, limit) = (authority, settings.tls != nil, TimeAmount(settings.limits.requestTimeout))
+            let (authority, hasTLS) = (authority, settings.tls != nil)
+            let limit = TimeAmount(settings.limits.requestTimeout)
             config.channelDebuggingCallbacks.onAcceptHTTP2Stream = { stream in
                 if let connection = stream.parent {
                     if hasTLS { certificates.keep(connection) }

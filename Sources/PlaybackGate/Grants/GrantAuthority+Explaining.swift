@@ -18,7 +18,7 @@ extension GrantAuthority {
 
     /// Checks a Common Access Token or a signed URI for a request, and says of each claim what became of it. Consumes nothing.
     ///
-    /// A key that is not known is asked for, as by a check of an edge: see ``GrantRefusal/Detail/keySetAwaited``.
+    /// A key that is not known is asked for, as by a check of an edge: see `GrantRefusal.Detail.keySetAwaited`.
     ///
     /// - Parameters:
     ///   - token: The grant as shown.
