@@ -13,8 +13,9 @@ struct ExportCommand: ParsableCommand {
         abstract: "Write the policy for edges that check requests by themselves.",
         discussion: """
             Writes catalogue, trust, keys and profiles as strict JSON, as GET /v1/policy has them. The policy contains the \
-            symmetric keys of grants: only the owner of the file may read it. Revocations, and key sets that are fetched, are \
-            in the policy of a running gate alone. See docs/embedding.md.
+            symmetric keys of grants: only the owner may read the file that --output names, and redirected output has the mode \
+            that the shell gives it. Revocations, and key sets that are fetched, are in the policy of a running gate alone. See \
+            docs/embedding.md.
             """
     )
 
