@@ -12,7 +12,7 @@ package protocol CheckAuthority: Sendable {
     ///   - peer: The peer that asks.
     func answer(_ request: CheckRequest?, from peer: GRPCPeer) async -> CheckAnswer
 
-    /// True if a peer may ask. The connection of any other is closed a second after its first request.
+    /// True if a peer may ask. The connection of any other is closed `requestTimeout` after its first request.
     func trusts(_ peer: GRPCPeer) -> Bool
 
     /// True if checks can be decided, for the health service.

@@ -84,14 +84,11 @@
                     if hasTLS { certificates.keep(connection) }
                     let address = connection.remoteAddress
                     let certificate = hasTLS ? address.flatMap { certificates.digest(of: $0) } : nil
-                    // Frees the place of an untrusted peer, which is refused before.
+                    // Frees the place of an untrusted peer, which has been refused then.
                     if !authority.trusts(GRPCPeer(address: address, certificate: certificate)) {
-                        connection.eventLoop.scheduleTask(in: .seconds(1)) { connection.close(promise: nil) }
+                        connection.eventLoop.scheduleTask(in: limit) { connection.close(promise: nil) }
                     }
                 }
-                // A request that never becomes whole ends here: both services answer at once.
-                let deadline = stream.eventLoop.scheduleTask(in: limit) { stream.close(promise: nil) }
-                stream.closeFuture.whenComplete { _ in deadline.cancel() }
                 return stream.eventLoop.makeSucceededVoidFuture()
             }
             return config
