@@ -156,7 +156,8 @@ import Testing
             let token = Array(
                 try Self.issuer(.accessControl, ["kid": "key1"]).issue(Self.request("/live/tnt/")).token.utf8
             )
-            for place in stride(from: 0, to: token.count - 1, by: 9) {
+            // The last characters have bits that the plugin ignores.
+            for place in stride(from: 0, to: token.count - 4, by: 9) {
                 var changed = token
                 // Another letter, not the same one in upper case, which the plugin reads as the same digit.
                 changed[place] = changed[place] | 0x20 == UInt8(ascii: "a") ? UInt8(ascii: "B") : UInt8(ascii: "A")

@@ -24,7 +24,8 @@ import Testing
         try await Self.with { (gate, nginx) throws in
             let (start, player) = (gate.now, FilmPlayer(nginx) { gate.now })
             let first = try gate.filmToken("one").percentEncoded
-            #expect(try player.get("\(Film.start)?token=\(first)").gateCode == "verified")
+            let started = try player.get("\(Film.start)?token=\(first)")
+            #expect(started.gateCode == "verified", "\(started)")
             for number in 0..<10 {
                 gate.now = start.adding(seconds: 4 * Int64(number + 1))
                 #expect(try player.get(Film.segment(number)).status == 200)
