@@ -13,7 +13,8 @@ extension HTTPConnectionHandler {
         let executor = executor ?? EventLoopExecutor(loop)
         self.executor = executor
         let this = NIOLoopBound(self, eventLoop: loop)
-        let task = Task(executorPreference: executor) {
+        // Above the background work of the process.
+        let task = Task(executorPreference: executor, priority: .high) {
             let answer = await find()
             guard !loop.inEventLoop else { return this.value.complete(answer, isHead: isHead) }
             loop.execute { this.value.complete(answer, isHead: isHead) }

@@ -225,7 +225,8 @@ package final class SPOPConnectionHandler<Handled: SPOPService>: ChannelDuplexHa
         let executor = executor ?? EventLoopExecutor(loop)
         self.executor = executor
         let this = NIOLoopBound(self, eventLoop: loop)
-        Task(executorPreference: executor) {
+        // Above the background work of the process.
+        Task(executorPreference: executor, priority: .high) {
             let answer = await find()
             guard !loop.inEventLoop else { return this.value.complete(answer, id) }
             loop.execute { this.value.complete(answer, id) }

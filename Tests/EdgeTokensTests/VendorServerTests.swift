@@ -28,19 +28,30 @@ import Testing
         try format.issuer(.secret(try SigningSecret(VendorServer.secret, .text)), settings)
     }
 
-    /// Polls until the server refuses, and demands that it serves in the second of the expiry, and not after it.
-    private static func watchEnd(_ expires: Timestamp, _ ask: () throws -> Int) throws {
-        let end = expires.millisecondsSince1970 / 1000
-        var hasServedLast = false
-        let isOver = try eventually(within: 30) {
-            let before = Timestamp.now().millisecondsSince1970 / 1000
-            let status = try ask()
-            let after = Timestamp.now().millisecondsSince1970 / 1000
-            if status == 200 { #expect(before <= end) } else { #expect(after > end) }
-            hasServedLast = hasServedLast || status == 200 && before == end
-            return status != 200
+    /// Polls until the server refuses a token that ends soon, and demands that it serves in the second of the expiry, and not
+    /// after it. A busy machine may not ask within that second: then another token is tried.
+    ///
+    /// - Returns: The last token, which has expired.
+    private static func watchEnd(
+        _ issue: () throws -> SignedDelivery,
+        _ ask: (SignedDelivery) throws -> Int
+    ) throws -> SignedDelivery {
+        for _ in 0..<20 {
+            let brief = try issue()
+            let end = brief.expires.millisecondsSince1970 / 1000
+            var hasServedLast = false
+            let isOver = try eventually(within: 30) {
+                let before = Timestamp.now().millisecondsSince1970 / 1000
+                let status = try ask(brief)
+                let after = Timestamp.now().millisecondsSince1970 / 1000
+                if status == 200 { #expect(before <= end) } else { #expect(after > end) }
+                hasServedLast = hasServedLast || status == 200 && before == end
+                return status != 200
+            }
+            #expect(isOver)
+            if hasServedLast || !isOver { return brief }
         }
-        #expect(isOver && hasServedLast)
+        throw HTTPConnection.Failure(reason: "no token was served in its last second")
     }
 
     @Test(.timeLimit(.minutes(2))) func `nginx with secure_link`() async throws {
@@ -80,8 +91,11 @@ import Testing
             ] {
                 #expect(try server.get("http://cdn.example\(other)").status == 403, "\(other)")
             }
-            let brief = try issuer.issue(Self.request("/live/tnt/a.mp4", life: 2))
-            try Self.watchEnd(brief.expires) { try server.get(try #require(brief.url)).status }
+            let brief = try Self.watchEnd {
+                try issuer.issue(Self.request("/live/tnt/a.mp4", life: 2))
+            } _: {
+                try server.get(try #require($0.url)).status
+            }
             #expect(try server.get(try #require(brief.url)).status == 410)
         }
     }
@@ -128,8 +142,13 @@ import Testing
             #expect(
                 try server.get("http://anchor.example\(folder.replacing("/tnt;", with: "/tbs;"))1.m4s").status == 403
             )
-            let brief = try Self.issuer(.urlSig, ["weak": "true"]).issue(Self.request("/live/tnt/a.mp4", life: 2))
-            try Self.watchEnd(brief.expires) { try server.get(try #require(brief.url)).status }
+            let plain = try Self.issuer(.urlSig, ["weak": "true"])
+            let brief = try Self.watchEnd {
+                try plain.issue(Self.request("/live/tnt/a.mp4", life: 2))
+            } _: {
+                try server.get(try #require($0.url)).status
+            }
+            #expect(try server.get(try #require(brief.url)).status == 403)
         }
     }
 
@@ -165,8 +184,12 @@ import Testing
                 #expect(verifier.verify(text, SignedRequest(path: "/live/tnt/a"), at: .now()).grant == nil)
                 #expect(try status(text) != 200, "\(place)")
             }
-            let brief = try Self.issuer(.accessControl, ["kid": "key1"]).issue(Self.request("/live/tnt/", life: 2))
-            try Self.watchEnd(brief.expires) { try status(brief.token) }
+            let issuer = try Self.issuer(.accessControl, ["kid": "key1"])
+            let brief = try Self.watchEnd {
+                try issuer.issue(Self.request("/live/tnt/", life: 2))
+            } _: {
+                try status($0.token)
+            }
             #expect(try status(brief.token) == 403)
         }
     }

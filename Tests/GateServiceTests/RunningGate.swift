@@ -104,7 +104,9 @@ final class RunningGate: Sendable {
         )
         environment.sleep = { await clock.sleep(milliseconds: $0) }
         environment.keySetFetcher = { ($0 as? HTTPSKeySetFetcher)?.withoutTimeLimits ?? $0 }
-        let task = Task { [environment] in
+        // Tasks of a higher priority have threads of their own. Tests that block occupy those of the usual one, and would
+        // hold up the gate.
+        let task = Task(priority: .high) { [environment] in
             defer { continuation.finish() }
             do { try await server.run(environment) } catch  where Task.isCancelled {}
         }

@@ -256,12 +256,13 @@ extension StoreKind {
 }
 
 @Suite struct `Stores for grants and their model` {
+    private static let kinds = [
+        "taken", "renewed", "limitReached", "freed", "not freed", "first", "replayed", "revoked", "refreshed",
+    ]
+
     /// Expects that every kind of answer occurs often; otherwise the history tested nothing.
     private func expectAll(_ answers: [String: Int], _ count: Int) {
-        let names = [
-            "taken", "renewed", "limitReached", "freed", "not freed", "first", "replayed", "revoked", "refreshed",
-        ]
-        for name in names { #expect(answers[name, default: 0] > count, "\(name): \(answers)") }
+        for name in Self.kinds { #expect(answers[name, default: 0] > count, "\(name): \(answers)") }
     }
 
     @Test(arguments: [UInt64](0..<2))
@@ -287,7 +288,11 @@ extension StoreKind {
         try await withRedis(redis) { first in
             try await withRedis(redis) { second in
                 var answers: [String: Int] = [:]
-                for seed in 0..<20 as Range<UInt64> {
+                // Redis has a clock of its own. On a busy machine more leases end before they are freed, so more histories are
+                // needed for as many answers.
+                for seed in 0..<200 as Range<UInt64> {
+                    let isEnough = Self.kinds.allSatisfy { answers[$0, default: 0] > 50 }
+                    if seed >= 20, isEnough, answers["error", default: 0] > 30 { break }
                     try redis.flush()
                     var model = GrantStoreModel(StoreModel.Traits(hasOwnClock: true))
                     // Leases of a few steps' time.
