@@ -8,12 +8,12 @@ internal import Encodings
 extension RequestURI.Scheme {
     /// Parses the name of a scheme, in any case; `nil` for another one.
     package init?(stated text: Substring) {
-        guard 4...5 ~= text.utf8.count else { return nil }
-        let name = text.utf8.map(\.lowercasedASCII)
-        switch name.count {
-        case 5 where name.elementsEqual("https".utf8): self = .https
-        case 4 where name.elementsEqual("http".utf8): self = .http
-        default: return nil
+        if text.isSameField("https") {
+            self = .https
+        } else if text.isSameField("http") {
+            self = .http
+        } else {
+            return nil
         }
     }
 }

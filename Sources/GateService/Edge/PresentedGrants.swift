@@ -46,21 +46,9 @@ enum PresentedGrants {
         _ form: RequestURI.Form,
         redirects: Bool = false
     ) -> Finding {
-        var (first, rest): (Substring?, [Substring]) = (nil, [])
-        func show(_ token: Substring) {
-            guard !token.isEmpty else { return }
-            if first == nil { first = token } else { rest.append(token) }
-        }
-        for source in sources.grants {
-            source.forEachValue(in: fields, target) { value in
-                // Most values are one token, of which the search for a comma takes the most time.
-                guard value.utf8.span.firstIndex(of: UInt8(ascii: ","), from: 0) != nil else {
-                    return show(value)
-                }
-                for token in value.listItems { show(token) }
-            }
-        }
-        guard let first else { return .found(nil) }
+        var shown = Tokens()
+        for source in sources.grants { source.forEachValue(in: fields, target) { shown.take($0) } }
+        guard let first = shown.first else { return .found(nil) }
         guard let stated = EdgeFacts(fields, target: client.target, names),
             let uri = RequestURI(stated, target, path: path, hiding: sources.secretParameters, form)
         else { return .invalid }
@@ -68,7 +56,25 @@ enum PresentedGrants {
         guard stated.fill(&facts) else { return .invalid }
         facts.headers = EdgeHeaderFields(fields: fields)
         let redirectable = redirects ? target.packages : []
-        return .found(ShownGrants(facts, first: first, others: rest, redirectable: redirectable))
+        return .found(ShownGrants(facts, first: first, others: shown.rest, redirectable: redirectable))
+    }
+
+    /// The tokens of a request, of which most have one: a structure, so that nothing is allocated for it.
+    private struct Tokens {
+        var first: Substring?
+        var rest: [Substring] = []
+
+        /// Takes the value of a place: tokens with commas between them.
+        mutating func take(_ value: Substring) {
+            // Most values are one token, of which the search for a comma takes the most time.
+            guard value.utf8.span.firstIndex(of: UInt8(ascii: ","), from: 0) != nil else { return add(value) }
+            for token in value.listItems { add(token) }
+        }
+
+        private mutating func add(_ token: Substring) {
+            guard !token.isEmpty else { return }
+            if first == nil { first = token } else { rest.append(token) }
+        }
     }
 }
 
