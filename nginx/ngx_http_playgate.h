@@ -241,6 +241,8 @@ typedef struct {
 pg_ctx *pg_find_ctx(ngx_http_request_t *r);
 /// Creates the context of a request; null if there is no memory.
 pg_ctx *pg_create_ctx(ngx_http_request_t *r);
+/// A context that belongs to no request yet.
+pg_ctx *pg_allocate_ctx(ngx_http_request_t *r);
 
 ngx_int_t pg_hide_tokens(ngx_http_request_t *r);
 ngx_int_t pg_access(ngx_http_request_t *r);

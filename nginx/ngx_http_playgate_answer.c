@@ -18,13 +18,19 @@ pg_ctx *pg_find_ctx(ngx_http_request_t *r) {
     return NULL;
 }
 
-pg_ctx *pg_create_ctx(ngx_http_request_t *r) {
+pg_ctx *pg_allocate_ctx(ngx_http_request_t *r) {
     ngx_pool_cleanup_t *cleanup = ngx_pool_cleanup_add(r->pool, sizeof(pg_ctx));
     if (cleanup == NULL) return NULL;
     pg_ctx *ctx = cleanup->data;
     ngx_memzero(ctx, sizeof(*ctx));
-    ctx->request = r;
     cleanup->handler = keep_ctx;
+    return ctx;
+}
+
+pg_ctx *pg_create_ctx(ngx_http_request_t *r) {
+    pg_ctx *ctx = pg_allocate_ctx(r);
+    if (ctx == NULL) return NULL;
+    ctx->request = r;
     ngx_http_set_ctx(r, ctx, ngx_http_playgate_module);
     return ctx;
 }

@@ -9,19 +9,18 @@ static ngx_int_t note_answer(ngx_http_request_t *r, void *data, ngx_int_t result
     return result;
 }
 
-/// Gives a sub-request variables of its own: what was evaluated for another target must not reach the service.
-static ngx_int_t separate_variables(ngx_http_request_t *r, ngx_http_request_t *asked) {
+/// Variables for a sub-request alone: what was evaluated for another target must not reach the service.
+static ngx_http_variable_value_t *separate_variables(ngx_http_request_t *r) {
     ngx_http_core_main_conf_t *core = ngx_http_get_module_main_conf(r, ngx_http_core_module);
     pg_main_conf *conf = ngx_http_get_module_main_conf(r, ngx_http_playgate_module);
     size_t count = core->variables.nelts;
-    asked->variables = ngx_pcalloc(r->pool, count * sizeof(ngx_http_variable_value_t));
-    if (asked->variables == NULL) return NGX_ERROR;
+    ngx_http_variable_value_t *variables = ngx_pcalloc(r->pool, count * sizeof(ngx_http_variable_value_t));
     // Those of a main request are about the same target, but for the line that was cut.
-    if (r != r->main) return NGX_OK;
-    ngx_memcpy(asked->variables, r->variables, count * sizeof(ngx_http_variable_value_t));
-    asked->variables[conf->request_uri_index].valid = 0;
-    asked->variables[conf->request_uri_index].not_found = 0;
-    return NGX_OK;
+    if (variables == NULL || r != r->main) return variables;
+    ngx_memcpy(variables, r->variables, count * sizeof(ngx_http_variable_value_t));
+    variables[conf->request_uri_index].valid = 0;
+    variables[conf->request_uri_index].not_found = 0;
+    return variables;
 }
 
 /// Starts the sub-request to the service. The location states the request as for `auth_request`: its `$request_uri` is the target
@@ -30,7 +29,10 @@ ngx_int_t pg_ask(ngx_http_request_t *r, pg_loc_conf *conf, pg_ctx *ctx) {
     ngx_http_request_t *asked = NULL;
     ngx_http_post_subrequest_t *post = ngx_palloc(r->pool, sizeof(*post));
     ngx_http_request_body_t *body = ngx_pcalloc(r->pool, sizeof(*body));
-    if (post == NULL || body == NULL) return NGX_ERROR;
+    // All that it needs is there before it starts: a sub-request that has started runs, and would be checked as a client's.
+    ngx_http_variable_value_t *variables = separate_variables(r);
+    pg_ctx *mark = pg_allocate_ctx(r);
+    if (post == NULL || body == NULL || variables == NULL || mark == NULL) return NGX_ERROR;
     post->handler = note_answer;
     post->data = ctx;
     ctx->answered = 0;
@@ -38,12 +40,12 @@ ngx_int_t pg_ask(ngx_http_request_t *r, pg_loc_conf *conf, pg_ctx *ctx) {
     asked->header_only = 1;
     asked->request_body = body;
     asked->unparsed_uri = ctx->target;
+    asked->variables = variables;
+    mark->request = asked;
+    mark->is_ask = 1;
+    ngx_http_set_ctx(asked, mark, ngx_http_playgate_module);
     ctx->asked = asked;
     ctx->asking = 1;
-    pg_ctx *mark = pg_create_ctx(asked);
-    if (mark != NULL) mark->is_ask = 1;
-    // The sub-request runs in any case. Without memory it is worth nothing.
-    if (mark == NULL || separate_variables(r, asked) != NGX_OK) ctx->asked = NULL;
     return NGX_OK;
 }
 

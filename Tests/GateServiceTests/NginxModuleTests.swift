@@ -197,6 +197,32 @@ import Testing
             #expect(try nginx.get("/own/a?token=\(try gate.token())").gateCode == "resource_mismatch")
             #expect(try nginx.get("/own/a").status == 401)
             #expect(try nginx.get("/media/a").gateCode == "unprotected")
+            // The service knows nothing of a location's demands: without a policy, nobody can tell.
+            let checks = try Self.checks(gate)
+            gate.now = gate.now.adding(seconds: 31 * 86_400)
+            let late = try nginx.get("/media/a")
+            #expect(late.status == 503 && late.gateCode == "ask_policy_stale", "\(late)")
+            #expect(try Self.checks(gate) == checks)
+        }
+    }
+
+    /// nginx waits for no sub-request of one in the background.
+    @Test func `asks nothing for a request in the background`() async throws {
+        let copied = """
+                    location /copied/ {
+                        mirror /live/tnt/copy;
+                        proxy_pass http://127.0.0.1:8089;
+                    }
+
+            """
+        try await EdgeProxy.nginxModule.withGate(replacing: [Self.segments: copied + Self.segments]) {
+            (gate, nginx) throws in
+            let token = try gate.token()
+            #expect(try nginx.get("/copied/a", ["Cookie": "media-token=\(token)"]).status == 200)
+            #expect(try nginx.get("/live/free/a").status == 200)
+            #expect(try Self.checks(gate) == 0)
+            #expect(nginx.origin.requests == 2)
+            #expect(try nginx.get("/live/tnt/a?token=\(token)").gateCode == "verified")
         }
     }
 
