@@ -105,7 +105,9 @@ import Testing
                 let next = try ServedGate(folder, configuration, keeping: socket.descriptor)
                 gate.withLock { $0 = next }
             }
-            #expect(try Self.check("/live/seg/1?token=\(token)", on: try HTTPConnection(other)) == 200)
+            // It may listen there a little later.
+            let target = "/live/seg/1?token=\(token)"
+            #expect(eventually { (try? Self.check(target, on: HTTPConnection(other))) == 200 })
             record.end()
         }
         try await load.value
