@@ -111,7 +111,7 @@ let package = Package(
                 .nio("NIOHTTP1"), .nioExtras, .nioSSL, .lifecycle("ServiceLifecycle"),
             ]
         ),
-        .room("SPOPServer", ["HTTPServer", .nio("NIOCore"), .lifecycle("ServiceLifecycle")]),
+        .room("SPOPServer", ["Encodings", "HTTPServer", .nio("NIOCore"), .lifecycle("ServiceLifecycle")]),
         .room(
             "GateStores",
             [
@@ -146,7 +146,8 @@ let package = Package(
         .room(
             "GateGRPC",
             [
-                "Platform", "HTTPServer", .nio("NIOCore"), .nio("NIOPosix"), .lifecycle("ServiceLifecycle"),
+                "Platform", "Encodings", "HTTPServer", .nio("NIOCore"), .nio("NIOPosix"),
+                .lifecycle("ServiceLifecycle"),
                 .grpc("GRPCCore", "grpc-swift-2"), .grpc("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
             ]
         ),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+
 /// The request of a client that Envoy asks about: those fields of `envoy.service.auth.v3.CheckRequest` that a decision needs.
 package struct CheckRequest: Sendable, Equatable {
     /// A header field of the client's request.
@@ -92,18 +94,8 @@ package struct CheckRequest: Sendable, Equatable {
         let value = raw.map { $0.isEmpty ? text : String(decoding: $0, as: UTF8.self) } ?? text
         guard !value.utf8.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) else { throw ProtobufReader.Fault() }
         if name.utf8.first == UInt8(ascii: ":") { return }
-        guard name.utf8.allSatisfy(\.isFieldNameCharacter) else { throw ProtobufReader.Fault() }
+        guard name.utf8.allSatisfy(\.isTokenCharacter) else { throw ProtobufReader.Fault() }
         headers.append(Field(name: name, value: value))
-    }
-}
-
-extension UInt8 {
-    /// True for the characters of the name of a header field (RFC 9110 §5.6.2).
-    fileprivate var isFieldNameCharacter: Bool {
-        switch self {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(self)
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 package import NIOCore
 
 /// Reads the elements of SPOP (HAProxy's doc/SPOE.txt §3.1) sequentially from bytes. Every method returns `nil` if the bytes end
@@ -72,7 +73,7 @@ package struct SPOPReader {
         var fields: [(name: String, value: String)] = []
         while let name = string(), let value = text() {
             if name.readableBytes == 0 { return value.isEmpty && isAtEnd ? fields : nil }
-            guard name.readableBytesView.allSatisfy(\.isFieldNameCharacter) else { return nil }
+            guard name.readableBytesView.allSatisfy(\.isTokenCharacter) else { return nil }
             fields.append((String(buffer: name), value))
         }
         return nil
@@ -89,17 +90,4 @@ package enum SPOPValue: Hashable, Sendable {
     case ipv6(UInt128)
     case string(ByteBuffer)
     case binary(ByteBuffer)
-}
-
-extension UInt8 {
-    /// True for the characters of a token (RFC 9110 §5.6.2).
-    fileprivate var isFieldNameCharacter: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"),
-            UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-            true
-        default: "!#$%&'*+^`|~".utf8.contains(self)
-        }
-    }
 }

@@ -164,7 +164,7 @@ extension ClaimReader {
         guard count <= 16 else { throw .tooLarge }
         for _ in 0..<count {
             let name = try text(1...64)
-            for place in name where !source[place].isFieldNameCharacter { throw .malformed }
+            for place in name where !source[place].isTokenCharacter { throw .malformed }
             guard !HeaderRule.isUnreliable(source.extracting(name)) else { throw .unsupported }
             try checkMatches()
         }
@@ -215,10 +215,10 @@ extension ClaimReader {
             case 2: times.deadline = Int64(try number(0...1e15) * 1000)
             case 3:
                 let name = try text(1...128)
-                for place in name where !source[place].isFieldNameCharacter { throw .malformed }
+                for place in name where !source[place].isTokenCharacter { throw .malformed }
             case 4:
                 let name = try text(1...64)
-                for place in name where !source[place].isFieldNameCharacter { throw .malformed }
+                for place in name where !source[place].isTokenCharacter { throw .malformed }
             case 5: for _ in 0..<(try array(0...16)) { _ = try text(1...256) }
             case 6: for _ in 0..<(try array(0...16)) { _ = try text(1...256) }
             case 7:
@@ -234,9 +234,4 @@ extension ClaimReader {
         let range = try bytes(56...72)
         guard range.count == 56 || range.count == 72 else { throw .malformed }
     }
-}
-
-extension UInt8 {
-    /// True for the characters of the name of a header field (RFC 9110 §5.6.2).
-    var isFieldNameCharacter: Bool { isASCIIAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains(self) }
 }

@@ -4,6 +4,7 @@
 import ArgumentParser
 import CommandLineSupport
 import EdgeTokens
+import Encodings
 import Keys
 
 /// The options for the facts of a request.
@@ -123,8 +124,7 @@ struct HeaderArgument: ExpressibleByArgument, Sendable {
     init?(argument: String) {
         guard let colon = argument.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         name = String(argument[..<colon])
-        let isToken = name.utf8.allSatisfy { 0x21..<0x7F ~= $0 && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
-        guard !name.isEmpty, isToken else { return nil }
+        guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else { return nil }
         let rest = argument.utf8[argument.utf8.index(after: colon)...]
         guard rest.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x9 }) else { return nil }
         value = String(Substring(rest))
