@@ -34,7 +34,7 @@ final class VendorServer {
 
     static var hasNginx: Bool { isInstalled(Program.installed("nginx"), "nginx") }
     static var hasTrafficServer: Bool {
-        isInstalled("/usr/lib/trafficserver/modules/access_control.so", "trafficserver-experimental-plugins")
+        isInstalled("\(TrafficServerFolder.plugins)/access_control.so", "trafficserver-experimental-plugins")
             && hasNginx
     }
 
@@ -116,42 +116,26 @@ final class VendorServer {
     }
 
     private func startTrafficServer(origin: [Int]) throws {
-        let root = folder.file("ats")
-        // Traffic Server runs as another user than root.
-        for path in [folder.path, root] + ["etc", "run", "log", "cache"].map({ "\(root)/\($0)" }) {
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-            try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: path)
-        }
-        let places = [
-            "prefix: \(root)", "exec_prefix: /usr", "bindir: /usr/bin", "sbindir: /usr/sbin", "sysconfdir: \(root)/etc",
-            "datadir: \(root)/cache", "includedir: /usr/include", "libdir: /usr/lib",
-            "libexecdir: /usr/lib/trafficserver/modules", "localstatedir: \(root)/run", "runtimedir: \(root)/run",
-            "logdir: \(root)/log", "mandir: /usr/share/man", "infodir: /usr/share/info", "cachedir: \(root)/cache",
-        ]
-        let layout = try folder.write("ats/runroot.yaml", places.joined(separator: "\n") + "\n")
+        let server = try TrafficServerFolder(folder, "ats")
         ports = [try Self.freePort(), try Self.freePort()]
-        let remap = try Self.block("remap").replacing("/etc/trafficserver", with: "\(root)/etc")
+        let remap = try Self.block("remap").replacing("/etc/trafficserver", with: "\(server.path)/etc")
             .replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin[0])")
             .replacing("origin.example:8443", with: "127.0.0.1:\(origin[1])")
         let lines = "key0 = \(Self.secret)\nerror_url = 403\n"
         let files = [
             "remap.config": remap, "keys.txt": "key1=\(Self.secret)\n", "url_sig.config": lines,
-            "url_sig_anchor.config": lines + "sig_anchor = urlsig\n", "storage.config": "\(root)/cache 16M\n",
+            "url_sig_anchor.config": lines + "sig_anchor = urlsig\n",
             "ssl_multicert.config":
                 "dest_ip=* ssl_cert_name=\(folder.file("cert.pem")) ssl_key_name=\(folder.file("key.pem"))\n",
-            "ip_allow.yaml": "ip_allow: [{ apply: in, ip_addrs: 0/0, action: allow, methods: ALL }]\n",
             "records.config": """
             CONFIG proxy.config.http.server_ports STRING \(ports[0]):ip-in=127.0.0.1 \(ports[1]):ip-in=127.0.0.1:ssl
             CONFIG proxy.config.ssl.client.verify.server.policy STRING DISABLED
             CONFIG proxy.config.http.cache.http INT 0
-            CONFIG proxy.config.exec_thread.autoconfig INT 0
-            CONFIG proxy.config.exec_thread.limit INT 1
-            CONFIG proxy.config.admin.user_id STRING trafficserver
 
-            """,
+            """ + TrafficServerFolder.records,
         ]
-        for (name, text) in files { try folder.write("ats/etc/\(name)", text) }
-        try start(try #require(Program.installed("traffic_server")), ["--run-root=\(layout)"], log: "ats.log")
+        for (name, text) in files { try server.write(name, text) }
+        try start(try #require(Program.installed("traffic_server")), server.arguments, log: "ats.log")
     }
 
     /// Requests a URL of any host at one of the ports, and returns the status and the body.

@@ -188,41 +188,22 @@ struct EdgePage {
     private func trafficServer() throws -> Start {
         let port = try options.port ?? RunningEdge.freePort()
         // A folder of its own for each start: an instance that ends removes its copies of the plugins.
-        let name = "trafficserver-\(port)"
-        let root = folder.file(name)
-        // Traffic Server runs as another user than root.
-        for path in [folder.path, root] + ["etc", "run", "log", "cache"].map({ "\(root)/\($0)" }) {
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-            try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: path)
-        }
-        let places = [
-            "prefix: \(root)", "exec_prefix: /usr", "bindir: /usr/bin", "sbindir: /usr/sbin", "sysconfdir: \(root)/etc",
-            "datadir: \(root)/cache", "includedir: /usr/include", "libdir: /usr/lib",
-            "libexecdir: /usr/lib/trafficserver/modules", "localstatedir: \(root)/run", "runtimedir: \(root)/run",
-            "logdir: \(root)/log", "mandir: /usr/share/man", "infodir: /usr/share/info", "cachedir: \(root)/cache",
-        ]
-        let layout = try folder.write("\(name)/runroot.yaml", places.joined(separator: "\n") + "\n")
+        let server = try TrafficServerFolder(folder, "trafficserver-\(port)")
         var remap = try block("remap", waiting: "connect_attempts_timeout=1", "connect_attempts_timeout=20")
         if options.isPatient { remap = remap.replacing("activity_timeout_out=1", with: "activity_timeout_out=20") }
-        remap = remap.replacing("/etc/trafficserver", with: "\(root)/etc")
-        try folder.write("\(name)/etc/remap.config", remap)
+        remap = remap.replacing("/etc/trafficserver", with: "\(server.path)/etc")
+        try server.write("remap.config", remap)
         let line = "local function cut(path) return path end\n"
         var script = try block("lua")
         try #require(script.contains(line))
         if options.hasSegments { script = script.replacing(line, with: try block("lua-segment")) }
-        try folder.write("\(name)/etc/playgate.lua", script)
-        try folder.write("\(name)/etc/playgate.config", try block("header-rewrite"))
-        try folder.write("\(name)/etc/playgate-cors.config", try block("header-rewrite-cors"))
+        try server.write("playgate.lua", script)
+        try server.write("playgate.config", try block("header-rewrite"))
+        try server.write("playgate-cors.config", try block("header-rewrite-cors"))
         let records =
             try block("records").replacing("STRING 8088", with: "STRING \(port):ip-in=127.0.0.1")
-            + "CONFIG proxy.config.exec_thread.autoconfig INT 0\nCONFIG proxy.config.exec_thread.limit INT 1\n"
-            + "CONFIG proxy.config.admin.user_id STRING trafficserver\n"
-        try folder.write("\(name)/etc/records.config", records)
-        try folder.write("\(name)/etc/storage.config", "\(root)/cache 16M\n")
-        try folder.write(
-            "\(name)/etc/ip_allow.yaml",
-            "ip_allow: [{ apply: in, ip_addrs: 0/0, action: allow, methods: ALL }]\n"
-        )
-        return (["--run-root=\(layout)"], "127.0.0.1:\(port)")
+            + TrafficServerFolder.records
+        try server.write("records.config", records)
+        return (server.arguments, "127.0.0.1:\(port)")
     }
 }

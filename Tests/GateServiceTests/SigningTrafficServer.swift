@@ -15,11 +15,9 @@ final class SigningTrafficServer {
     /// The host that the page names.
     static let host = "cdn.example"
 
-    private static let modules = "/usr/lib/trafficserver/modules"
-
     /// True if Traffic Server and the plugin are installed. Otherwise tests report a skip; in continuous integration they fail.
     static var isInstalled: Bool {
-        let hasPlugin = FileManager.default.fileExists(atPath: "\(modules)/uri_signing.so")
+        let hasPlugin = FileManager.default.fileExists(atPath: "\(TrafficServerFolder.plugins)/uri_signing.so")
         if hasPlugin && EdgeProxy.trafficserver.executable != nil { return true }
         if ProcessInfo.processInfo.environment["CI"] != nil {
             Issue.record("Traffic Server with uri_signing is missing: run scripts/setup test")
@@ -42,8 +40,8 @@ final class SigningTrafficServer {
         var running: (program: Program, address: String)
         repeat {
             let port = try RunningEdge.freePort()
-            let layout = try Self.write(folder, port: port, origin: origin.port, signing: signing)
-            let program = try Program(executable, ["--run-root=\(layout)"], log: folder.file("trafficserver.log"))
+            let server = try Self.configure(folder, port: port, origin: origin.port, signing: signing)
+            let program = try Program(executable, server.arguments, log: folder.file("trafficserver.log"))
             running = (program, "127.0.0.1:\(port)")
             #expect(eventually(within: 60) { (try? HTTPConnection(running.address)) != nil || !program.isRunning })
             attempts += 1
@@ -71,46 +69,23 @@ final class SigningTrafficServer {
         return String(page[start..<end])
     }
 
-    private static func write(
+    private static func configure(
         _ folder: TemporaryFolder,
         port: Int,
         origin: Int,
         signing: String?
-    ) throws -> String {
-        let name = "trafficserver-\(port)"
-        let root = folder.file(name)
-        // Traffic Server runs as another user than root.
-        for path in [folder.path, root] + ["etc", "run", "log", "cache"].map({ "\(root)/\($0)" }) {
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-            try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: path)
-        }
-        let places = [
-            "prefix: \(root)", "exec_prefix: /usr", "bindir: /usr/bin", "sbindir: /usr/sbin", "sysconfdir: \(root)/etc",
-            "datadir: \(root)/cache", "includedir: /usr/include", "libdir: /usr/lib", "libexecdir: \(modules)",
-            "localstatedir: \(root)/run", "runtimedir: \(root)/run", "logdir: \(root)/log", "mandir: /usr/share/man",
-            "infodir: /usr/share/info", "cachedir: \(root)/cache",
-        ]
-        let layout = try folder.write("\(name)/runroot.yaml", places.joined(separator: "\n") + "\n")
+    ) throws -> TrafficServerFolder {
+        let server = try TrafficServerFolder(folder, "trafficserver-\(port)")
         let remap = try block("remap")
         try #require(remap.contains("http://127.0.0.1:8089/"))
-        try folder.write("\(name)/etc/remap.config", remap.replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin)"))
-        try folder.write("\(name)/etc/uri.json", try signing ?? block("json"))
-        try folder.write(
-            "\(name)/etc/records.config",
-            """
+        try server.write("remap.config", remap.replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin)"))
+        try server.write("uri.json", try signing ?? block("json"))
+        let records = """
             CONFIG proxy.config.http.server_ports STRING \(port):ip-in=127.0.0.1
             CONFIG proxy.config.http.cache.http INT 0
-            CONFIG proxy.config.exec_thread.autoconfig INT 0
-            CONFIG proxy.config.exec_thread.limit INT 1
-            CONFIG proxy.config.admin.user_id STRING trafficserver
 
             """
-        )
-        try folder.write("\(name)/etc/storage.config", "\(root)/cache 16M\n")
-        try folder.write(
-            "\(name)/etc/ip_allow.yaml",
-            "ip_allow: [{ apply: in, ip_addrs: 0/0, action: allow, methods: ALL }]\n"
-        )
-        return layout
+        try server.write("records.config", records + TrafficServerFolder.records)
+        return server
     }
 }

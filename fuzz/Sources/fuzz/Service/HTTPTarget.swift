@@ -46,8 +46,9 @@ extension Target {
 /// A connection and the responses on it.
 private final class Exchange {
     private let service: any NumberingService
-    private let channel = EmbeddedChannel()
-    private(set) var answers: [UInt8] = []
+    private let client = EmbeddedConnection()
+
+    var answers: [UInt8] { client.answers }
 
     init(_ choice: UInt8, readsPlainHeads: Bool = true) {
         let isWaiting = choice & 2 != 0
@@ -56,54 +57,31 @@ private final class Exchange {
         decoding.maxHeaderFieldSize = 512
         decoding.maxHeaderListSize = 1024
         decoding.maxHeaderFieldCount = 16
-        let limits = HTTPLimits(
-            connections: 1,
-            connectionsPerPeer: 1,
-            headerBytes: 1024,
-            bodyBytes: 64,
-            requestTimeout: .seconds(10),
-            idleTimeout: .seconds(10)
-        )
         let handler = HTTPConnectionHandler(
             service,
-            HTTPTimeLimits(limits),
+            HTTPTimeLimits(EmbeddedConnection.limits),
             budget: ByteBudget(16 * 1024),
-            flushes: PendingWrites(channel.embeddedEventLoop),
+            flushes: PendingWrites(client.channel.embeddedEventLoop),
             clock: { Timestamp(millisecondsSince1970: 1_925_114_645_000) }
         )
-        do {
-            let pipeline = channel.pipeline.syncOperations
+        client.open { pipeline in
             try pipeline.addHandler(ArrivalHandler(handler, decoding, readsPlainHeads: readsPlainHeads))
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: decoding)))
             try pipeline.addHandler(handler)
-            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-        } catch { demand(false, "no channel: \(error)") }
+        }
     }
 
     func demandSame(as other: Exchange) {
         demand(answers == other.answers, "heads: \(answers.shown), and not \(other.answers.shown)")
     }
 
-    func send(_ bytes: ArraySlice<UInt8>) {
-        guard channel.isActive else { return }
-        _ = try? channel.writeInbound(ByteBuffer(bytes: bytes))
-        collect()
-    }
+    func send(_ bytes: ArraySlice<UInt8>) { client.send(bytes) }
 
     /// Closes the client's side and checks the responses.
     func end() {
-        if channel.isActive {
-            channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
-            collect()
-        }
-        _ = try? channel.finish(acceptAlreadyClosed: true)
-        collect()
+        client.closeInput()
+        client.close()
         check()
-    }
-
-    private func collect() {
-        channel.embeddedEventLoop.run()
-        while let buffer = try? channel.readOutbound(as: ByteBuffer.self) { answers += buffer.readableBytesView }
     }
 
     private func check() {

@@ -2,7 +2,6 @@
 // Copyright the Playgate authors.
 
 import NIOCore
-import NIOEmbedded
 
 @testable import GateService
 @testable import HTTPServer
@@ -36,8 +35,9 @@ extension Target {
 /// A connection of HAProxy, and the frames on it.
 private final class Offload {
     private let service = RepeatingService()
-    private let channel = EmbeddedChannel()
-    private(set) var answers: [UInt8] = []
+    private let client = EmbeddedConnection()
+
+    var answers: [UInt8] { client.answers }
 
     static let hello: [UInt8] = {
         var bytes = ByteBuffer()
@@ -56,41 +56,20 @@ private final class Offload {
     }()
 
     init() {
-        let limits = HTTPLimits(
-            connections: 1,
-            connectionsPerPeer: 1,
-            headerBytes: 1024,
-            bodyBytes: 64,
-            requestTimeout: .seconds(10),
-            idleTimeout: .seconds(10)
-        )
         let handler = SPOPConnectionHandler(
             service,
-            SPOPLimits(limits),
+            SPOPLimits(EmbeddedConnection.limits),
             budget: ByteBudget(16 * 1024),
             onEnd: { _ in }
         )
-        do {
-            try channel.pipeline.syncOperations.addHandler(handler)
-            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-        } catch { demand(false, "no channel: \(error)") }
+        client.open { try $0.addHandler(handler) }
     }
 
-    func send(_ bytes: ArraySlice<UInt8>) {
-        guard channel.isActive else { return }
-        _ = try? channel.writeInbound(ByteBuffer(bytes: bytes))
-        collect()
-    }
+    func send(_ bytes: ArraySlice<UInt8>) { client.send(bytes) }
 
     func end() {
-        _ = try? channel.finish(acceptAlreadyClosed: true)
-        collect()
+        client.close()
         check()
-    }
-
-    private func collect() {
-        channel.embeddedEventLoop.run()
-        while let buffer = try? channel.readOutbound(as: ByteBuffer.self) { answers += buffer.readableBytesView }
     }
 
     private func check() {
