@@ -115,4 +115,27 @@ struct SharedLibraryTests {
             #expect(run.output.hasPrefix(answer), "\(run.output)\(run.error)")
         }
     }
+
+    @Test("Go checks by it", .enabled(if: isBuilt))
+    func go() throws {
+        guard let go = Self.path(of: "go"), Self.path(of: "pkg-config") != nil else {
+            print("Go or pkg-config is missing: the example for Go is not run")
+            return
+        }
+        let files = try Files()
+        let program = files.folder.file("check")
+        let source = repository + "/Tests/EmbeddedGateTests/Programs/check.go"
+        let settings = [
+            "PKG_CONFIG_PATH=\(Self.dist)/lib/pkgconfig", "GOCACHE=\(files.folder.file("cache"))", "GO111MODULE=off",
+            "CGO_ENABLED=1",
+        ]
+        let made = try CommandRun("/usr/bin/env", settings + [go, "build", "-o", program, source], within: 300)
+        try #require(made.status == 0, "\(made.error)")
+        let library = "LD_LIBRARY_PATH=\(Self.dist)/lib"
+        for (target, answer) in [("/live/tnt/1.ts", "1 granted"), ("/live/tbs/1.ts", "0 unknown_media")] {
+            let arguments = [library, program, files.policy, target, files.grant, files.time]
+            let run = try CommandRun("/usr/bin/env", arguments)
+            #expect(run.output.hasPrefix(answer), "\(run.output)\(run.error)")
+        }
+    }
 }
