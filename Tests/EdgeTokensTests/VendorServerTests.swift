@@ -54,7 +54,7 @@ import Testing
         throw HTTPConnection.Failure(reason: "no token was served in its last second")
     }
 
-    @Test(.timeLimit(.minutes(2))) func `nginx with secure_link`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `nginx with secure_link`() async throws {
         guard VendorServer.hasNginx else { return }
         try await onThread {
             let server = try VendorServer.nginx()
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `Traffic Server with url_sig`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `Traffic Server with url_sig`() async throws {
         guard VendorServer.hasTrafficServer else { return }
         try await onThread {
             let server = try VendorServer.trafficServer()
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `Traffic Server with access_control`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `Traffic Server with access_control`() async throws {
         guard VendorServer.hasTrafficServer else { return }
         try await onThread {
             let server = try VendorServer.trafficServer()
