@@ -76,7 +76,8 @@ extension IssuedGrant {
         let path = order.manifest.map { attribute.inScope(signed.token, of: $0[...], below: order.scope) }
         let origin = rules.host.map { "\(rules.isSecure ? "https" : "http")://\($0)" }
         let isForOneURL = rules.signing.container == .hash
-        let url = origin.flatMap { origin in order.manifest.map { origin + $0 + order.urlEnd } }
+        // Only a container of one URL needs it.
+        let onlyURL = isForOneURL ? origin.flatMap { origin in order.manifest.map { origin + $0 + order.urlEnd } } : nil
         self.init(
             order,
             token: signed.token,
@@ -87,7 +88,7 @@ extension IssuedGrant {
                 query: "\(attribute.name)=\(signed.token)",
                 path: path,
                 url: origin.flatMap { origin in path.map { origin + $0 + order.urlEnd } },
-                onlyURL: isForOneURL ? url : nil,
+                onlyURL: onlyURL,
                 isRedirect: isByRedirect
             )
         )
