@@ -22,7 +22,8 @@ let package = Package(
         .trait(name: "KeySets", description: "Key sets that are fetched over HTTPS (async-http-client)."),
         .trait(
             name: "ManifestListener",
-            description: "The service's listener that rewrites manifests of an origin (async-http-client)."
+            description:
+                "The service's clients of HTTP: the listener that rewrites manifests, and the health command (async-http-client)."
         ),
         .trait(name: "TLS", description: "TLS for listeners and for the connection to Redis (swift-nio-ssl)."),
         .trait(name: "GRPC", description: "Checks of Envoy over gRPC (grpc-swift-2).", enabledTraits: ["Service"]),
@@ -159,7 +160,7 @@ let package = Package(
                 "GateStores", "KeySources", "GateGRPC", .log,
                 .metrics("Metrics"), .metrics("CoreMetrics"), .manifestListener("AsyncHTTPClient", "async-http-client"),
                 .manifestListener("NIOHTTPCompression", "swift-nio-extras"), .nio("NIOCore"), .nio("NIOPosix"),
-                .nio("NIOHTTP1"),
+                .nio("NIOHTTP1"), .nioSSL,
                 .system, .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
             ],
             embedding: ["openapi.yaml"]
@@ -183,7 +184,7 @@ let package = Package(
             "playgate",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "Keys", "EdgeTokens", "MediaResources",
-                "MediaTokens", "Manifests", "GateService", "CommandLineSupport", .arguments, .system,
+                "MediaTokens", "PlaybackGate", "Manifests", "GateService", "CommandLineSupport", .arguments, .system,
             ]
         ),
         .program(
@@ -237,7 +238,7 @@ let package = Package(
             [
                 "CPlaygate", "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources",
                 "MediaTokens",
-                "Keys", "EdgeTokens", "PlaybackGate", "EmbeddedGate",
+                "Keys", "EdgeTokens", "PlaybackGate", "EmbeddedGate", .nio("NIOCore"), .nio("NIOPosix"),
             ],
             exclude: ["Programs"],
             settings: .callingC
@@ -291,12 +292,16 @@ let package = Package(
             "PlaygateCommand",
             [
                 "Platform", "Encodings", "ConfigurationReading", "Keys", "EdgeTokens", "GateService", "GateTestSupport",
-                "MediaResources", "MediaTokens", "AccessEnabler", "playgate", "playgate-sandbox", .arguments,
+                "MediaResources", "MediaTokens", "PlaybackGate", "AccessEnabler", "playgate", "playgate-sandbox",
+                .arguments,
             ]
         ),
     ],
     cxxLanguageStandard: .cxx17
 )
+
+// The fuzzer calls the C interface as a part of its own program; scripts/embed links it for everyone else.
+if Context.environment["PLAYGATE_FUZZ"] != nil { package.products.append(.library("EmbeddedGate", "CPlaygate")) }
 
 // PLAYGATE_PARTS names the targets to keep, with all that they depend on: under a sanitizer everything is built anew, and
 // the service with its dependencies is most of that.

@@ -338,7 +338,8 @@ package final class ConfigurationSection {
             }
             guard !known.contains(name) else { continue }
             let near = known.min { $0.distance(to: name) < $1.distance(to: name) }
-            let hint = near.flatMap { $0.distance(to: name) <= 3 ? "; did you mean \($0)?" : nil }
+            // A third of the letters may be wrong: any two short keys are three letters apart.
+            let hint = near.flatMap { $0.distance(to: name) <= max(1, name.count / 3) ? "; did you mean \($0)?" : nil }
             problems.add(
                 file.place(key, keyPath(name)),
                 "unknown key\(hint ?? "; known keys: \(known.sorted().joined(separator: ", "))")"

@@ -127,6 +127,12 @@ extension [UInt8] {
         unsafe source.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
     }
 
+    /// Appends the bytes of `literal` in one operation.
+    @inlinable
+    package mutating func append(_ literal: StaticString) {
+        unsafe append(contentsOf: UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+    }
+
     /// Overwrites the bytes from `position` on with `source`. Traps if `source` does not fit.
     @inlinable @inline(__always)
     package mutating func replace(from position: Int, with source: Span<UInt8>) {

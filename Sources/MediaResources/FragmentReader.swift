@@ -217,7 +217,8 @@ struct FragmentReader {
                 let closed = open.removeLast()
                 if let range = text {
                     if closed.hasChildren { try refuseMixed(range, next) }
-                    xml.appendXMLText(events.text(range).trimmingXMLSpace())
+                    let trimmed = events.text(range).trimmingXMLSpace()
+                    xml.appendXMLText(trimmed.span)
                 }
                 text = nil
                 xml += "</".utf8
@@ -244,7 +245,7 @@ struct FragmentReader {
         if isMedia(element) {
             xml += MediaNamespace.canonical.utf8
         } else {
-            xml.appendXMLAttributeValue(events.namespace(element.namespace))
+            xml.appendXMLAttributeValue(events.namespace(element.namespace).span)
         }
         xml += "\"".utf8
         xml += attributes()
@@ -274,12 +275,12 @@ struct FragmentReader {
                 xml += "xml:".utf8
             } else if !attribute.namespace.isEmpty {
                 xml += "xmlns:n\(index)=\"".utf8
-                xml.appendXMLAttributeValue(events.namespace(attribute.namespace))
+                xml.appendXMLAttributeValue(events.namespace(attribute.namespace).span)
                 xml += "\" n\(index):".utf8
             }
             xml += events.text(attribute.name)
             xml += "=\"".utf8
-            xml.appendXMLAttributeValue(events.text(attribute.value))
+            xml.appendXMLAttributeValue(events.text(attribute.value).span)
             xml += "\"".utf8
         }
         return xml

@@ -83,8 +83,7 @@ public struct MediaResource: Sendable {
         let trimmed = text.utf8.trimmingXMLSpace()
         guard let first = trimmed.first else { throw ResourceError(.empty, "the resource is empty") }
         // A file may begin with a byte order mark, which libxml2 accepts.
-        let isMarked = trimmed.starts(with: "\u{FEFF}<".utf8)
-        if first == UInt8(ascii: "<") || isMarked {
+        if first == UInt8(ascii: "<") || first == 0xEF && trimmed.starts(with: "\u{FEFF}<".utf8) {
             self.storage = try FragmentReader.read(text)
         } else {
             let channel = String(Substring(trimmed))

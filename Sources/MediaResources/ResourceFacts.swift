@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import XML
 
 /// The facts of a resource. The canonical form contains these and nothing else.
@@ -54,48 +55,52 @@ struct ResourceFacts: Sendable {
     /// Returns the canonical fragment: one line, fixed order, fixed prefix, escaped text, no insignificant content.
     func canonicalForm() -> [UInt8] {
         var xml: [UInt8] = []
-        xml.reserveCapacity(160 + channel.utf8.count + (itemTitle?.utf8.count ?? 0) + (guid?.utf8.count ?? 0))
-        xml += "<rss version=\"2.0\" xmlns:media=\"http://search.yahoo.com/mrss/\"".utf8
-        xml += extras.rssAttributes
-        xml += "><channel".utf8
-        xml += extras.channelAttributes
-        xml += ">".utf8
-        xml.appendElement("title", extras.channelTitleAttributes, channel)
+        // Enough without references and extras: the list grows at most once for most fragments.
+        let texts = channel.utf8.count + (itemTitle?.utf8.count ?? 0) + (guid?.utf8.count ?? 0)
+        xml.reserveCapacity(192 + texts + ratings.reduce(0) { $0 + 48 + $1.scheme.utf8.count + $1.value.utf8.count })
+        xml.append("<rss version=\"2.0\" xmlns:media=\"http://search.yahoo.com/mrss/\"")
+        xml.append(extras.rssAttributes, before: "><channel")
+        xml.append(extras.channelAttributes, before: "><title")
+        xml.appendContent(extras.channelTitleAttributes, channel, end: "</title>")
         if hasItem {
-            xml += "<item".utf8
-            xml += extras.itemAttributes
-            xml += ">".utf8
-            if let itemTitle { xml.appendElement("title", extras.itemTitleAttributes, itemTitle) }
-            if let guid { xml.appendElement("guid", extras.guidAttributes, guid) }
+            xml.append("<item")
+            xml.append(extras.itemAttributes, before: ">")
+            if let itemTitle {
+                xml.append("<title")
+                xml.appendContent(extras.itemTitleAttributes, itemTitle, end: "</title>")
+            }
+            if let guid {
+                xml.append("<guid")
+                xml.appendContent(extras.guidAttributes, guid, end: "</guid>")
+            }
             for rating in ratings { xml.appendRating(rating) }
-            xml += extras.inItem
-            xml += "</item>".utf8
+            xml.append(extras.inItem, before: "</item>")
         }
-        xml += extras.inChannel
-        xml += "</channel>".utf8
-        xml += extras.inRSS
-        xml += "</rss>".utf8
+        xml.append(extras.inChannel, before: "</channel>")
+        xml.append(extras.inRSS, before: "</rss>")
         return xml
     }
 }
 
 extension [UInt8] {
-    fileprivate mutating func appendElement(_ name: String, _ attributes: [UInt8], _ text: String) {
-        self += "<".utf8
-        self += name.utf8
-        self += attributes
-        self += ">".utf8
-        appendXMLText(text.utf8)
-        self += "</".utf8
-        self += name.utf8
-        self += ">".utf8
+    /// Appends extras, which most fragments do not have, and the text after them.
+    fileprivate mutating func append(_ extras: [UInt8], before text: StaticString) {
+        if !extras.isEmpty { append(copying: extras.span) }
+        append(text)
+    }
+
+    /// Appends the attributes of a start tag, its end, and the text up to the end tag.
+    fileprivate mutating func appendContent(_ attributes: [UInt8], _ text: String, end: StaticString) {
+        append(attributes, before: ">")
+        appendXMLText(text.utf8.span)
+        append(end)
     }
 
     fileprivate mutating func appendRating(_ rating: Rating) {
-        self += "<media:rating scheme=\"".utf8
-        appendXMLAttributeValue(rating.scheme.utf8)
-        self += "\">".utf8
-        appendXMLText(rating.value.utf8)
-        self += "</media:rating>".utf8
+        append("<media:rating scheme=\"")
+        appendXMLAttributeValue(rating.scheme.utf8.span)
+        append("\">")
+        appendXMLText(rating.value.utf8.span)
+        append("</media:rating>")
     }
 }

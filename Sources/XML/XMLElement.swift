@@ -97,11 +97,11 @@ package struct XMLElement: Hashable, Sendable {
         bytes += "<\(full)".utf8
         if !namespace.isEmpty {
             bytes += (prefix.isEmpty ? " xmlns=\"" : " xmlns:\(prefix)=\"").utf8
-            bytes.appendXMLAttributeValue(namespace.utf8)
+            bytes.appendXMLAttributeValue(namespace.utf8.span)
             bytes += "\"".utf8
         }
         bytes += ">".utf8
-        bytes.appendXMLText(text.utf8)
+        bytes.appendXMLText(text.utf8.span)
         for child in children { child.write(to: &bytes, prefix: "") }
         bytes += "</\(full)>".utf8
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+
 /// An event of a parser. Its names and text are ranges of the bytes of its list.
 package struct XMLEvent {
     package enum Kind: UInt8 {
@@ -19,13 +21,41 @@ package struct XMLEvent {
         case end
     }
 
-    package var kind: Kind
+    package let kind: Kind
+    private let lineNumber: UInt32
+    private let places: (namespace: Place, name: Place, value: Place)
+
+    /// A range of the list's bytes in half of its size: most of the work on events is to copy them.
+    private struct Place {
+        let start: UInt32
+        let end: UInt32
+
+        init(_ range: Range<Int>) {
+            start = UInt32(range.lowerBound)
+            end = UInt32(range.upperBound)
+        }
+
+        var range: Range<Int> { Int(start)..<Int(end) }
+    }
+
+    init(
+        kind: Kind,
+        namespace: Range<Int> = 0..<0,
+        name: Range<Int> = 0..<0,
+        value: Range<Int> = 0..<0,
+        line: Int
+    ) {
+        self.kind = kind
+        lineNumber = UInt32(clamping: line)
+        places = (Place(namespace), Place(name), Place(value))
+    }
+
     /// The namespace as libxml2 reports it. ``XMLEventList/namespace(_:)`` returns its name.
-    package var namespace: Range<Int>
-    package var name: Range<Int>
-    package var value: Range<Int>
+    package var namespace: Range<Int> { places.namespace.range }
+    package var name: Range<Int> { places.name.range }
+    package var value: Range<Int> { places.value.range }
     /// The line, from 1, on which a start tag begins (also for its attributes) or any other event ends.
-    package var line: Int
+    package var line: Int { Int(lineNumber) }
 }
 
 /// The events of a document, or of the part that was read since the list was last emptied.
@@ -62,15 +92,8 @@ package struct XMLEventList {
     package func string(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
     /// Returns true if the bytes of `range` are `literal`.
-    @inlinable
     package func equals(_ range: Range<Int>, _ literal: StaticString) -> Bool {
-        guard range.count == literal.utf8CodeUnitCount else { return false }
-        return literal.withUTF8Buffer { expected in
-            for offset in 0..<expected.count where unsafe expected[offset] != bytes[range.lowerBound + offset] {
-                return false
-            }
-            return true
-        }
+        range.count == literal.utf8CodeUnitCount && bytes.span.starts(with: literal, at: range.lowerBound)
     }
 
     package mutating func removeAll() {

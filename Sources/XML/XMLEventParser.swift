@@ -15,42 +15,51 @@ internal import Encodings
 @safe
 package struct XMLEventParser: ~Copyable, @unchecked Sendable {
     private let context: xmlParserCtxtPtr
-    private let sink: XMLEventSink
+    private let sink: UnsafeMutablePointer<XMLEventSink>
 
     /// Creates a parser. Returns `nil` if libxml2 cannot allocate memory.
     package init?(limits: XMLLimits) {
         _ = libxml2IsInitialised
-        let sink = XMLEventSink(limits: limits)
         var handlers = unsafe XMLEventSink.handlers
-        let user = unsafe Unmanaged.passUnretained(sink).toOpaque()
-        guard let context = unsafe xmlCreatePushParserCtxt(&handlers, user, nil, 0, nil) else { return nil }
+        // Not an object: every access of a callback to one would be counted and checked.
+        let sink = UnsafeMutablePointer<XMLEventSink>.allocate(capacity: 1)
+        unsafe sink.initialize(to: XMLEventSink(limits: limits))
+        guard let context = unsafe xmlCreatePushParserCtxt(&handlers, sink, nil, 0, nil) else {
+            unsafe sink.deinitialize(count: 1)
+            unsafe sink.deallocate()
+            return nil
+        }
         unsafe xmlCtxtUseOptions(context, Int32(XML_PARSE_NONET.rawValue))
-        unsafe sink.context = context
+        unsafe sink.pointee.context = context
         unsafe self.context = context
-        self.sink = sink
+        unsafe self.sink = sink
     }
 
-    deinit { unsafe xmlFreeParserCtxt(context) }
+    deinit {
+        unsafe xmlFreeParserCtxt(context)
+        unsafe sink.deinitialize(count: 1)
+        unsafe sink.deallocate()
+    }
 
     /// The events since the last call of `removeEvents()`.
-    package var events: XMLEventList { _read { yield sink.events } }
+    package var events: XMLEventList { _read { yield unsafe sink.pointee.events } }
 
     /// The reason why parsing stopped, or `nil`.
-    package var failure: XMLFailure? { sink.failure }
+    package var failure: XMLFailure? { unsafe sink.pointee.failure }
 
-    package mutating func removeEvents() { sink.events.removeAll() }
+    package mutating func removeEvents() { unsafe sink.pointee.events.removeAll() }
 
     /// Discards the last document.
     package mutating func reset() {
         unsafe xmlCtxtResetPush(context, nil, 0, nil, nil)
         // As in a new parser. Otherwise libxml2 does not look for a byte order mark.
         unsafe context.pointee.charset = XML_CHAR_ENCODING_NONE.rawValue
-        sink.reset()
+        unsafe sink.pointee.reset()
     }
 
     /// Parses the next bytes of the document. `isLast` marks the last ones.
     package mutating func read(_ chunk: Span<UInt8>, isLast: Bool) {
-        guard sink.failure == nil else { return }
+        guard failure == nil else { return }
         _ = unsafe chunk.withUnsafeBytes { bytes in
             unsafe xmlParseChunk(
                 context,
@@ -59,8 +68,8 @@ package struct XMLEventParser: ~Copyable, @unchecked Sendable {
                 isLast ? 1 : 0
             )
         }
-        if sink.failure == nil, unsafe context.pointee.wellFormed == 0, unsafe context.pointee.errNo != 0 {
-            sink.failure = .syntax(message: "not well-formed", line: 0, column: 0)
+        if failure == nil, unsafe context.pointee.wellFormed == 0, unsafe context.pointee.errNo != 0 {
+            unsafe sink.pointee.failure = .syntax(message: "not well-formed", line: 0, column: 0)
         }
     }
 
@@ -72,7 +81,7 @@ package struct XMLEventParser: ~Copyable, @unchecked Sendable {
 
 /// The receiver of libxml2's callbacks.
 @safe
-private final class XMLEventSink {
+private struct XMLEventSink {
     var events = XMLEventList()
     var failure: XMLFailure?
     var context: xmlParserCtxtPtr?
@@ -88,7 +97,7 @@ private final class XMLEventSink {
 
     init(limits: XMLLimits) { self.limits = limits }
 
-    func reset() {
+    mutating func reset() {
         events.removeAll()
         failure = nil
         depth = 0
@@ -97,15 +106,17 @@ private final class XMLEventSink {
         run = .blank
     }
 
-    private func stop(_ why: XMLFailure) {
+    private mutating func stop(_ why: XMLFailure) {
         if failure == nil { failure = why }
         unsafe xmlStopParser(context)
     }
 
     private var line: Int {
-        guard let input = unsafe context?.pointee.input else { return 0 }
-        lastLine = Int(unsafe input.pointee.line)
-        return lastLine
+        mutating get {
+            guard let input = unsafe context?.pointee.input else { return 0 }
+            lastLine = Int(unsafe input.pointee.line)
+            return lastLine
+        }
     }
 
     /// The line on which the last parsed tag begins.
@@ -113,21 +124,23 @@ private final class XMLEventSink {
     /// libxml2 reports the line of its end. The tag is still in the buffer, because the values of its attributes point
     /// there, and contains no other `<`.
     private var lineOfTag: Int {
-        let known = lastLine
-        let end = line
-        guard end != known, let input = unsafe context?.pointee.input?.pointee,
-            let base = unsafe input.base, var place = unsafe input.cur, unsafe place > base
-        else { return end }
-        var start = end
-        repeat {
-            unsafe place -= 1
-            if unsafe place.pointee == UInt8(ascii: "<") { return start }
-            if unsafe place.pointee == 0xA { start -= 1 }
-        } while unsafe place > base
-        return end
+        mutating get {
+            let known = lastLine
+            let end = line
+            guard end != known, let input = unsafe context?.pointee.input?.pointee,
+                let base = unsafe input.base, var place = unsafe input.cur, unsafe place > base
+            else { return end }
+            var start = end
+            repeat {
+                unsafe place -= 1
+                if unsafe place.pointee == UInt8(ascii: "<") { return start }
+                if unsafe place.pointee == 0xA { start -= 1 }
+            } while unsafe place > base
+            return end
+        }
     }
 
-    private func store(_ text: UnsafePointer<xmlChar>?) -> Range<Int> {
+    private mutating func store(_ text: UnsafePointer<xmlChar>?) -> Range<Int> {
         guard let text = unsafe text else { return 0..<0 }
         return unsafe events.store(UnsafeBufferPointer(start: text, count: Int(xmlStrlen(text))))
     }
@@ -137,26 +150,29 @@ private final class XMLEventSink {
     static var handlers: xmlSAXHandler {
         var handlers = unsafe xmlSAXHandler()
         unsafe handlers.initialized = clibxml2_sax2_magic()
-        unsafe handlers.internalSubset = { sink, _, _, _ in unsafe XMLEventSink.from(sink)?.stop(.doctype) }
+        unsafe handlers.internalSubset = { sink, _, _, _ in unsafe XMLEventSink.from(sink)?.pointee.stop(.doctype) }
         unsafe handlers.startElementNs = { sink, name, _, uri, _, _, attributeCount, _, attributes in
-            unsafe XMLEventSink.from(sink)?.start(name, uri, attributes, Int(attributeCount))
+            unsafe XMLEventSink.from(sink)?.pointee.start(name, uri, attributes, Int(attributeCount))
         }
-        unsafe handlers.endElementNs = { sink, _, _, _ in unsafe XMLEventSink.from(sink)?.end() }
-        unsafe handlers.characters = { sink, text, count in unsafe XMLEventSink.from(sink)?.text(text, count) }
-        unsafe handlers.cdataBlock = { sink, text, count in unsafe XMLEventSink.from(sink)?.section(text, count) }
-        unsafe handlers.ignorableWhitespace = { sink, text, count in unsafe XMLEventSink.from(sink)?.text(text, count) }
-        unsafe handlers.comment = { sink, _ in unsafe XMLEventSink.from(sink)?.interrupt() }
-        unsafe handlers.processingInstruction = { sink, _, _ in unsafe XMLEventSink.from(sink)?.interrupt() }
-        unsafe handlers.serror = { sink, error in unsafe XMLEventSink.from(sink)?.error(error) }
+        unsafe handlers.endElementNs = { sink, _, _, _ in unsafe XMLEventSink.from(sink)?.pointee.end() }
+        unsafe handlers.characters = { sink, text, count in unsafe XMLEventSink.from(sink)?.pointee.text(text, count) }
+        unsafe handlers.cdataBlock = { sink, text, count in unsafe XMLEventSink.from(sink)?.pointee.section(text, count)
+        }
+        unsafe handlers.ignorableWhitespace = { sink, text, count in
+            unsafe XMLEventSink.from(sink)?.pointee.text(text, count)
+        }
+        unsafe handlers.comment = { sink, _ in unsafe XMLEventSink.from(sink)?.pointee.interrupt() }
+        unsafe handlers.processingInstruction = { sink, _, _ in unsafe XMLEventSink.from(sink)?.pointee.interrupt() }
+        unsafe handlers.serror = { sink, error in unsafe XMLEventSink.from(sink)?.pointee.error(error) }
         return unsafe handlers
     }
 
-    private static func from(_ pointer: UnsafeMutableRawPointer?) -> XMLEventSink? {
-        guard let pointer = unsafe pointer else { return nil }
-        return unsafe Unmanaged<XMLEventSink>.fromOpaque(pointer).takeUnretainedValue()
+    @inline(__always)
+    private static func from(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<XMLEventSink>? {
+        unsafe pointer?.assumingMemoryBound(to: XMLEventSink.self)
     }
 
-    private func start(
+    private mutating func start(
         _ name: UnsafePointer<xmlChar>?,
         _ namespace: UnsafePointer<xmlChar>?,
         _ attributes: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?,
@@ -171,7 +187,7 @@ private final class XMLEventSink {
         guard elements <= limits.elements else { return stop(.tooManyElements) }
         let line = lineOfTag
         unsafe events.append(
-            XMLEvent(kind: .start, namespace: store(namespace), name: store(name), value: 0..<0, line: line)
+            XMLEvent(kind: .start, namespace: store(namespace), name: store(name), line: line)
         )
         guard let attributes = unsafe attributes else { return }
         for index in 0..<attributeCount {
@@ -207,47 +223,47 @@ private final class XMLEventSink {
         }
     }
 
-    private func end() {
+    private mutating func end() {
         guard failure == nil else { return }
         depth -= 1
         run = .blank
-        events.append(XMLEvent(kind: .end, namespace: 0..<0, name: 0..<0, value: 0..<0, line: line))
+        events.append(XMLEvent(kind: .end, line: line))
     }
 
-    private func text(_ text: UnsafePointer<xmlChar>?, _ count: Int32) {
+    private mutating func text(_ text: UnsafePointer<xmlChar>?, _ count: Int32) {
         guard failure == nil, let text = unsafe text, count > 0 else { return }
         let line = line
         let bytes = unsafe UnsafeBufferPointer(start: text, count: Int(count))
         unsafe noticeText(bytes, line)
         let value = unsafe events.store(bytes)
-        events.append(XMLEvent(kind: .text, namespace: 0..<0, name: 0..<0, value: value, line: line))
+        events.append(XMLEvent(kind: .text, value: value, line: line))
     }
 
-    private func section(_ text: UnsafePointer<xmlChar>?, _ count: Int32) {
+    private mutating func section(_ text: UnsafePointer<xmlChar>?, _ count: Int32) {
         guard failure == nil, let text = unsafe text, count > 0 else { return }
         let line = line
         let bytes = unsafe UnsafeBufferPointer(start: text, count: Int(count))
         unsafe noticeText(bytes, line)
         // libxml2 has read the byte after a piece before it reports the piece: more of the section, or its `]]>`.
         let value = unsafe events.storeSection(bytes, next: text[Int(count)])
-        events.append(XMLEvent(kind: .text, namespace: 0..<0, name: 0..<0, value: value, line: line))
+        events.append(XMLEvent(kind: .text, value: value, line: line))
     }
 
     /// Reports an interruption if a comment or processing instruction separates this text from text before it.
-    private func noticeText(_ bytes: UnsafeBufferPointer<UInt8>, _ line: Int) {
+    private mutating func noticeText(_ bytes: UnsafeBufferPointer<UInt8>, _ line: Int) {
         guard run != .text, unsafe !bytes.allSatisfy(\.isXMLSpace) else { return }
         if run == .interrupted {
-            events.append(XMLEvent(kind: .interruption, namespace: 0..<0, name: 0..<0, value: 0..<0, line: line))
+            events.append(XMLEvent(kind: .interruption, line: line))
         }
         run = .text
     }
 
     /// Records a comment or processing instruction.
-    private func interrupt() {
+    private mutating func interrupt() {
         if run == .text { run = .interrupted }
     }
 
-    private func error(_ error: UnsafeMutablePointer<xmlError>?) {
+    private mutating func error(_ error: UnsafeMutablePointer<xmlError>?) {
         guard failure == nil, let failure = unsafe XMLFailure(error) else { return }
         stop(failure)
     }

@@ -19,11 +19,15 @@ extension String {
 }
 
 extension Span<UInt8> {
-    /// True for printable ASCII and delete, which nearly all text is, and which needs no decoding to be found legal.
+    /// True for printable ASCII, delete and white space, which nearly all text is, and which needs no decoding to be found legal.
     package var isPlainXML: Bool {
-        var isPlain = true
-        for index in indices where self[index] &- 0x20 >= 0x60 { isPlain = false }
-        return isPlain
+        var place = 0
+        while true {
+            place = firstIndex(outside: 0x20, from: place)
+            guard place < count else { return true }
+            guard self[place].isXMLSpace || self[place] == 0x7F else { return false }
+            place += 1
+        }
     }
 }
 
@@ -40,29 +44,51 @@ extension BidirectionalCollection where Element == UInt8 {
 extension [UInt8] {
     /// Appends `text` as character data. Writes a carriage return as a reference, because a parser reads a literal one
     /// as a line feed.
-    @inlinable
-    package mutating func appendXMLText(_ text: some Sequence<UInt8>) {
-        for byte in text {
-            switch byte {
-            case UInt8(ascii: "&"): append(contentsOf: "&amp;".utf8)
-            case UInt8(ascii: "<"): append(contentsOf: "&lt;".utf8)
-            case UInt8(ascii: ">"): append(contentsOf: "&gt;".utf8)
-            case 0xD: append(contentsOf: "&#13;".utf8)
-            default: append(byte)
-            }
-        }
+    package mutating func appendXMLText(_ text: Span<UInt8>) {
+        appendXML(text) { $0.referenceInText }
     }
 
     /// Appends `text` as the value of an attribute between double quotes.
-    @inlinable
-    package mutating func appendXMLAttributeValue(_ text: some Sequence<UInt8>) {
-        for byte in text {
-            switch byte {
-            case UInt8(ascii: "\""): append(contentsOf: "&quot;".utf8)
-            case 0x9: append(contentsOf: "&#9;".utf8)
-            case 0xA: append(contentsOf: "&#10;".utf8)
-            default: appendXMLText(CollectionOfOne(byte))
-            }
+    package mutating func appendXMLAttributeValue(_ text: Span<UInt8>) {
+        appendXML(text) { $0.referenceInValue }
+    }
+
+    /// Appends `text`, with references in the place of some bytes.
+    @inline(__always)
+    package mutating func appendXML(_ text: Span<UInt8>, by reference: (UInt8) -> StaticString?) {
+        // Most text has no such byte, and is copied at once.
+        var start = 0
+        for place in text.indices {
+            guard let reference = reference(text[place]) else { continue }
+            append(copying: text.extracting(start..<place))
+            append(reference)
+            start = place + 1
+        }
+        append(copying: text.extracting(start...))
+    }
+}
+
+extension UInt8 {
+    /// The reference by which character data has this byte; `nil` for the byte itself.
+    @inline(__always)
+    package var referenceInText: StaticString? {
+        switch self {
+        case UInt8(ascii: "&"): "&amp;"
+        case UInt8(ascii: "<"): "&lt;"
+        case UInt8(ascii: ">"): "&gt;"
+        case 0xD: "&#13;"
+        default: nil
+        }
+    }
+
+    /// The reference by which the value of an attribute has this byte; `nil` for the byte itself.
+    @inline(__always)
+    package var referenceInValue: StaticString? {
+        switch self {
+        case UInt8(ascii: "\""): "&quot;"
+        case 0x9: "&#9;"
+        case 0xA: "&#10;"
+        default: referenceInText
         }
     }
 }

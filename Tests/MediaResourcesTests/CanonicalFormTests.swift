@@ -178,7 +178,7 @@ struct ResourceGenerator {
 
     private mutating func text(_ text: String) -> String {
         var escaped: [UInt8] = []
-        escaped.appendXMLText(text.utf8)
+        escaped.appendXMLText(text.utf8.span)
         let section = text.contains("]]>") ? nil : "<![CDATA[\(text)]]>"
         let numbers = text.unicodeScalars.map { "&#x\(String($0.value, radix: 16));" }.joined()
         return space() + pick([String(decoding: escaped, as: UTF8.self), section ?? numbers, numbers]) + space()

@@ -189,7 +189,7 @@ extension APIRefusal {
         for (name, value) in members {
             bytes += "<\(name)>".utf8
             switch value {
-            case .string(let text): bytes.appendXMLText(text.filter { $0.isLegalInXML }.utf8)
+            case .string(let text): bytes.appendXMLText(text.filter { $0.isLegalInXML }.utf8.span)
             default: value.write(to: &bytes)
             }
             bytes += "</\(name)>".utf8

@@ -40,12 +40,7 @@ struct MPDEdit {
 extension [UInt8] {
     /// Appends `value` so that it can stand in an element and between quotation marks of both kinds.
     mutating func appendEscaped(_ value: Span<UInt8>) {
-        for place in value.indices {
-            switch value[place] {
-            case UInt8(ascii: "'"): self += "&apos;".utf8
-            case let byte: appendXMLAttributeValue(CollectionOfOne(byte))
-            }
-        }
+        appendXML(value) { $0 == UInt8(ascii: "'") ? "&apos;" : $0.referenceInValue }
     }
 }
 

@@ -17,29 +17,35 @@ enum TokenBytes {
     }
 
     /// Returns a hash that selects a place in the table. A collision costs only a comparison, so the hash need not be
-    /// cryptographic: four lanes of multiply and fold, eight bytes at a time, from a secret seed.
+    /// cryptographic: two lanes that multiply two words with each other and fold, 32 bytes at a time. Both factors contain secrets
+    /// that come from the seed, so no sender can choose a factor of zero.
     static func hash(_ bytes: Span<UInt8>, seed: UInt64) -> UInt64 {
         unsafe bytes.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress else { return fold(seed) }
-            var (a, b, c, d) = (seed, seed ^ 0x9E37_79B9_7F4A_7C15, seed ^ 0xC2B2_AE3D_27D4_EB4F, ~seed)
-            var position = 0
-            while position &+ 32 <= bytes.count {
-                unsafe a = fold(a ^ word(start + position))
-                unsafe b = fold(b ^ word(start + position + 8))
-                unsafe c = fold(c ^ word(start + position + 16))
-                unsafe d = fold(d ^ word(start + position + 24))
-                position &+= 32
-            }
-            while position &+ 8 <= bytes.count {
-                unsafe a = fold(a ^ word(start + position))
-                position &+= 8
-            }
+            let (one, other) = (0x9E37_79B9_7F4A_7C15 as UInt64, 0xC2B2_AE3D_27D4_EB4F as UInt64)
+            var (a, b) = (fold(seed &+ one), fold(seed &+ other))
+            let (first, second) = (fold(a &+ one), fold(b &+ other))
             var rest: UInt64 = 0
-            while position < bytes.count {
-                rest = unsafe rest << 8 | UInt64(bytes[position])
-                position &+= 1
+            if bytes.count >= 32 {
+                // The last step takes the last 32 bytes, some of them again.
+                let last = bytes.count &- 32
+                let step = { (place: UnsafeRawPointer) in
+                    unsafe a = fold(a ^ word(place), first ^ word(place + 8))
+                    unsafe b = fold(b ^ word(place + 16), second ^ word(place + 24))
+                }
+                var position = 0
+                while position < last {
+                    unsafe step(start + position)
+                    position &+= 32
+                }
+                unsafe step(start + last)
+            } else {
+                for position in bytes.indices {
+                    rest = unsafe rest << 8 | UInt64(bytes[position])
+                    if position & 7 == 7 { a = fold(a ^ rest) }
+                }
             }
-            return fold(fold(a ^ rest) ^ fold(b ^ UInt64(bytes.count)) &+ fold(c) ^ fold(d &+ 1))
+            return fold(fold(a ^ rest) ^ fold(b ^ UInt64(bytes.count)))
         }
     }
 
@@ -48,8 +54,8 @@ enum TokenBytes {
         unsafe pointer.loadUnaligned(as: UInt64.self)
     }
 
-    private static func fold(_ value: UInt64) -> UInt64 {
-        let product = value.multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
+    private static func fold(_ value: UInt64, _ other: UInt64 = 0xD6E8_FEB8_6659_FD93) -> UInt64 {
+        let product = value.multipliedFullWidth(by: other)
         return product.high ^ product.low
     }
 }

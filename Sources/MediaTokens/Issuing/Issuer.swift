@@ -150,7 +150,7 @@ extension [UInt8] {
         if text.utf8.contains(UInt8(ascii: "<")), !text.utf8.contains(0xD) {
             appendSection(text)
         } else {
-            appendXMLText(text.utf8)
+            appendXMLText(text.utf8.span)
         }
         self += "</\(name)>".utf8
     }

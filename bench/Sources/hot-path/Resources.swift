@@ -43,7 +43,7 @@ extension HotPath {
                 ("match / libxml2's reader", match.ratio, 0.15),
             ],
             exact: [
-                ("allocations of a fragment", table["MediaResource"].allocations, 14),
+                ("allocations of a fragment", table["MediaResource"].allocations, 13),
                 ("allocations of a match", match.allocations, 0),
                 ("allocations of a match that differs", table["match, rating"].allocations, 0),
             ]
