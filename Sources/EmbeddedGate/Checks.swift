@@ -148,7 +148,8 @@ extension playgate_answer {
         let used = unsafe texts.reduce(0) { unsafe $0 + $1.length }
         guard let start = unsafe buffer, unsafe used <= capacity else { return }
         var text = unsafe TextBuffer(start + used, capacity: capacity - used)
-        unsafe trace = text.write("\(TraceID(traceparent: parent.text))")
+        let id = unsafe parent.buffer().map { unsafe TraceID(traceparent: $0.span) } ?? .new()
+        unsafe trace = text.write(id.digits.span)
         if unsafe text.isTruncated { unsafe flags |= UInt32(PLAYGATE_ANSWER_TRUNCATED) }
     }
 

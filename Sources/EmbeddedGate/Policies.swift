@@ -14,10 +14,19 @@ final class PolicyHandle: Sendable {
 }
 
 extension PolicyFault {
+    /// The result of the function.
+    private var result: Int32 {
+        switch kind {
+        case .document: Result.policy
+        case .version: Result.version
+        case .signature: Result.signature
+        }
+    }
+
     /// Writes the fault for the caller, and returns the result of the function.
     @unsafe
     func report(to error: UnsafeMutablePointer<playgate_error>?) -> Int32 {
-        guard let error = unsafe error else { return isVersion ? Result.version : Result.policy }
+        guard let error = unsafe error else { return result }
         unsafe error.pointee.line = UInt32(clamping: line)
         unsafe error.pointee.column = UInt32(clamping: column)
         unsafe withUnsafeMutableBytes(of: &error.pointee.message) { memory in
@@ -33,7 +42,7 @@ extension PolicyFault {
             }
             unsafe memory[count] = 0
         }
-        return isVersion ? Result.version : Result.policy
+        return result
     }
 }
 
@@ -62,6 +71,46 @@ public func playgate_policy_open(
     _ policy: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<playgate_error>?
 ) -> Int32 {
+    unsafe open(bytes, length, policy, error) { (document) throws(PolicyFault) in
+        try PolicyDocument(document, at: Timestamp(millisecondsSince1970: now))
+    }
+}
+
+/// See `playgate_signed.h`.
+@c @implementation
+public func playgate_policy_open_signed(
+    _ bytes: UnsafePointer<CChar>?,
+    _ length: Int,
+    _ trust: UnsafePointer<CChar>?,
+    _ trustLength: Int,
+    _ now: Int64,
+    _ policy: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<playgate_error>?
+) -> Int32 {
+    unsafe clear(error)
+    if let policy = unsafe policy { unsafe policy.pointee = nil }
+    // One byte more than a set may have, so that a longer one is refused as too large.
+    let slice = unsafe playgate_slice(bytes: trust, length: max(trustLength, 0))
+    guard let keys = unsafe slice.buffer(limit: Limits.text + 1), !keys.isEmpty else { return Result.argument }
+    let signers: PolicySigners
+    do throws(PolicyFault) { signers = try unsafe PolicySigners([UInt8](keys)) } catch let fault {
+        _ = unsafe fault.report(to: error)
+        return Result.argument
+    }
+    return unsafe open(bytes, length, policy, error) { (document) throws(PolicyFault) in
+        try PolicyDocument(signed: document, by: signers, at: Timestamp(millisecondsSince1970: now))
+    }
+}
+
+/// Makes a policy for a caller of what `read` makes of its memory.
+@unsafe
+private func open(
+    _ bytes: UnsafePointer<CChar>?,
+    _ length: Int,
+    _ policy: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<playgate_error>?,
+    _ read: (Span<UInt8>) throws(PolicyFault) -> PolicyDocument
+) -> Int32 {
     unsafe clear(error)
     guard let policy = unsafe policy else { return Result.argument }
     unsafe policy.pointee = nil
@@ -72,8 +121,7 @@ public func playgate_policy_open(
     let start = unsafe UnsafeRawPointer(bytes).assumingMemoryBound(to: UInt8.self)
     let document = unsafe UnsafeBufferPointer(start: start, count: length)
     do throws(PolicyFault) {
-        let read = try unsafe PolicyDocument(document.span, at: Timestamp(millisecondsSince1970: now))
-        unsafe policy.pointee = Handle.make(PolicyHandle(read))
+        unsafe policy.pointee = Handle.make(PolicyHandle(try read(document.span)))
         return Result.ok
     } catch let fault {
         return unsafe fault.report(to: error)

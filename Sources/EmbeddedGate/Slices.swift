@@ -13,6 +13,7 @@ enum Result {
     static let internalFault = Int32(PLAYGATE_E_INTERNAL)
     static let version = Int32(PLAYGATE_E_VERSION)
     static let buffer = Int32(PLAYGATE_E_BUFFER)
+    static let signature = Int32(PLAYGATE_E_SIGNATURE)
 }
 
 /// The limits of what a caller gives.
@@ -41,7 +42,7 @@ extension playgate_slice {
     /// The text, with U+FFFD in place of what is no UTF-8, as the service reads it; empty if there is no memory for it.
     var text: Substring {
         guard let buffer = unsafe buffer(), !buffer.isEmpty else { return "" }
-        return unsafe String(decoding: buffer, as: UTF8.self)[...]
+        return unsafe Substring(String(decoding: buffer, as: UTF8.self))
     }
 
     /// A copy of the bytes; empty if there is no memory for them.

@@ -218,8 +218,20 @@ final class EngineUnderTest {
 /// Bytes whose addresses C functions get.
 final class SliceMemory {
     private var blocks: [UnsafeMutableBufferPointer<CChar>] = []
+    private var lists: [UnsafeMutablePointer<playgate_slice>] = []
 
-    deinit { for block in blocks { block.deallocate() } }
+    deinit {
+        for block in blocks { block.deallocate() }
+        for list in lists { list.deallocate() }
+    }
+
+    /// A list of one slice.
+    func list(_ slice: playgate_slice) -> UnsafePointer<playgate_slice> {
+        let list = UnsafeMutablePointer<playgate_slice>.allocate(capacity: 1)
+        list.initialize(to: slice)
+        lists.append(list)
+        return UnsafePointer(list)
+    }
 
     func slice(_ text: String) -> playgate_slice { slice(Array(text.utf8)) }
 

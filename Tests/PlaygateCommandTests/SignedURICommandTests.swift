@@ -89,7 +89,7 @@ import Testing
         let run = try grant("verify", ["--batch", file, "--audience", "edge-1"], at: 1)
         let codes = run.output.split(separator: "\n").map { $0.prefix(60) }
         #expect(run.status == 1 && codes.count == 3, "\(run.error)")
-        #expect(codes.first?.hasPrefix(#"{"valid":true"#) == true)
+        #expect(codes.first?.hasPrefix(#"{"line":1,"valid":true"#) == true)
         #expect(codes.dropFirst().first?.contains("grant_uri_mismatch") == true)
         #expect(codes.last?.contains("grant_malformed") == true)
     }

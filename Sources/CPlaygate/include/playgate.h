@@ -19,7 +19,7 @@ extern "C" {
 ///     check   one decision: ALLOW, REFUSE, or ASK the service, which alone can tell
 ///
 /// Threads. Every function may be called from any thread, at the same time, with the same handles. No function starts a
-/// thread, waits for input or output, or calls back after it has returned.
+/// thread, or calls back after it has returned. Those of playgate_follow.h and playgate_ask.h alone wait for input or output.
 ///
 /// Forks. A policy may be opened, retained and released before a fork, so that the workers share its memory; places too.
 /// Everything with an engine takes locks that do not survive a fork: it is refused with PLAYGATE_E_FORK until the process
@@ -78,7 +78,9 @@ enum {
     /// The document is of a version of the service that this library does not know.
     PLAYGATE_E_VERSION = -5,
     /// The caller's buffer is too small.
-    PLAYGATE_E_BUFFER = -6
+    PLAYGATE_E_BUFFER = -6,
+    /// The signature of the document is none of the keys to trust, or there is none.
+    PLAYGATE_E_SIGNATURE = -7
 };
 
 /// A fault of a document or of settings, for the operator.

@@ -70,12 +70,14 @@ extension Span<UInt8> {
     /// True if there is a space, a control character, a `#`, or U+FFFD.
     fileprivate var hasForbiddenByte: Bool {
         var place = 0
-        // Permitted text contains no such byte, so it is checked 32 bytes at a time.
+        // Permitted text contains no such byte, so it is checked 32 bytes at a time, and looked into only if there may be one.
         unsafe withUnsafeBytes { bytes in
-            let word = { (offset: Int) in
-                unsafe bytes.loadUnaligned(fromByteOffset: offset, as: SIMD4<UInt64>.self)
+            var found = SIMD4<UInt64>.zero
+            while place + 32 <= bytes.count {
+                found |= unsafe bytes.loadUnaligned(fromByteOffset: place, as: SIMD4<UInt64>.self).forbiddenBytes
+                place += 32
             }
-            while place + 32 <= bytes.count, !word(place).mayHaveForbiddenByte { place += 32 }
+            if found & SIMD4(repeating: 0x8080_8080_8080_8080) != .zero { place = 0 }
         }
         while place < count {
             switch self[place] {
@@ -89,15 +91,15 @@ extension Span<UInt8> {
 }
 
 extension SIMD4<UInt64> {
-    /// True if one of the bytes may be forbidden: below 0x21, or 0x7F, `#` or 0xEF. The well-known borrow trick is exact
-    /// for a word as a whole.
-    fileprivate var mayHaveForbiddenByte: Bool {
+    /// Words that have the highest bit of a byte set if one of theirs may be forbidden: below 0x21, or 0x7F, `#` or 0xEF. The
+    /// well-known borrow trick is exact for a word as a whole.
+    fileprivate var forbiddenBytes: SIMD4<UInt64> {
         let ones = SIMD4(repeating: 0x0101_0101_0101_0101 as UInt64)
         var found = (self &- ones &* 0x21) & ~self
         let (delete, hash, replacement) = (self ^ ones &* 0x7F, self ^ ones &* 0x23, self ^ ones &* 0xEF)
         found |= (delete &- ones) & ~delete
         found |= (hash &- ones) & ~hash
         found |= (replacement &- ones) & ~replacement
-        return found & ones &* 0x80 != .zero
+        return found
     }
 }

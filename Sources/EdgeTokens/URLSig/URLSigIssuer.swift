@@ -71,7 +71,7 @@ public struct URLSigIssuer: VendorIssuer {
         let own = request.query
         // The plugin finds its parameters anywhere in the query, and cuts it at the first that begins like one.
         for name in ["A", "C", "E", "K", "P", "S"] {
-            let isTaken = own.contains("\(name)=") || own.split(separator: "&").contains { $0.hasPrefix(name) }
+            let isTaken = own.hasBytes(of: "\(name)=") || own.split(separator: "&").contains { $0.hasPrefix(name) }
             guard !isTaken else { throw SigningError(.value, "query") }
         }
         let signed = host + signing.path.raw

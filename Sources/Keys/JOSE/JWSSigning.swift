@@ -30,10 +30,15 @@ extension TokenKey {
     ///
     /// - Throws: ``KeySetError`` with code ``KeySetError/Code/unusableKey`` if the key may not or cannot sign.
     public func signJWS(_ payload: [UInt8], form: JWSForm = JWSForm()) throws(KeySetError) -> String {
-        guard operations.contains(.sign) else { throw KeySetError(.unusableKey, "the key is not one for signing") }
         guard let header = jwsHeader else { throw KeySetError(.unusableKey, "the key's identifier is not UTF-8") }
-        let body = Base64.encodeURLSafe(payload)
-        let message = "\(header).\(body)"
+        let message = "\(header).\(Base64.encodeURLSafe(payload))"
+        let token = try signedJWS(message)
+        return form.omitsHeader ? String(token.dropFirst(header.utf8.count + 1)) : token
+    }
+
+    /// Returns the signing input of a JSON Web Signature (RFC 7515 §5.1) with the signature behind it.
+    package func signedJWS(_ message: String) throws(KeySetError) -> String {
+        guard operations.contains(.sign) else { throw KeySetError(.unusableKey, "the key is not one for signing") }
         let pieces = MessagePieces(message.utf8.span)
         let signature: [UInt8]
         switch mechanism {
@@ -44,6 +49,6 @@ extension TokenKey {
             do { signature = try maker.sign(pieces) } catch { throw KeySetError(.unusableKey, error.text) }
         case .signature: throw KeySetError(.unusableKey, "the key is not one for signing")
         }
-        return "\(form.omitsHeader ? body : message).\(Base64.encodeURLSafe(signature))"
+        return "\(message).\(Base64.encodeURLSafe(signature))"
     }
 }

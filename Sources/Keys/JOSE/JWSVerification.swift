@@ -179,14 +179,14 @@ extension KeySet {
 
 extension TokenKey {
     /// The size of a code or signature by this key, in bytes.
-    fileprivate var tokenSignatureSize: Int {
+    var tokenSignatureSize: Int {
         switch mechanism {
         case .mac(let key): key.size
         case .signature(let verifier, _): verifier.signatureSize
         }
     }
 
-    fileprivate func isSigner(_ signature: Span<UInt8>, of message: MessagePieces) -> Bool {
+    func isSigner(_ signature: Span<UInt8>, of message: MessagePieces) -> Bool {
         switch mechanism {
         case .mac(let key): key.isValid(signature, of: message)
         case .signature(let verifier, _): verifier.isValid(signature, over: message)

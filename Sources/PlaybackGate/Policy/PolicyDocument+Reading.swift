@@ -16,6 +16,10 @@ extension PolicyDocument {
     ///   - now: The present time.
     /// - Throws: ``PolicyFault`` with the line of the first fault.
     package init(_ bytes: Span<UInt8>, at now: Timestamp) throws(PolicyFault) {
+        guard !Self.isSigned(bytes) else {
+            let advice = "name the keys to trust (trust=FILE, playgate_policy_open_signed)"
+            throw PolicyFault("this policy is signed, and its signature must be checked: \(advice)")
+        }
         self = try Self.reading(bytes) { (root) throws(PolicyFault) in
             guard try root.optionalFlag("parts") != true else { throw root.fault("is a part of a policy", "parts") }
             return try PolicyDocument(root, at: now)
@@ -192,7 +196,7 @@ extension PolicyObject {
     func checkVersion() throws(PolicyFault) {
         guard try number("version", in: 0...(1 << 31)) == PolicyDocument.version else {
             var fault = fault("is not known here: this is a library for version \(PolicyDocument.version)", "version")
-            fault.isVersion = true
+            fault.kind = .version
             throw fault
         }
     }

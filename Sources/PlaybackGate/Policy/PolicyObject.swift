@@ -13,13 +13,26 @@ package struct PolicyFault: Error, Hashable, Sendable {
     package var column = 0
     /// The sentence for the operator, in one printable line. Never a part of a key.
     package let message: String
-    /// True if the document is of a version that is not known here.
-    package var isVersion = false
+    /// The kind.
+    package var kind = Kind.document
     /// The indices of members and elements that lead to the value.
     var path: [Int] = []
 
+    /// A kind of faults.
+    package enum Kind: Sendable {
+        /// Of the document.
+        case document
+        /// Of its version, which is not known here.
+        case version
+        /// Of its signature.
+        case signature
+    }
+
     /// Creates a fault without a place.
-    package init(_ message: String) { self.message = message.printable(limit: 200) }
+    package init(_ message: String, _ kind: Kind = .document) {
+        self.message = message.printable(limit: 200)
+        self.kind = kind
+    }
 }
 
 extension PolicyFault: CustomStringConvertible {

@@ -5,7 +5,9 @@ import ArgumentParser
 import CommandLineSupport
 import ConfigurationReading
 import GateService
+import Keys
 import Platform
+import PlaybackGate
 
 struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -16,6 +18,9 @@ struct ExportCommand: ParsableCommand {
             symmetric keys of grants: only the owner may read the file that --output names, and redirected output has the mode \
             that the shell gives it. Revocations, and key sets that are fetched, are in the policy of a running gate alone. See \
             docs/embedding.md.
+
+            With --sign the policy is a JSON Web Signature, which edges check by the public keys that playgate keys export \
+            writes. A signature hides nothing: keep the file as you keep one without it.
             """
     )
 
@@ -34,6 +39,14 @@ struct ExportCommand: ParsableCommand {
     )
     var goodFor = "1h"
 
+    @Option(
+        help: ArgumentHelp(
+            "Sign it by the key that signs now in this file of playgate keys new: a pair, such as for ES256.",
+            valueName: "file"
+        )
+    )
+    var sign: String?
+
     func validate() throws {
         guard let life = Duration(text: goodFor), Duration.seconds(5)...(.seconds(30 * 86_400)) ~= life else {
             throw ValidationError("--good-for: \(goodFor) is no duration from 5s to 30d")
@@ -41,11 +54,13 @@ struct ExportCommand: ParsableCommand {
     }
 
     func run() throws {
-        let policy: [UInt8]
+        let now = Timestamp.now()
+        var policy: [UInt8]
         do throws(ConfigurationError) {
             let life = Duration(text: goodFor) ?? .seconds(3600)
-            policy = try GateServer(configurationFile: config).policy(goodFor: life, at: .now())
+            policy = try GateServer(configurationFile: config).policy(goodFor: life, at: now)
         } catch { throw CommandFailure("\(error)") }
+        if let sign { policy = try Self.signed(policy, by: sign, at: now) }
         guard let output else {
             Terminal.output.write(String(decoding: policy, as: UTF8.self))
             return
@@ -53,5 +68,16 @@ struct ExportCommand: ParsableCommand {
         do throws(FileFault) { try output.replaceFile(with: policy) } catch {
             throw CommandFailure("\(output): \(error.reason)")
         }
+    }
+
+    private static func signed(_ policy: [UInt8], by path: String, at now: Timestamp) throws(CommandFailure) -> [UInt8]
+    {
+        let file = try KeyRingFile(path)
+        guard let place = file.signer(at: now) else {
+            throw CommandFailure("\(file.path): no key signs now; see playgate keys list", code: "key_unusable")
+        }
+        do throws(KeySetError) {
+            return [UInt8](try PolicyDocument.signed(policy, by: file.members[place].key).utf8)
+        } catch { throw CommandFailure("\(file.path): \(error)", code: error.code.rawValue) }
     }
 }

@@ -1,11 +1,11 @@
-"""Makes and reads signed URIs' tokens with joserfc and jwcrypto, for the tests of EdgeTokens.
+"""Makes and reads signed URIs' tokens with joserfc and jwcrypto, for the tests of EdgeTokens and of signed policies.
 
 Reads lines of JSON from standard input, and answers each with one line:
   {"do": "verify", "with": LIBRARY, "token": TEXT, "key": JWK, "alg": TEXT}  ->  {"claims": OBJECT or null, "header": OBJECT}
-  {"do": "sign", "with": LIBRARY, "claims": OBJECT, "key": JWK, "alg": TEXT, "kid": TEXT}  ->  {"token": TEXT}
+  {"do": "sign", "with": LIBRARY, "claims": OBJECT, "key": JWK, "alg": TEXT, "kid": TEXT, "typ": TEXT}  ->  {"token": TEXT}
   {"do": "decrypt", "with": LIBRARY, "token": TEXT, "key": JWK}  ->  {"text": TEXT or null}
   {"do": "encrypt", "with": LIBRARY, "text": TEXT, "key": JWK, "alg": TEXT, "enc": TEXT}  ->  {"token": TEXT}
-LIBRARY is joserfc or jwcrypto.
+LIBRARY is joserfc or jwcrypto; "typ" may be left out.
 """
 import json
 import sys
@@ -39,7 +39,7 @@ def verify(request):
 
 
 def sign(request):
-    header = {"alg": request["alg"], "kid": request["kid"]}
+    header = {name: request[name] for name in ("alg", "kid", "typ") if name in request}
     payload = json.dumps(request["claims"])
     if request["with"] == "joserfc":
         return {"token": joserfc.jws.serialize_compact(header, payload, joserfc_key(request["key"]), algorithms=ALGORITHMS)}
