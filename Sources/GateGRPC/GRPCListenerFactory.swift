@@ -62,7 +62,6 @@
             case .tcp(let host, let port):
                 return
                     try await bootstrap.serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                    .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
                     .bind(host: host, port: port, childChannelInitializer: initializer)
             case .descriptor(let number):
                 return try await bootstrap.bind(NIOBSDSocket.Handle(number), childChannelInitializer: initializer)

@@ -47,6 +47,39 @@ extension ByteBuffer {
         count += 1
     }
 
+    /// The number of bytes for which there is room.
+    package var room: Int { unsafe bytes.count - count }
+
+    /// Takes back what was written after the first `count` bytes.
+    package mutating func truncate(to count: Int) {
+        precondition(0...self.count ~= count)
+        self.count = count
+    }
+
+    /// Writes again over the bytes from `place` on, and not beyond those that were written.
+    ///
+    /// - Returns: The place after the last byte that `body` has written.
+    package mutating func rewrite(from place: Int, _ body: (inout ByteWriter) -> Void) -> Int {
+        let end = count
+        precondition(0...end ~= place)
+        count = place
+        body(&self)
+        defer { count = end }
+        precondition(count <= end)
+        return count
+    }
+
+    /// Removes bytes that were written, and moves those after them in their place.
+    package mutating func remove(_ place: Range<Int>) {
+        precondition(0 <= place.lowerBound && place.upperBound <= count)
+        guard !place.isEmpty, let start = unsafe bytes.baseAddress else { return }
+        unsafe (start + place.lowerBound).copyMemory(
+            from: start + place.upperBound,
+            byteCount: count - place.upperBound
+        )
+        count -= place.count
+    }
+
     /// Writes a number as 16 hexadecimal digits.
     package mutating func write(hexadecimal number: UInt64) {
         write(digits: UInt32(truncatingIfNeeded: number >> 32))

@@ -19,12 +19,25 @@ package struct HTTPFields: Sendable {
 
     private let text: String
     private let places: [Place]
+    /// True if the text is a plain head, whose fields are told apart by its bytes alone.
+    private let isHead: Bool
 
-    /// Creates the fields at `places` of a text. Traps later if a place is outside of it.
-    init(_ text: String, _ places: [Place]) {
-        self.text = text
+    /// Creates the fields at `places` of a plain head. Traps later if a place is outside of it.
+    init(_ head: String, _ places: [Place]) {
+        text = head
         self.places = places
+        isHead = true
     }
+
+    /// Creates the fields at `places` of a text of valid UTF-8, which is no head.
+    init(copying text: Span<UInt8>, _ places: [Place]) {
+        self.text = String(copying: text)
+        self.places = places
+        isHead = false
+    }
+
+    /// The whole head; `nil` if the fields have none of which they are places.
+    var head: String? { isHead ? text : nil }
 
     /// Copies the fields of a head that NIO has parsed.
     package init(_ headers: HTTPHeaders) {
@@ -38,7 +51,9 @@ package struct HTTPFields: Sendable {
             text += value
             places.append(Place(name: start..<end, value: end..<text.utf8.count))
         }
-        self.init(text, places)
+        self.text = text
+        self.places = places
+        isHead = false
     }
 
     /// The numbers of the fields.
@@ -61,6 +76,9 @@ package struct HTTPFields: Sendable {
 
     /// Returns the name of the field at `index`.
     package func name(_ index: Int) -> Substring { slice(places[index].name.bounds) }
+
+    /// The place of the value of the field at `index` in the head.
+    package func place(_ index: Int) -> Range<Int> { places[index].value.bounds }
 
     /// Returns the value of the field at `index`.
     package func value(_ index: Int) -> Substring { slice(places[index].value.bounds) }

@@ -31,7 +31,7 @@ public final class Gate: Sendable {
     /// The issue and check of grants; `nil` for a gate without them.
     public let grants: GrantAuthority?
 
-    private let observer: any DecisionObserver
+    let observer: any DecisionObserver
     private let localStore: (any LocalReplayStore)?
     /// The store as one that can tell what is revoked, and nothing else, at once; `nil` if it is none.
     private let examiner: (any RevocationExaminer)?

@@ -6,7 +6,10 @@ internal import Synchronization
 
 extension TraceID {
     /// Takes the trace ID of `traceparent`; creates a new one if the text is empty or malformed.
-    package init(traceparent: Substring) { self = Self.parse(traceparent.utf8.span) ?? .new() }
+    package init(traceparent: Substring) { self.init(traceparent: traceparent.utf8.span) }
+
+    /// Takes the trace ID of `traceparent`, as the text does.
+    package init(traceparent: Span<UInt8>) { self = Self.parse(traceparent) ?? .new() }
 
     /// Creates a trace ID that no other request has.
     ///

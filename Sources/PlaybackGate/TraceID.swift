@@ -28,6 +28,9 @@ extension TraceID: CustomStringConvertible {
         return String(decoding: digits, as: UTF8.self)
     }
 
+    /// The 32 hexadecimal digits, in ASCII, without an allocation.
+    package var digits: InlineArray<32, UInt8> { InlineArray { digit($0) } }
+
     /// Returns one of the 32 hexadecimal digits, in ASCII.
     ///
     /// - Parameter place: The index of the digit, from 0 (the highest) to 31.

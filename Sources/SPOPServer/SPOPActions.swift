@@ -8,61 +8,102 @@ package import NIOCore
 ///
 /// A variable that does not fit into the frame is omitted as a whole, and so are all after it: what must arrive is set first.
 package struct SPOPActions {
-    private var frame: ByteBuffer
-    private var scratch: ByteBuffer
-    /// The end of the frame in the buffer at most.
-    private var limit: Int
+    private var writer: ByteWriter
+    /// The number of bytes that the actions may have.
+    private let limit: Int
     private var isFull = false
 
-    /// Creates actions that are appended to a buffer until `limit` bytes are written to it.
-    fileprivate init(_ frame: ByteBuffer, _ scratch: ByteBuffer, limit: Int) {
-        self.frame = frame
-        self.scratch = scratch
+    /// The room after the limit, in bytes: a text may need less than is reserved for it.
+    private static let margin = 4096
+
+    /// Appends the actions that `body` sets to a frame, at most `limit` bytes.
+    fileprivate static func append(to frame: inout ByteBuffer, limit: Int, _ body: (inout Self) -> Void) {
+        frame.write(atMost: limit + margin) { writer in
+            var actions = Self(writer: writer, limit: limit)
+            body(&actions)
+            writer = actions.writer
+        }
+    }
+
+    private init(writer: ByteWriter, limit: Int) {
+        self.writer = writer
         self.limit = limit
     }
 
     /// Sets a variable to a truth value.
-    package mutating func set(_ name: StaticString, _ value: Bool) { set(name) { $0.writeSPOP(.bool(value)) } }
-
-    /// Sets a variable to a number.
-    package mutating func set(_ name: StaticString, _ value: Int64) { set(name) { $0.writeSPOP(.signed(value)) } }
-
-    /// Sets a variable to a text of at most `limit` bytes that `body` writes; an empty one is not set.
-    package mutating func set(_ name: StaticString, atMost limit: Int, _ body: (inout ByteWriter) -> Void) {
-        scratch.clear()
-        scratch.write(atMost: limit, body)
-        guard scratch.readableBytes > 0 else { return }
-        let text = scratch
-        set(name) { frame in
-            frame.writeInteger(8 as UInt8)
-            frame.writeSPOP(number: UInt64(text.readableBytes))
-            frame.writeImmutableBuffer(text)
+    package mutating func set(_ name: StaticString, _ value: Bool) {
+        set(name, atMost: 1) { writer in
+            writer.write(value ? 17 as UInt8 : 1)
+            return true
         }
     }
 
-    private mutating func set(_ name: StaticString, _ value: (inout ByteBuffer) -> Void) {
-        guard !isFull else { return }
-        let start = frame.writerIndex
-        // A set-var with three arguments, in the scope of the transaction.
-        frame.writeMultipleIntegers(1 as UInt8, 3 as UInt8, 2 as UInt8)
-        frame.writeSPOP(string: name)
-        value(&frame)
-        guard frame.writerIndex > limit else { return }
-        frame.moveWriterIndex(to: start)
-        isFull = true
+    /// Sets a variable to a number.
+    package mutating func set(_ name: StaticString, _ value: Int64) {
+        set(name, atMost: 11) { writer in
+            writer.write(4 as UInt8)
+            writer.write(spopNumber: UInt64(bitPattern: value))
+            return true
+        }
     }
 
-    fileprivate consuming func take() -> (frame: ByteBuffer, scratch: ByteBuffer) { (frame, scratch) }
+    /// Sets a variable to a text of at most `limit` bytes that `body` writes; an empty one is not set.
+    package mutating func set(_ name: StaticString, atMost limit: Int, _ body: (inout ByteWriter) -> Void) {
+        set(name, atMost: 11 + limit) { writer in
+            writer.write(8 as UInt8)
+            // The room for the length of the largest text; that of the text itself may be shorter.
+            let start = writer.count
+            writer.write(spopNumber: UInt64(limit))
+            let text = writer.count
+            body(&writer)
+            let length = writer.count - text
+            let end = writer.rewrite(from: start) { $0.write(spopNumber: UInt64(length)) }
+            writer.remove(end..<text)
+            return length > 0
+        }
+    }
+
+    /// Sets a variable to a value of at most `size` bytes that `value` writes; `value` returns false to leave it out.
+    private mutating func set(_ name: StaticString, atMost size: Int, _ value: (inout ByteWriter) -> Bool) {
+        guard !isFull else { return }
+        let start = writer.count
+        guard writer.room >= 13 + name.utf8CodeUnitCount + size else {
+            isFull = true
+            return
+        }
+        // A set-var with three arguments, in the scope of the transaction.
+        writer.write(1)
+        writer.write(3)
+        writer.write(2)
+        writer.write(spopNumber: UInt64(name.utf8CodeUnitCount))
+        writer.write(name)
+        let isSet = value(&writer)
+        isFull = isSet && writer.count > limit
+        if isFull || !isSet { writer.truncate(to: start) }
+    }
+}
+
+extension ByteWriter {
+    /// Writes a number of variable length: 1 to 10 bytes (HAProxy's doc/SPOE.txt §3.1).
+    fileprivate mutating func write(spopNumber number: UInt64) {
+        guard number >= 240 else { return write(UInt8(number)) }
+        write(UInt8(truncatingIfNeeded: number) | 240)
+        var rest = (number - 240) >> 4
+        while rest >= 128 {
+            write(UInt8(truncatingIfNeeded: rest) | 128)
+            rest = (rest - 128) >> 7
+        }
+        write(UInt8(rest))
+    }
 }
 
 /// The buffer that gathers the frames of a connection until they are written.
 package struct SPOPOutput {
     private var buffer = ByteBuffer()
     private var isEmpty = true
-    private var scratch = ByteBuffer()
 
-    /// The largest buffer, in bytes, that a connection keeps for its next frames.
-    private static let keptCapacity = 32 * 1024
+    /// The largest buffer, in bytes, that a connection keeps for its next frames: those that are gathered, and the largest one.
+    private static let keptCapacity = 64 * 1024
 
     package init() {}
 
@@ -101,17 +142,10 @@ package struct SPOPOutput {
     /// - Parameter limit: The most bytes of a frame, without its length.
     package mutating func acknowledge(_ id: SPOPFrame.ID, limit: Int, _ answer: some SPOPAnswer) {
         begin()
-        let end = buffer.writerIndex + 4 + limit
-        var scratch = ByteBuffer()
-        swap(&scratch, &self.scratch)
+        let start = buffer.writerIndex
         buffer.writeSPOP(.acknowledge, of: id) { frame in
-            var whole = ByteBuffer()
-            swap(&whole, &frame)
-            var actions = SPOPActions(whole, scratch, limit: end)
-            scratch = ByteBuffer()
-            answer.write(into: &actions)
-            (frame, scratch) = actions.take()
+            let head = frame.writerIndex - start - 4
+            SPOPActions.append(to: &frame, limit: limit - head) { answer.write(into: &$0) }
         }
-        swap(&scratch, &self.scratch)
     }
 }

@@ -68,15 +68,17 @@ package struct SPOPReader {
     }
 
     /// Reads the header fields of HAProxy's `req.hdrs_bin` (configuration manual §7.3.6): pairs of strings, of which an empty pair is
-    /// the last; `nil` also if bytes follow, or a name is no name of a field (RFC 9110 §5.1).
-    package mutating func headerFields() -> [(name: String, value: String)]? {
-        var fields: [(name: String, value: String)] = []
-        while let name = string(), let value = text() {
-            if name.readableBytes == 0 { return value.isEmpty && isAtEnd ? fields : nil }
-            guard name.readableBytesView.allSatisfy(\.isTokenCharacter) else { return nil }
-            fields.append((String(buffer: name), value))
+    /// the last.
+    ///
+    /// - Parameter body: Gets the name and the value of each field.
+    /// - Returns: False if the bytes are malformed, if bytes follow the last pair, or if a name is no name of a field (RFC 9110 §5.1).
+    package mutating func forEachHeaderField(_ body: (ByteBuffer, ByteBuffer) -> Void) -> Bool {
+        while let name = string(), let value = string() {
+            if name.readableBytes == 0 { return value.readableBytes == 0 && isAtEnd }
+            guard name.readableBytesView.allSatisfy(\.isTokenCharacter) else { return false }
+            body(name, value)
         }
-        return nil
+        return false
     }
 }
 

@@ -39,7 +39,7 @@ import Testing
         ("two lengths", "HTTP/1.1 500 Error\r\nContent-Length: 0\r\nContent-Length: 9\r\n\r\n"),
     ]
 
-    @Test(arguments: EdgeProxy.allCases)
+    @Test(arguments: EdgeProxy.asking)
     func `opens nothing`(edge: EdgeProxy) async throws {
         guard edge.isInstalled else { return }
         let python = try #require(Program.installed("python3"))

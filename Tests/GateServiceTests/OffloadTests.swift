@@ -3,6 +3,7 @@
 
 import Foundation
 import GateTestSupport
+import HTTPServer
 import MediaTokens
 import NIOCore
 import NIOHTTP1
@@ -47,6 +48,14 @@ import Testing
         ),
         ([("header.host", text("a")), ("header.Cookie", text("x=1"))], [":authority: a", "host: a", "Cookie: x=1"]),
         ([("header.x-original-geo", text("XX"))], []),
+        // Bytes that are not UTF-8 change no other field.
+        (
+            [
+                ("target", .string(ByteBuffer(bytes: [47, 0xC3]))),
+                ("header.a", .string(ByteBuffer(bytes: [0xA4, 98]))),
+            ],
+            [":path: /\u{FFFD}", "a: \u{FFFD}b"]
+        ),
         ([("target", text("/a")), ("target", text("/b"))], [":path: /a", ":path: /b"]),
         ([("path", text("/a"))], nil), ([("", text("/a"))], nil), ([("header.", text("a"))], nil),
         ([("header.a:b", text("a"))], nil), ([("header", text("a"))], nil), ([("headers", text("a"))], nil),
@@ -62,11 +71,11 @@ import Testing
             name: "playgate-check",
             arguments: arguments.map { SPOPMessage.Argument(name: $0.0, value: $0.1) }
         )
-        let headers = SPOEResponder.headers([message])
-        #expect(headers?.map { "\($0.name): \($0.value)" } == expected)
-        #expect(SPOEResponder.headers([message, message]) == nil)
-        #expect(SPOEResponder.headers([SPOPMessage(name: "other", arguments: message.arguments)]) == nil)
-        #expect(SPOEResponder.headers([]) == nil)
+        let fields = SPOEResponder.fields([message])
+        #expect(fields.map { fields in fields.indices.map { "\(fields.name($0)): \(fields.value($0))" } } == expected)
+        #expect(SPOEResponder.fields([message, message]) == nil)
+        #expect(SPOEResponder.fields([SPOPMessage(name: "other", arguments: message.arguments)]) == nil)
+        #expect(SPOEResponder.fields([]) == nil)
     }
 
     private static let spoe = """

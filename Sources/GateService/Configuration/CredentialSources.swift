@@ -3,6 +3,7 @@
 
 internal import ConfigurationReading
 internal import EdgeTokens
+internal import Encodings
 internal import PlaybackGate
 
 /// The places in which the clients of a listener may show their media tokens and grants. This is a class, so that a check
@@ -23,6 +24,8 @@ final class CredentialSources: Sendable {
     let secretParameters: [String]
     /// The client's header fields that may carry tokens, for `Vary`.
     let tokenHeaders: String
+    /// True if tokens may be in `traceparent`, which otherwise decides nothing.
+    let areInTraceparent: Bool
 
     /// Reads `tokens` and `grants` of a section.
     ///
@@ -58,6 +61,7 @@ final class CredentialSources: Sendable {
             section.note("tokens", "package is for grants: a media token is no signed URI")
         }
         package = packages.first
+        areInTraceparent = sources.contains { $0.headerName?.isSameField("traceparent") ?? false }
         self.tokens = tokens
         self.tokensOfEntries = tokensOfEntries
         self.grants = grants
@@ -80,6 +84,7 @@ final class CredentialSources: Sendable {
         package = other.package
         secretParameters = other.secretParameters
         tokenHeaders = other.tokenHeaders
+        areInTraceparent = other.areInTraceparent
     }
 
     /// Returns the places in which the token may be, for the catalogue's finding.

@@ -6,6 +6,7 @@ internal import Encodings
 internal import HTTPServer
 internal import MediaResources
 internal import MediaTokens
+internal import NIOCore
 internal import NIOHTTP1
 internal import Platform
 internal import PlaybackGate
@@ -54,6 +55,14 @@ struct EdgeAnswer: HTTPAnswer {
     }
 
     func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPCommonFields) {
+        writeStart(into: &writer)
+        writer.write(trace)
+        writeEnd(into: &writer)
+        closing.write(into: &writer)
+    }
+
+    /// Writes everything before the number of the trace.
+    func writeStart(into writer: inout ByteWriter) {
         switch status {
         case 200: writer.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n")
         case 302: writer.write("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n")
@@ -63,11 +72,13 @@ struct EdgeAnswer: HTTPAnswer {
         writeCaching(into: &writer)
         writeDecision(into: &writer)
         writer.write("\r\nX-Playgate-Trace: ")
-        writer.write(trace)
+    }
+
+    /// Writes what follows the number of the trace, up to the closing fields.
+    func writeEnd(into writer: inout ByteWriter) {
         writer.write("\r\n")
         if let session { writeSession(session, into: &writer) }
         grant?.write(into: &writer)
-        closing.write(into: &writer)
     }
 
     private func writeCaching(into writer: inout ByteWriter) {
@@ -127,6 +138,31 @@ struct EdgeAnswer: HTTPAnswer {
             isFirst = false
             source.writeName(into: &writer)
         }
+    }
+}
+
+extension EdgeAnswer {
+    /// Returns a part of the answer.
+    func bytes(_ write: (Self, inout ByteWriter) -> Void) -> [UInt8] {
+        var buffer = ByteBuffer()
+        buffer.write(atMost: limit) { write(self, &$0) }
+        return Array(buffer.readableBytesView)
+    }
+}
+
+/// An answer that was given before, with the number of another trace.
+struct RepeatedEdgeAnswer: HTTPAnswer {
+    let answer: EdgeMemo.Answer
+    let trace: TraceID
+
+    var limit: Int { answer.start.count + answer.end.count + 32 }
+
+    func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPCommonFields) {
+        let (start, end) = (answer.start, answer.end)
+        writer.write(start.span)
+        writer.write(trace)
+        writer.write(end.span)
+        closing.write(into: &writer)
     }
 }
 

@@ -22,7 +22,14 @@ struct EdgeResponder: BodilessService {
     let clock: @Sendable () -> Timestamp
 
     func answer(_ request: BodilessRequest, into output: inout HTTPOutput) -> PendingAnswer? {
-        switch reply(to: request, EdgeDialect.find(request.target)) {
+        let (found, snapshot) = (EdgeDialect.find(request.target), live.current)
+        let isTrusted = trusts(request.connection, snapshot)
+        var miss: EdgeMemo.Miss?
+        if isTrusted, let found, let known = repeated(request.fields, found.dialect, snapshot, &miss) {
+            output.write(known)
+            return nil
+        }
+        switch reply(to: request.method, request.fields, found, isTrusted: isTrusted, snapshot, miss) {
         case .now(let answer):
             output.write(answer)
             return nil
@@ -50,8 +57,36 @@ struct EdgeResponder: BodilessService {
     ///   - found: The dialect, and the target of the check after its endpoint; `nil` if there is no such endpoint.
     func reply(to request: BodilessRequest, _ found: (dialect: EdgeDialect, rest: Substring)?) -> Reply {
         let snapshot = live.current
-        let isTrusted = snapshot.edge?.peers.trusts(request.connection, snapshot: snapshot.number) ?? false
+        let isTrusted = trusts(request.connection, snapshot)
         return reply(to: request.method, request.fields, found, isTrusted: isTrusted, snapshot)
+    }
+
+    private func trusts(_ connection: HTTPConnection, _ snapshot: LiveGate.Snapshot) -> Bool {
+        snapshot.edge?.peers.trusts(connection, snapshot: snapshot.number) ?? false
+    }
+
+    /// Returns the answer to a check that differs from an earlier one in the name of the file alone; `nil` if there is none.
+    ///
+    /// - Parameter miss: Receives the look-up if it has found nothing.
+    private func repeated(
+        _ fields: HTTPFields,
+        _ dialect: EdgeDialect,
+        _ snapshot: LiveGate.Snapshot,
+        _ miss: inout EdgeMemo.Miss?
+    ) -> RepeatedEdgeAnswer? {
+        guard let memo = snapshot.memo, let rules = snapshot.edge, rules.answers(dialect),
+            let mirror = snapshot.gate.grants?.mirror, let key = EdgeMemo.Key(fields, dialect, rules.sources)
+        else { return nil }
+        let start = ContinuousClock.now
+        let (revision, now) = (mirror.revision, clock())
+        guard mirror.isRecent(at: start), let known = memo.find(key, fields, revision: revision, at: now) else {
+            miss = EdgeMemo.Miss(memo: memo, key: key, revision: revision)
+            return nil
+        }
+        let client = PlaybackRequest.Client(trace: TraceID(traceparent: key.traceparent), edge: dialect.rawValue)
+        snapshot.gate.observe(known.decision, again: .path(key.path), client, at: now, since: start)
+        requests.count(dialect, 200)
+        return RepeatedEdgeAnswer(answer: known, trace: client.trace)
     }
 
     /// Decides a check, once, of a peer that has no connection of HTTP.
@@ -61,12 +96,14 @@ struct EdgeResponder: BodilessService {
     ///   - fields: The client's header fields and those of the dialect.
     ///   - found: The dialect, and the target of the check after its endpoint; `nil` if there is no such endpoint.
     ///   - isTrusted: True if the peer may ask, by the rules of `snapshot`.
+    ///   - miss: The look-up of an earlier answer, which found none; `nil` if the answer is not to be kept.
     func reply(
         to method: HTTPMethod,
         _ fields: HTTPFields,
         _ found: (dialect: EdgeDialect, rest: Substring)?,
         isTrusted: Bool,
-        _ snapshot: LiveGate.Snapshot
+        _ snapshot: LiveGate.Snapshot,
+        _ miss: EdgeMemo.Miss? = nil
     ) -> Reply {
         let now = clock()
         let client = PlaybackRequest.Client(
@@ -95,10 +132,67 @@ struct EdgeResponder: BodilessService {
         guard finding.hasGrants else {
             return decide(Gate.Question(asked, finding, fault: shown.fault), check, snapshot)
         }
+        let subject = Subject(client: client, fields: fields, target: target, path: path.path)
+        return decide(asked, finding, shown.fault, subject, check, snapshot, miss)
+    }
+
+    /// The parts of a check that grants are looked for in.
+    private struct Subject {
+        let client: EdgeRequest
+        let fields: HTTPFields
+        let target: OriginalTarget
+        /// The path without its token segments.
+        let path: Substring
+    }
+
+    /// Decides a check of an entry that grants open, and keeps the answer if there is a miss to keep it for.
+    private func decide(
+        _ request: PlaybackRequest,
+        _ finding: Catalogue.Finding,
+        _ fault: DenyCode?,
+        _ subject: Subject,
+        _ check: Check,
+        _ snapshot: LiveGate.Snapshot,
+        _ miss: EdgeMemo.Miss?
+    ) -> Reply {
+        let (client, fields, dialect) = (subject.client, subject.fields, check.dialect)
+        var asked = request
         guard asked.takePlayer(finding, client, fields, dialect),
-            case .found(let grants) = PresentedGrants.find(client, fields, target, path: path.path, rules, dialect)
-        else { return .now(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now)) }
-        return decide(Gate.Question(asked, finding, fault: shown.fault, grants: grants), check, snapshot)
+            case .found(let grants) = PresentedGrants.find(
+                client,
+                fields,
+                subject.target,
+                path: subject.path,
+                check.rules,
+                dialect
+            )
+        else { return .now(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: check.now)) }
+        let question = Gate.Question(asked, finding, fault: fault, grants: grants)
+        let reply = decide(question, check, snapshot)
+        // A path without its token segments is another one than that of the head.
+        if let miss, case .now(let answer) = reply, subject.path.utf8.count == miss.key.path.utf8.count {
+            keep(answer, miss, question, subject, check, snapshot.gate)
+        }
+        return reply
+    }
+
+    /// Keeps an answer, if it is that for all files of the folder. It is given as long as it would say the same.
+    private func keep(
+        _ answer: EdgeAnswer,
+        _ miss: EdgeMemo.Miss,
+        _ question: Gate.Question,
+        _ subject: Subject,
+        _ check: Check,
+        _ gate: Gate
+    ) {
+        let seconds = answer.keeping.seconds
+        guard answer.status == 200, answer.grant == nil, seconds == 0 || seconds == check.rules.cacheCeiling,
+            let end = gate.goodForFolder(answer.decision, question, host: subject.client.host, at: check.now)?
+                .advanced(byMilliseconds: -1000 * seconds),
+            check.now <= end
+        else { return }
+        let kept = EdgeMemo.Answer(answer, revision: miss.revision)
+        miss.memo.keep(kept, for: miss.key, subject.fields, life: check.now...end)
     }
 
     /// Decides a check, if there is room for another one in flight.

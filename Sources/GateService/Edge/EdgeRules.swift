@@ -18,6 +18,8 @@ final class EdgeRules: Sendable {
 
     var peers: TrustedPeers { edge.peers }
     var sources: CredentialSources { edge.sources }
+    /// The longest time for which an answer may be cached, in seconds.
+    var cacheCeiling: Int64 { edge.cacheCeiling }
 
     func answers(_ dialect: EdgeDialect) -> Bool { dialects.contains(dialect) }
 

@@ -22,7 +22,7 @@ struct SPOEResponder: SPOPService {
 
     func answer(_ messages: [SPOPMessage], _ connection: HTTPConnection) -> SPOPReply<EdgeAnswer> {
         // Without header fields, the check has no target, and is invalid.
-        let fields = HTTPFields(Self.headers(messages) ?? HTTPHeaders())
+        let fields = Self.fields(messages) ?? HTTPFields([:])
         let request = BodilessRequest(.GET, "/", fields, connection)
         switch checks.reply(to: request, (.spoe, "")) {
         case .now(let answer): return .now(answer)
@@ -32,31 +32,31 @@ struct SPOEResponder: SPOPService {
     }
 
     /// Returns the header fields of a check: those of the client, and those that state facts; `nil` if the messages are invalid.
-    static func headers(_ messages: [SPOPMessage]) -> HTTPHeaders? {
+    static func fields(_ messages: [SPOPMessage]) -> HTTPFields? {
         guard messages.count == 1, messages[0].name == message else { return nil }
-        var headers = HTTPHeaders()
-        headers.reserveCapacity(24)
-        for argument in messages[0].arguments where !add(argument, to: &headers) { return nil }
-        return headers
+        var fields = HTTPFieldsBuilder(bytes: 2048, count: 24)
+        for argument in messages[0].arguments where !add(argument, to: &fields) { return nil }
+        return fields.fields()
     }
 
     /// Adds what an argument states. Returns false if it is unknown, or of another type. A sample that HAProxy does not have is
     /// null, and states nothing.
-    private static func add(_ argument: SPOPMessage.Argument, to headers: inout HTTPHeaders) -> Bool {
+    private static func add(_ argument: SPOPMessage.Argument, to fields: inout HTTPFieldsBuilder) -> Bool {
         switch (argument.name, argument.value) {
-        case ("target", .string(let text)): headers.add(name: ":path", value: String(buffer: text))
-        case ("method", .string(let text)): headers.add(name: ":method", value: String(buffer: text))
-        case ("secure", .bool(let isSecure)): headers.add(name: ":scheme", value: isSecure ? "https" : "http")
-        case ("scheme", .string(let text)): headers.add(name: ":scheme", value: String(buffer: text))
-        case ("client", .ipv4(let address)): headers.add(name: ":client", value: address.dotted)
-        case ("client", .ipv6(let address)): headers.add(name: ":client", value: address.colonSeparated)
+        case ("target", .string(let text)): fields.add(":path", text.readableBytesUInt8Span)
+        case ("method", .string(let text)): fields.add(":method", text.readableBytesUInt8Span)
+        case ("secure", .bool(let isSecure)): fields.add(":scheme", isSecure ? "https" : "http")
+        case ("scheme", .string(let text)): fields.add(":scheme", text.readableBytesUInt8Span)
+        case ("client", .ipv4(let address)): fields.add(":client", address.dotted)
+        case ("client", .ipv6(let address)): fields.add(":client", address.colonSeparated)
         case ("headers", .binary(let bytes)):
             var reader = SPOPReader(bytes)
-            guard let fields = reader.headerFields() else { return false }
-            for field in fields { addClients(field.name, field.value, to: &headers) }
-        case ("asn", .signed(let number)): headers.add(name: "x-original-asn", value: "\(number)")
-        case ("asn", .unsigned(let number)): headers.add(name: "x-original-asn", value: "\(number)")
-        case (_, .string(let text)): return addText(argument.name, String(buffer: text), to: &headers)
+            return reader.forEachHeaderField { name, value in
+                addClients(name.readableBytesUInt8Span, value.readableBytesUInt8Span, to: &fields)
+            }
+        case ("asn", .signed(let number)): fields.add("x-original-asn", "\(number)")
+        case ("asn", .unsigned(let number)): fields.add("x-original-asn", "\(number)")
+        case (_, .string(let text)): return addText(argument.name, text.readableBytesUInt8Span, to: &fields)
         case (_, .null): return isKnown(argument.name)
         default: return false
         }
@@ -64,21 +64,21 @@ struct SPOEResponder: SPOPService {
     }
 
     /// Adds a fact by the name of its field, or a single field of the client: `header.` and its name.
-    private static func addText(_ name: String, _ text: String, to headers: inout HTTPHeaders) -> Bool {
+    private static func addText(_ name: String, _ text: Span<UInt8>, to fields: inout HTTPFieldsBuilder) -> Bool {
         if let fact = facts.first(where: { $0.argument == name }) {
-            headers.add(name: fact.field, value: text)
+            fields.add(fact.field, text)
             return true
         }
-        guard isKnown(name) else { return false }
-        addClients(String(name.dropFirst(prefix.utf8.count)), text, to: &headers)
-        return name.hasPrefix(prefix)
+        guard isKnown(name), name.hasPrefix(prefix) else { return false }
+        addClients(name.dropFirst(prefix.utf8.count).utf8.span, text, to: &fields)
+        return true
     }
 
     /// Adds a field of the client, unless it has the name of one by which facts are stated.
-    private static func addClients(_ name: String, _ value: String, to headers: inout HTTPHeaders) {
-        if name.isSameField("host") { headers.add(name: ":authority", value: value) }
-        if facts.contains(where: { name.isSameField(as: $0.field) }) { return }
-        headers.add(name: name, value: value)
+    private static func addClients(_ name: Span<UInt8>, _ value: Span<UInt8>, to fields: inout HTTPFieldsBuilder) {
+        if name.isSameField("host") { fields.add(":authority", value) }
+        for fact in facts where name.isSameField(fact.field) { return }
+        fields.add(name, value)
     }
 
     private static func isKnown(_ name: String) -> Bool {
@@ -91,7 +91,7 @@ struct SPOEResponder: SPOPService {
     }
 
     private static let prefix = "header."
-    private static let facts: [(argument: String, field: String)] = [
+    private static let facts: [(argument: String, field: StaticString)] = [
         ("alpn", "x-original-alpn"), ("client-key", "x-original-client-key"), ("asn", "x-original-asn"),
         ("geo", "x-original-geo"), ("position", "x-original-position"),
     ]

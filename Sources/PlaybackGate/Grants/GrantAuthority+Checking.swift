@@ -175,7 +175,7 @@ extension GrantAuthority {
     }
 
     /// True if the mirror knows all revocations but those of the last seconds.
-    package var isMirrorRecent: Bool { mirror.age().map { $0 <= RevocationMirror.greatestAge } ?? false }
+    package var isMirrorRecent: Bool { mirror.isRecent() }
 }
 
 /// A grant that was refused for its signature.

@@ -38,7 +38,7 @@ extension GrantAuthority {
             player: nil,
             now: now
         )
-        guard let grant = make(order), let url = grant.url, url.contains(query) else { return false }
+        guard let grant = make(order), let url = grant.url, url.hasBytes(of: query) else { return false }
         let taken = (grant.query?.parameterNames ?? []) + profile.format.parameterNames
         return !query.parameterNames.contains { taken.contains($0) }
     }

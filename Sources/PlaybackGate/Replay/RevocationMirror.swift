@@ -102,6 +102,11 @@ public final class RevocationMirror: Sendable {
         return last < 0 ? nil : max(.zero, instant - origin - .milliseconds(last))
     }
 
+    /// True if the mirror knows all revocations but those of the last seconds.
+    package func isRecent(at instant: ContinuousClock.Instant = .now) -> Bool {
+        age(at: instant).map { $0 <= Self.greatestAge } ?? false
+    }
+
     // MARK: Adding
 
     /// Adds a revocation that this process has recorded at `now`, so that it counts here at once.

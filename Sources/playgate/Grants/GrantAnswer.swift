@@ -66,7 +66,10 @@ struct GrantAnswer {
 
     // MARK: For programs
 
-    var json: JSON {
+    var json: JSON { .object(members) }
+
+    /// The members of ``json``.
+    var members: [JSON.Member] {
         let verdict = JSON.grantVerdict(isValid: isValid, refusal)
         let facts: [JSON.Member] = [
             ("issuer", grant == nil ? .null : .string(issuer)), ("issuerAssumed", .bool(isIssuerAssumed)),
@@ -76,7 +79,7 @@ struct GrantAnswer {
             ("renewalDue", .bool(obligations?.isRenewalDue ?? false)),
             ("assumed", .array(assumptions.map { .string($0.rawValue) })),
         ]
-        return .object(verdict + facts)
+        return verdict + facts
     }
 
     // MARK: For people

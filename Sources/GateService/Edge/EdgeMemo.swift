@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+internal import HTTPServer
+internal import MediaTokens
+internal import Platform
+internal import PlaybackGate
+internal import Synchronization
+
+/// The answers of the edge listener by which a grant opens a folder: a player that fetches one segment after another sends the
+/// same head, but for the name of the file and `traceparent`.
+///
+/// An answer is found if the rest of the head has the same bytes, and only if it was decided by a grant that says nothing about
+/// single files or single clients, for a folder of which the catalogue says nothing about single files either. It is good until
+/// the grant ends or is renewed, a revocation is recorded, or the gate is replaced: each snapshot has a memo of its own.
+final class EdgeMemo: Sendable {
+    private let table: TokenTable
+    private let attempts = Atomic<Int>(0)
+    private let hits = Atomic<Int>(0)
+    /// The first attempt for which answers are looked up again.
+    private let resumption = Atomic<Int>(0)
+
+    /// The number of attempts after which it is judged whether looking up is worth it: enough to fill the memo and find the answers
+    /// again.
+    private let period: Int
+    /// The length of the pause if it is not, in periods.
+    private static let pause = 4
+
+    /// Creates an empty memo.
+    ///
+    /// - Parameter capacity: The largest number of answers; at least 8. Each takes the size of its head and about a KiB.
+    init(capacity: Int) {
+        table = TokenTable(capacity: capacity)
+        period = max(4096, 4 * capacity)
+    }
+
+    /// An answer, and its condition.
+    final class Answer: Sendable {
+        let decision: Decision
+        /// The answer as it is written, up to the number of the trace and after it.
+        let start: [UInt8]
+        let end: [UInt8]
+        /// The state of the mirror of revocations before the decision.
+        let revision: UInt64
+
+        init(_ answer: EdgeAnswer, revision: UInt64) {
+            decision = answer.decision
+            start = answer.bytes { $0.writeStart(into: &$1) }
+            end = answer.bytes { $0.writeEnd(into: &$1) }
+            self.revision = revision
+        }
+    }
+
+    /// A look-up that found nothing: the answer to the check may be kept.
+    struct Miss {
+        let memo: EdgeMemo
+        let key: Key
+        let revision: UInt64
+    }
+
+    /// The parts of a head that may differ: the name of the file, and the number of the trace.
+    struct Key {
+        fileprivate let gaps: HeadGaps
+        /// The path of the request.
+        let path: Substring
+        let traceparent: Substring?
+    }
+
+    /// The number of answers that were found.
+    var found: Int { table.counters.hits }
+
+    /// Returns the answer to a check; `nil` if there is none, or if it may have become another one.
+    func find(_ key: Key, _ fields: HTTPFields, revision: UInt64, at now: Timestamp) -> Answer? {
+        guard isWorthIt else { return nil }
+        let answer = fields.withHead(without: key.gaps) { table.lookUp($0, generation: 0, at: now) as? Answer } ?? nil
+        guard let answer, answer.revision == revision else { return nil }
+        hits.add(1, ordering: .relaxed)
+        return answer
+    }
+
+    /// Keeps an answer.
+    ///
+    /// - Parameter life: The times of checks for which it is good.
+    func keep(_ answer: Answer, for key: Key, _ fields: HTTPFields, life: ClosedRange<Timestamp>) {
+        guard attempts.load(ordering: .relaxed) >= resumption.load(ordering: .relaxed) else { return }
+        _ = fields.withHead(without: key.gaps) { table.insert($0, answer, generation: 0, life: life) }
+    }
+
+    /// False for a time if few answers were found: an edge that adds a number of its own to each check would fill the memo in vain.
+    private var isWorthIt: Bool {
+        let number = attempts.add(1, ordering: .relaxed).newValue
+        if number.isMultiple(of: period) {
+            let count = hits.exchange(0, ordering: .relaxed)
+            let isPaused = number < resumption.load(ordering: .relaxed)
+            if !isPaused, count < period / 8 { resumption.store(number + Self.pause * period, ordering: .relaxed) }
+        }
+        return number >= resumption.load(ordering: .relaxed)
+    }
+}
+
+extension EdgeMemo.Key {
+    /// Finds the parts of a head that may differ; `nil` if the name of the file is not plain, or if more than the path has it.
+    init?(_ fields: HTTPFields, _ dialect: EdgeDialect, _ sources: CredentialSources) {
+        guard let wanted = dialect.headers.target, !sources.areInTraceparent else { return nil }
+        var (target, trace, key): (Int?, Int?, Int?)
+        for index in fields.indices {
+            if fields.isField(index, wanted) {
+                guard target == nil else { return nil }
+                target = index
+            } else if fields.isField(index, "traceparent") {
+                guard trace == nil else { return nil }
+                trace = index
+            } else if dialect == .nginx, fields.isField(index, "x-playgate-cache-key") {
+                guard key == nil else { return nil }
+                key = index
+            }
+        }
+        var gaps = HeadGaps()
+        guard let target, let (folder, end) = fields.value(target).plainFile(sources.segments),
+            gaps.add(fields.place(target).part(folder, end))
+        else { return nil }
+        let text = fields.value(target)
+        if let key {
+            guard let start = fields.value(key).placeOfTarget(text),
+                gaps.add(fields.place(key).part(start + folder, start + end))
+            else { return nil }
+        }
+        if let trace, !gaps.add(fields.place(trace)) { return nil }
+        self.gaps = gaps
+        path = text[..<text.utf8.index(text.startIndex, offsetBy: end)]
+        traceparent = trace.map(fields.value)
+    }
+}
+
+extension Range<Int> {
+    /// Returns the place of a part of what is at this place.
+    fileprivate func part(_ start: Int, _ end: Int) -> Self { lowerBound + start..<lowerBound + end }
+}
+
+extension Substring {
+    /// The place of the file's name in a target: of letters, digits, `-`, `_`, `.` and `~`, of which the first is no full stop. `nil`
+    /// for another name, or if it begins as a segment with a token.
+    fileprivate func plainFile(_ segments: [String]) -> (start: Int, end: Int)? {
+        let bytes = utf8.span
+        let end = bytes.firstIndex(of: UInt8(ascii: "?"), from: 0) ?? bytes.count
+        var start = end
+        while start > 0, bytes[start - 1] != UInt8(ascii: "/") {
+            guard bytes[start - 1].isUnreserved else { return nil }
+            start -= 1
+        }
+        guard start > 0, start < end, bytes[start] != UInt8(ascii: ".") else { return nil }
+        let name = bytes.extracting(start..<end)
+        return segments.contains { name.hasPrefix($0.utf8.span) } ? nil : (start, end)
+    }
+
+    /// The place of a target in a key of nginx's, `METHOD HOST/TARGET`.
+    fileprivate func placeOfTarget(_ target: Substring) -> Int? {
+        let bytes = utf8.span
+        guard let slash = bytes.firstIndex(of: UInt8(ascii: "/"), from: 0),
+            bytes.extracting(slash...).hasPrefix(target.utf8.span)
+        else { return nil }
+        return slash
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// Places in the head of a request, in their order.
+package struct HeadGaps {
+    private var places: InlineArray<4, Range<Int>> = [0..<0, 0..<0, 0..<0, 0..<0]
+    /// The number of gaps.
+    private(set) var count = 0
+
+    package init() {}
+
+    /// Adds a gap. Returns false if there is no room for it, or if it begins in another one.
+    package mutating func add(_ place: Range<Int>) -> Bool {
+        guard count < places.count else { return false }
+        var index = count
+        while index > 0, places[index - 1].lowerBound > place.lowerBound {
+            places[index] = places[index - 1]
+            index -= 1
+        }
+        places[index] = place
+        count += 1
+        return (index == 0 || places[index - 1].upperBound <= place.lowerBound)
+            && (index == count - 1 || place.upperBound <= places[index + 1].lowerBound)
+    }
+
+    /// The place of a gap.
+    subscript(index: Int) -> Range<Int> { places[index] }
+}
+
+extension HTTPFields {
+    /// The longest head that ``withHead(without:_:)`` passes, in bytes.
+    package static let longestHead = 4096
+
+    /// Passes the bytes of a plain head, from its request line to its empty line, without those of some gaps.
+    ///
+    /// - Parameters:
+    ///   - gaps: The places of bytes that are left out.
+    ///   - body: Gets the other bytes, one after the other.
+    /// - Returns: The result of `body`; `nil` if the head was not plain, or is too long.
+    package func withHead<Result>(without gaps: HeadGaps, _ body: (Span<UInt8>) -> Result) -> Result? {
+        guard let text = head, text.utf8.count <= Self.longestHead else { return nil }
+        let head = text.utf8.span
+        return unsafe withUnsafeTemporaryAllocation(byteCount: head.count, alignment: 8) { copy in
+            unsafe head.withUnsafeBytes { bytes in
+                guard let from = bytes.baseAddress, let to = copy.baseAddress else { return nil }
+                var (start, count) = (0, 0)
+                for index in 0...gaps.count {
+                    let end = index < gaps.count ? gaps[index].lowerBound : bytes.count
+                    precondition(start <= end && end <= bytes.count)
+                    unsafe (to + count).copyMemory(from: from + start, byteCount: end - start)
+                    count += end - start
+                    if index < gaps.count { start = gaps[index].upperBound }
+                }
+                return unsafe body(Span(_unsafeStart: to.assumingMemoryBound(to: UInt8.self), count: count))
+            }
+        }
+    }
+}
