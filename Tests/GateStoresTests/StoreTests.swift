@@ -15,6 +15,8 @@ enum StoreKind: String, CaseIterable, Sendable {
     case memory
     case sqlite
     case redis
+    /// A Redis Cluster of one server, which refuses calls whose keys have different slots as any other does.
+    case cluster
 
     /// The kinds that are installed on this machine.
     static var present: [StoreKind] { RedisServer.isInstalled ? allCases : [.memory, .sqlite] }
@@ -35,13 +37,32 @@ enum StoreKind: String, CaseIterable, Sendable {
             try await withRedis(redis) { first in try await withRedis(redis) { second in try await body(first, second) }
             }
             server.signal(SIGTERM)
+        case .cluster: try await withCluster { first, second in try await body(first, second) }
         }
     }
 }
 
+/// Runs `body` with two stores on one cluster.
+func withCluster(_ body: (RedisReplayStore, RedisReplayStore) async throws -> Void) async throws {
+    let fleet = try RedisFleet()
+    let port = try await onThread { () throws -> Int in
+        let port = try fleet.startClusterServers(1)[0]
+        try fleet.command(port, "CLUSTER", "ADDSLOTSRANGE", "0", "16383")
+        #expect(eventually { fleet.isClusterReady(port) })
+        return port
+    }
+    let settings = RedisSettings(.cluster([.tcp(host: "127.0.0.1", port: port)]))
+    try await withRedis(settings) { first in try await withRedis(settings) { second in try await body(first, second) } }
+}
+
 /// Runs `body` with a store that is connected to `redis`.
 func withRedis(_ redis: RedisServer, _ body: (RedisReplayStore) async throws -> Void) async throws {
-    let store = RedisReplayStore(RedisSettings(address: .unix(path: redis.socket)))
+    try await withRedis(RedisSettings(.one(.unix(path: redis.socket))), body)
+}
+
+/// Runs `body` with a store that is connected.
+func withRedis(_ settings: RedisSettings, _ body: (RedisReplayStore) async throws -> Void) async throws {
+    let store = RedisReplayStore(settings)
     let connection = Task { await store.run { _ in } }
     defer { connection.cancel() }
     try await waitUntil { (try? await store.check()) != nil }
@@ -354,7 +375,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
     {
         let redis = try RedisServer(options)
         let server = try redis.start()
-        let settings = RedisSettings(address: .unix(path: redis.socket), password: password.map { RedisPassword($0) })
+        let settings = RedisSettings(.one(.unix(path: redis.socket)), password: password.map { RedisPassword($0) })
         let store = RedisReplayStore(settings)
         let fault = await firstFault(of: store)
         #expect(fault?.code == .misconfigured || fault?.reason.contains("NOAUTH") ?? false)
@@ -366,7 +387,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         let redis = try RedisServer(["--requirepass", "secret"])
         let server = try redis.start()
         let settings = RedisSettings(
-            address: .unix(path: redis.socket),
+            .one(.unix(path: redis.socket)),
             password: RedisPassword("secret"),
             database: 3,
             keyPrefix: "other:"

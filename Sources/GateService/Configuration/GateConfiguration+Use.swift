@@ -23,8 +23,13 @@ extension GateConfiguration.Use {
         let file = section.optionalSection("sqlite") { sqlite in
             Located(value: sqlite.requiredPath("file"), place: sqlite.place("file"))
         }
+        let deadline = section.duration(
+            "deadline",
+            in: .milliseconds(1) ... .seconds(10),
+            default: .milliseconds(250)
+        )
         #if Redis
-            let redis = section.optionalSection("redis", RedisSettings.init)
+            let redis = section.optionalSection("redis") { RedisSettings($0, deadline: deadline) }
         #else
             _ = section.optionalSection("redis") { _ in }
         #endif
@@ -44,11 +49,7 @@ extension GateConfiguration.Use {
         }
         rules = Gate.Rules(
             maximumUses: section.integer("maximumUses", in: 1...TokenUse.maximumUsesLimit, default: 1),
-            storeDeadline: section.duration(
-                "deadline",
-                in: .milliseconds(1) ... .seconds(10),
-                default: .milliseconds(250)
-            ),
+            storeDeadline: deadline,
             allowsUnknownUse: section.choice("whenUnavailable", default: WhenUnavailable.refuse) == .allow,
             isShadow: isShadow
         )
@@ -57,17 +58,10 @@ extension GateConfiguration.Use {
 
 #if Redis
     extension RedisSettings {
-        fileprivate init(_ section: ConfigurationSection) {
-            if !section.has("address") { section.note("address", "address is missing, such as 127.0.0.1:6379") }
-            let address = section.parsed("address", default: Address.tcp(host: "", port: 0)) { text in
-                switch try ListenerAddress(text) {
-                case .tcp(let host, let port): Address.tcp(host: host, port: port)
-                case .unix(let path): Address.unix(path: section.resolve(path))
-                case .descriptor: throw ParseFault("must be HOST:PORT, [IPV6]:PORT or unix:PATH")
-                }
-            }
+        /// - Parameter deadline: The time limit of a store operation, within which replicas must acknowledge.
+        fileprivate init(_ section: ConfigurationSection, deadline: Duration) {
             self.init(
-                address: address,
+                Servers(section),
                 user: section.optionalString("user"),
                 password: section.secret("password").map { RedisPassword($0.text) },
                 database: section.integer("database", in: 0...1023, default: 0),
@@ -79,6 +73,67 @@ extension GateConfiguration.Use {
                     )
                 }
             )
+            let replicas = section.integer("wait", in: 0...16, default: 0)
+            // The rest of the deadline is for the write itself.
+            if replicas > 0 { wait = Wait(replicas: replicas, timeout: min(deadline / 2, .seconds(1))) }
+        }
+    }
+
+    extension RedisSettings.Servers {
+        fileprivate init(_ section: ConfigurationSection) {
+            let named = ["address", "sentinels", "cluster"].filter { section.has($0) }
+            if named.isEmpty {
+                section.note("address", "address is missing, such as 127.0.0.1:6379; or name sentinels or a cluster")
+            }
+            if named.count > 1 { section.note(named[1], "\(named[0]) and \(named[1]) exclude each other") }
+            let address = section.parsed("address", default: RedisSettings.Address.none) {
+                try RedisSettings.Address($0, in: section)
+            }
+            let sentinels = section.addresses("sentinels")
+            let isOfSentinels = section.has("sentinels")
+            for key in ["primary", "sentinelUser", "sentinelPassword"] where section.has(key) && !isOfSentinels {
+                section.note(key, "needs sentinels")
+            }
+            let user = section.optionalString("sentinelUser")
+            let password = section.secret("sentinelPassword").map { RedisPassword($0.text) }
+            let primary = isOfSentinels ? section.requiredString("primary") : section.string("primary", default: "")
+            let cluster = section.addresses("cluster")
+            if section.has("cluster"), section.has("database") {
+                section.note("database", "a Redis Cluster has one database only")
+            }
+            if isOfSentinels {
+                self = .sentinels(.init(addresses: sentinels, primary: primary, user: user, password: password))
+            } else {
+                self = section.has("cluster") ? .cluster(cluster) : .one(address)
+            }
+        }
+    }
+
+    extension RedisSettings.Address {
+        /// Stands for an address that cannot be read.
+        fileprivate static let none = RedisSettings.Address.tcp(host: "", port: 0)
+
+        fileprivate init(_ text: String, in section: ConfigurationSection) throws(ParseFault) {
+            switch try ListenerAddress(text) {
+            case .tcp(let host, let port): self = .tcp(host: host, port: port)
+            case .unix(let path): self = .unix(path: section.resolve(path))
+            case .descriptor: throw ParseFault("must be HOST:PORT, [IPV6]:PORT or unix:PATH")
+            }
+        }
+    }
+
+    extension ConfigurationSection {
+        /// Returns a list of addresses of servers, which the section must not leave empty if it has the key.
+        fileprivate func addresses(_ key: String) -> [RedisSettings.Address] {
+            guard let texts = strings(key) else { return [] }
+            if texts.isEmpty, !isFaulty { note(key, "must name at least one server, as HOST:PORT") }
+            var addresses: [RedisSettings.Address] = []
+            for text in texts {
+                do throws(ParseFault) { addresses.append(try RedisSettings.Address(text, in: self)) } catch {
+                    note(key, error.description)
+                }
+            }
+            return addresses
         }
     }
 #endif

@@ -20,7 +20,8 @@ struct ServiceGauges: Sendable {
         let gate = snapshot.gate
         return [
             service, catalogue(snapshot, at: now), reloadResults, logAndMemory, connections, keys(gate.verifier.trust),
-            store(gate.store), revocations, cache(gate.verifier.cache), grantCache(gate.grants), keySets(at: now),
+            store(gate.store), revocations, cache(gate.verifier.cache), grantCache(gate.grants, snapshot.memo),
+            keySets(at: now),
         ].flatMap { $0 }
     }
 
@@ -113,7 +114,14 @@ struct ServiceGauges: Sendable {
     }
 
     private func store(_ store: any ReplayStore) -> [PrometheusGauge] {
-        store.gauges.map { PrometheusGauge(name: $0.name, help: $0.help, value: $0.value) }
+        store.gauges.map { gauge in
+            PrometheusGauge(
+                name: gauge.name,
+                type: gauge.isCounter ? "counter" : "gauge",
+                help: gauge.help,
+                value: gauge.value
+            )
+        }
     }
 
     private var revocations: [PrometheusGauge] {
@@ -171,15 +179,24 @@ struct ServiceGauges: Sendable {
         ]
     }
 
-    private func grantCache(_ grants: GrantAuthority?) -> [PrometheusGauge] {
+    private func grantCache(_ grants: GrantAuthority?, _ memo: EdgeMemo?) -> [PrometheusGauge] {
         guard let lookups = grants?.cacheLookUps else { return [] }
-        return Self.lookups(
+        let found = Self.lookups(
             "playgate_grant_cache_lookups_total",
             "Lookups in the cache of authentic grants.",
             hits: lookups.hits,
             forgedHits: lookups.forgedHits,
             misses: lookups.misses
         )
+        guard let memo else { return found }
+        return found + [
+            PrometheusGauge(
+                name: "playgate_edge_repeated_answers_total",
+                type: "counter",
+                help: "Checks that were answered as an earlier one for another file of the same folder.",
+                value: Double(memo.found)
+            )
+        ]
     }
 
     private static func lookups(

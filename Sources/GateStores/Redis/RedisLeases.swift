@@ -20,6 +20,12 @@ internal import Platform
         ///
         /// - `take`: KEYS are the set of the viewer and the key of the session.
         /// - `free`: KEYS is the key of the session.
+        ///
+        /// In a cluster a call has one key, and there are more of them:
+        ///
+        /// - `take`: KEYS is the set of the viewer; then `bind` for the key of the session, which returns the set in which it
+        ///   was before, and `leave` for that set.
+        /// - `unbind`: KEYS is the key of the session; then `leave` for the set that it returns.
         static let script = """
             local time = now()
             local function leave(set, session)
@@ -32,6 +38,18 @@ internal import Platform
                 redis.call('DEL', KEYS[1])
                 return set and leave(set, ARGV[2]) and 1 or 0
             end
+            if ARGV[1] == 'leave' then return leave(KEYS[1], ARGV[2]) and 1 or 0 end
+            if ARGV[1] == 'unbind' then
+                local set = redis.call('GET', KEYS[1])
+                redis.call('DEL', KEYS[1])
+                return set or ''
+            end
+            if ARGV[1] == 'bind' then
+                local set = redis.call('GET', KEYS[1])
+                local ends = math.max(time + tonumber(ARGV[4]), time + redis.call('PTTL', KEYS[1]))
+                redis.call('SET', KEYS[1], ARGV[3], 'PXAT', whole(ends))
+                return set or ''
+            end
             local session, limit, ends = ARGV[2], tonumber(ARGV[3]), time + tonumber(ARGV[4])
             redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', whole(time))
             local present, outcome = redis.call('ZSCORE', KEYS[1], session), 0
@@ -40,44 +58,78 @@ internal import Platform
             else
                 local count = redis.call('ZCARD', KEYS[1])
                 if count >= limit then return count end
-                local other = redis.call('GET', KEYS[2])
+                local other = KEYS[2] and redis.call('GET', KEYS[2])
                 if other and other ~= KEYS[1] then leave(other, session) end
             end
             redis.call('ZADD', KEYS[1], whole(ends), session)
-            redis.call('SET', KEYS[2], KEYS[1], 'PXAT', whole(ends))
+            if KEYS[2] then redis.call('SET', KEYS[2], KEYS[1], 'PXAT', whole(ends)) end
             local last = redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')
             redis.call('PEXPIREAT', KEYS[1], whole(tonumber(last[2])))
             return outcome
             """
 
         /// Returns the call that takes or prolongs a lease.
-        static func take(_ lease: StreamLease, prefix: String, at now: Timestamp) -> RedisScript.Invocation {
-            let ends = lease.ends(at: now)
-            let life = ends.millisecondsSince1970.subtractingReportingOverflow(now.millisecondsSince1970)
-            return RedisScript.Invocation(
-                script: .leases,
-                keys: ["\(prefix)leases:\(lease.key.digest.hexadecimal)", sessionKey(lease.session, prefix)],
-                arguments: [
-                    "take", lease.session.hexadecimal, "\(lease.limit)",
-                    "\(life.overflow ? longestLife : min(life.partialValue, longestLife))",
-                ]
+        static func take(_ lease: StreamLease, _ names: RedisKeys, at now: Timestamp) -> RedisScript.Invocation {
+            let (set, session) = (setKey(lease, names), sessionKey(lease.session, names))
+            return call(
+                "take",
+                names.areSpread ? [set] : [set, session],
+                lease.session,
+                ["\(lease.limit)", "\(life(lease, at: now))"]
+            )
+        }
+
+        /// Returns the call that notes the set of a session, where keys are spread.
+        static func bind(_ lease: StreamLease, _ names: RedisKeys, at now: Timestamp) -> RedisScript.Invocation {
+            call(
+                "bind",
+                [sessionKey(lease.session, names)],
+                lease.session,
+                [setKey(lease, names), "\(life(lease, at: now))"]
             )
         }
 
         /// Returns the call that frees the lease of a session.
-        static func free(_ session: SessionID, prefix: String) -> RedisScript.Invocation {
-            RedisScript.Invocation(
-                script: .leases,
-                keys: [sessionKey(session, prefix)],
-                arguments: ["free", session.hexadecimal]
-            )
+        static func free(_ session: SessionID, _ names: RedisKeys) -> RedisScript.Invocation {
+            call(names.areSpread ? "unbind" : "free", [sessionKey(session, names)], session)
+        }
+
+        /// Returns the call that removes a session from a set, where keys are spread.
+        static func leave(_ set: String, _ session: SessionID) -> RedisScript.Invocation {
+            call("leave", [set], session)
+        }
+
+        /// Reads the set that `bind` and `unbind` reply; `nil` if the session was in none.
+        static func set(in reply: RedisReply) throws(ReplayStoreError) -> String? {
+            guard case .text(let bytes) = reply else { throw .unexpected(reply) }
+            return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+        }
+
+        private static func call(
+            _ action: String,
+            _ keys: [String],
+            _ session: SessionID,
+            _ more: [String] = []
+        ) -> RedisScript.Invocation {
+            RedisScript.Invocation(script: .leases, keys: keys, arguments: [action, session.hexadecimal] + more)
+        }
+
+        private static func life(_ lease: StreamLease, at now: Timestamp) -> Int64 {
+            let ends = lease.ends(at: now)
+            let life = ends.millisecondsSince1970.subtractingReportingOverflow(now.millisecondsSince1970)
+            return life.overflow ? longestLife : min(life.partialValue, longestLife)
+        }
+
+        /// The key of the set of a lease.
+        static func setKey(_ lease: StreamLease, _ names: RedisKeys) -> String {
+            "\(names.prefix)leases:\(lease.key.digest.hexadecimal)"
         }
 
         /// A year, in milliseconds: Lua's numbers hold the sum of it and a time exactly.
         private static let longestLife: Int64 = 366 * 86_400_000
 
-        private static func sessionKey(_ session: SessionID, _ prefix: String) -> String {
-            "\(prefix)session:\(session.hexadecimal)"
+        private static func sessionKey(_ session: SessionID, _ names: RedisKeys) -> String {
+            "\(names.prefix)session:\(session.hexadecimal)"
         }
 
         /// Converts the reply of the script to the outcome of taking a lease.

@@ -20,7 +20,8 @@ internal import Platform
     enum RedisRevocations {
         /// The source of the script.
         ///
-        /// - `revoke`: KEYS are the key of the revocation, and those of the list.
+        /// - `revoke`: KEYS are the key of the revocation, and those of the list if they are on the same server.
+        /// - `note`: KEYS are those of the list.
         /// - `list`: KEYS are those of the list.
         static let script = """
             local function revoke(key, before, ends)
@@ -63,33 +64,50 @@ internal import Platform
             end
             if ARGV[1] == 'list' then return list(KEYS[1], KEYS[2], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]) end
             if now() >= tonumber(ARGV[3]) then return -3 end
-            revoke(KEYS[1], ARGV[2], ARGV[3])
-            note(KEYS[2], KEYS[3], KEYS[4], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8])
+            if ARGV[1] == 'revoke' then revoke(KEYS[1], ARGV[2], ARGV[3]) end
+            if #KEYS > 1 then
+                note(KEYS[#KEYS - 2], KEYS[#KEYS - 1], KEYS[#KEYS], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8])
+            end
             return 1
             """
 
         /// The key of a revocation that applies to media tokens.
-        static func key(_ key: [UInt8], _ prefix: String) -> String { prefix + "revoked:" + key.hexadecimal }
+        static func key(_ key: [UInt8], _ names: RedisKeys) -> String { names.prefix + "revoked:" + key.hexadecimal }
 
-        /// Returns the call that records a revocation.
-        static func record(_ revocation: Revocation, prefix: String, at now: Timestamp) -> RedisScript.Invocation {
+        /// Returns the calls that record a revocation: one, or where keys are spread, one for the key and one for the list.
+        static func record(_ revocation: Revocation, _ names: RedisKeys, at now: Timestamp) -> [RedisScript.Invocation]
+        {
+            let (own, list) = ([key(revocation.key, names)], listKeys(names))
+            let parts = names.areSpread ? [("revoke", own), ("note", list)] : [("revoke", own + list)]
+            return parts.map { call($0, $1, revocation, at: now) }
+        }
+
+        private static func call(
+            _ action: String,
+            _ keys: [String],
+            _ revocation: Revocation,
+            at now: Timestamp
+        ) -> RedisScript.Invocation {
             let record = RevocationRecord(revocation, at: now)
             let kept = record.kept.advanced(byMilliseconds: RedisScript.margin).millisecondsSince1970
             return RedisScript.Invocation(
                 script: .revocations,
-                keys: [key(revocation.key, prefix), prefix + order, prefix + ends, prefix + facts],
+                keys: keys,
                 arguments: [
-                    "revoke", "\(exact(revocation.issuedBefore.millisecondsSince1970))",
+                    action, "\(exact(revocation.issuedBefore.millisecondsSince1970))",
                     "\(exact(revocation.expires.advanced(byMilliseconds: RedisScript.margin).millisecondsSince1970))",
                     record.key.hexadecimal, revocation.kind.rawValue, record.session?.hexadecimal ?? "-",
                     "\(exact(record.issuedBefore.millisecondsSince1970))", "\(exact(kept))",
-                ]
+                ],
+                recording: [1]
             )
         }
 
-        private static let order = "revocations"
-        private static let ends = "revocations:ends"
-        private static let facts = "revocations:facts"
+        /// The keys of the list: the order, the ends and the facts.
+        private static func listKeys(_ names: RedisKeys) -> [String] {
+            let name = names.prefix + names.tag("revocations")
+            return [name, name + ":ends", name + ":facts"]
+        }
 
         /// Lua numbers are doubles: the largest of their exact integers stands for all later times.
         private static let end: Int64 = 1 << 53
@@ -117,10 +135,11 @@ internal import Platform
         }
 
         /// Returns the call that lists the next changes after a place.
-        static func list(after place: Place, prefix: String) -> RedisScript.Invocation {
-            RedisScript.Invocation(
+        static func list(after place: Place, _ names: RedisKeys) -> RedisScript.Invocation {
+            let keys = listKeys(names)
+            return RedisScript.Invocation(
                 script: .revocations,
-                keys: [prefix + order, prefix + facts],
+                keys: [keys[0], keys[2]],
                 arguments: [
                     "list", String(UInt64.random(in: .min ... .max), radix: 16), place.name, "\(place.number)",
                     "\(RevocationChanges.limit)",

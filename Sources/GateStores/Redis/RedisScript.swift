@@ -46,6 +46,8 @@
             let script: RedisScript
             let keys: [String]
             let arguments: [String]
+            /// The replies after which a record exists that a failover must not lose.
+            var recording: Set<Int64> = []
 
             /// The command that calls the script by its digest.
             func command(digest: String) -> RedisCommand? { command(["EVALSHA", digest]) }

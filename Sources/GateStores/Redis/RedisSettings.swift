@@ -6,8 +6,8 @@
 
     /// The settings of a connection to Redis.
     public struct RedisSettings: Sendable {
-        /// The address of the server.
-        public var address: Address
+        /// The servers.
+        public var servers: Servers
         /// The user (Redis ACL); `nil` for the default user.
         public var user: String?
         /// The password, if one is needed.
@@ -16,8 +16,10 @@
         public var database: Int
         /// The prefix of all keys.
         public var keyPrefix: String
-        /// The TLS settings; `nil` for plain text.
+        /// The TLS settings; `nil` for plain text. They apply to sentinels too.
         public var tls: TLS?
+        /// The replicas that must acknowledge a write; `nil` if the primary's word is enough.
+        public var wait: Wait?
 
         /// The address of a server.
         public enum Address: Hashable, Sendable, CustomStringConvertible {
@@ -34,6 +36,55 @@
             }
         }
 
+        /// The servers of a store.
+        public enum Servers: Hashable, Sendable {
+            /// One server, always at the same address.
+            case one(Address)
+            /// A primary and its replicas, of which sentinels know the primary.
+            case sentinels(Sentinels)
+            /// A cluster, of which some servers are known.
+            case cluster([Address])
+        }
+
+        /// The sentinels of a primary.
+        public struct Sentinels: Hashable, Sendable {
+            /// The addresses of the sentinels.
+            public var addresses: [Address]
+            /// The name that the sentinels know the primary by.
+            public var primary: String
+            /// The user (Redis ACL) at the sentinels; `nil` for the default user.
+            public var user: String?
+            /// The password at the sentinels, if one is needed.
+            public var password: RedisPassword?
+
+            /// Creates the settings of sentinels.
+            public init(
+                addresses: [Address],
+                primary: String,
+                user: String? = nil,
+                password: RedisPassword? = nil
+            ) {
+                self.addresses = addresses
+                self.primary = primary
+                self.user = user
+                self.password = password
+            }
+        }
+
+        /// The replicas that must acknowledge a write before it counts.
+        public struct Wait: Hashable, Sendable {
+            /// The number of replicas.
+            public var replicas: Int
+            /// The time limit of their acknowledgements.
+            public var timeout: Duration
+
+            /// Creates the settings of acknowledgements.
+            public init(replicas: Int, timeout: Duration) {
+                self.replicas = replicas
+                self.timeout = timeout
+            }
+        }
+
         /// The settings of TLS.
         public struct TLS: Hashable, Sendable {
             /// The file with the certificates (PEM) of the trusted authorities; `nil` for the system's.
@@ -45,35 +96,59 @@
 
         /// Creates settings.
         public init(
-            address: Address,
+            _ servers: Servers,
             user: String? = nil,
             password: RedisPassword? = nil,
             database: Int = 0,
             keyPrefix: String = "playgate:",
-            tls: TLS? = nil
+            tls: TLS? = nil,
+            wait: Wait? = nil
         ) {
-            self.address = address
+            self.servers = servers
             self.user = user
             self.password = password
             self.database = database
             self.keyPrefix = keyPrefix
             self.tls = tls
+            self.wait = wait
         }
 
-        /// The maximum wait for a reply before the connection is closed: longer than any deadline of a use.
+        /// The maximum wait for a connection, and for a reply before the connection is closed: longer than any deadline of
+        /// a use.
         var patience: TimeAmount { .seconds(2) }
+    }
 
-        var connectTimeout: TimeAmount { .seconds(2) }
-
-        /// The required name in the server's certificate; `nil` if the address is an IP address or a socket.
+    extension RedisSettings.Address {
+        /// The required name in the server's certificate; `nil` for an IP address or a socket.
         var serverName: String? {
-            guard case .tcp(let host, _) = address else { return nil }
+            guard case .tcp(let host, _) = self else { return nil }
             return (try? SocketAddress(ipAddress: host, port: 0)) == nil ? host : nil
         }
     }
 
+    extension RedisSettings {
+        /// The names of the keys.
+        var keys: RedisKeys {
+            if case .cluster = servers {
+                RedisKeys(prefix: keyPrefix, areSpread: true)
+            } else {
+                RedisKeys(prefix: keyPrefix)
+            }
+        }
+    }
+
+    /// The names of keys.
+    struct RedisKeys {
+        let prefix: String
+        /// True if keys are spread over the slots of a cluster: only those with a common tag are on one server.
+        var areSpread = false
+
+        /// The part of a name that decides about its slot.
+        func tag(_ text: String) -> String { areSpread ? "{\(text)}" : text }
+    }
+
     /// A password that is never printed.
-    public struct RedisPassword: Sendable {
+    public struct RedisPassword: Hashable, Sendable {
         let text: String
 
         /// Creates a password from its text.

@@ -14,17 +14,17 @@
             private let serverName: String?
         #endif
 
-        /// Creates the TLS of `settings`; `nil` if they ask for plain text.
+        /// Creates the TLS of a connection.
         ///
+        /// - Parameter serverName: The required name in the server's certificate; `nil` if its address is required.
         /// - Throws: If the authorities cannot be read, or this build has no TLS.
-        init?(_ settings: RedisSettings) throws {
-            guard let tls = settings.tls else { return nil }
+        init(_ tls: RedisSettings.TLS, serverName: String?) throws {
             #if TLS
                 var configuration = TLSConfiguration.makeClientConfiguration()
                 configuration.minimumTLSVersion = .tlsv12
                 if let authorities = tls.authorities { configuration.trustRoots = .file(authorities) }
                 context = try NIOSSLContext(configuration: configuration)
-                serverName = settings.serverName
+                self.serverName = serverName
             #else
                 throw MissingTLS()
             #endif

@@ -44,36 +44,66 @@ internal import Platform
             return -2
             """
 
-        /// Returns the call for a use.
+        /// Returns the call for a use. Where keys are spread, it does not check revocations.
         ///
         /// - Parameter isRecorded: True if the use is recorded; false if only revocations are checked.
-        static func use(_ use: TokenUse, isRecorded: Bool = true, prefix: String) -> RedisScript.Invocation {
-            let fingerprint = use.token.fingerprint.hexadecimal
+        static func use(_ use: TokenUse, isRecorded: Bool = true, _ names: RedisKeys) -> RedisScript.Invocation {
+            let fingerprint = names.tag(use.token.fingerprint.hexadecimal)
+            let revocations = names.areSpread ? [] : Revocation.keys(of: use.token)
             let ends = use.forgettable.advanced(byMilliseconds: RedisScript.margin)
             return RedisScript.Invocation(
                 script: .uses,
-                keys: (1...use.maximumUses).map { "\(prefix)use:\(fingerprint):\($0)" }
-                    + Revocation.keys(of: use.token).map { RedisRevocations.key($0.key, prefix) },
+                keys: (1...use.maximumUses).map { "\(names.prefix)use:\(fingerprint):\($0)" }
+                    + revocations.map { RedisRevocations.key($0.key, names) },
                 arguments: [
                     isRecorded ? "use" : "examine", "\(use.maximumUses)",
                     "\(use.token.timeIssued.millisecondsSince1970)",
                     "\(ends.millisecondsSince1970)", use.playback.map { String($0, radix: 16) } ?? "",
                     "\(ends.advanced(byMilliseconds: keeping).millisecondsSince1970)",
-                ]
+                ],
+                recording: [recorded, repeated]
             )
         }
 
+        /// Returns the calls that check each revocation of a token by itself, where keys are spread.
+        static func examinations(
+            _ use: TokenUse,
+            _ names: RedisKeys
+        ) -> [(kind: Revocation.Kind, call: RedisScript.Invocation)] {
+            let issued = "\(use.token.timeIssued.millisecondsSince1970)"
+            return Revocation.keys(of: use.token).map { kind, key in
+                let keys = [RedisRevocations.key(key, names)]
+                return (
+                    kind,
+                    RedisScript.Invocation(script: .uses, keys: keys, arguments: ["examine", "0", issued, "0", ""])
+                )
+            }
+        }
+
+        /// Converts the reply to a call of ``examinations(_:_:)``: true if the token is revoked.
+        static func isRevoked(_ reply: RedisReply) throws(ReplayStoreError) -> Bool {
+            switch reply {
+            case .integer(1): return true
+            case .integer(notRevoked): return false
+            default: throw .unexpected(reply)
+            }
+        }
+
         /// Returns the call for a use of a grant, which no revocation key concerns.
-        static func grant(_ identity: SHA256Digest, until expires: Timestamp, prefix: String) -> RedisScript.Invocation
-        {
+        static func grant(
+            _ identity: SHA256Digest,
+            until expires: Timestamp,
+            _ names: RedisKeys
+        ) -> RedisScript.Invocation {
             let ends = expires.advanced(byMilliseconds: RedisScript.margin)
             return RedisScript.Invocation(
                 script: .uses,
-                keys: ["\(prefix)grant:\(identity.hexadecimal)"],
+                keys: ["\(names.prefix)grant:\(identity.hexadecimal)"],
                 arguments: [
                     "use", "1", "0", "\(ends.millisecondsSince1970)", "",
                     "\(ends.advanced(byMilliseconds: keeping).millisecondsSince1970)",
-                ]
+                ],
+                recording: [recorded]
             )
         }
 

@@ -38,7 +38,7 @@ public protocol ReplayStore: Sendable {
     /// - Throws: ``ReplayStoreError`` if it cannot.
     func check() async throws(ReplayStoreError)
 
-    /// Measurements of the store's contents, for metrics.
+    /// Measurements of the store, for metrics.
     var gauges: [StoreGauge] { get }
 
     /// Keeps the connection of a store that has one, until the task is cancelled. Returns at once by default.
@@ -53,7 +53,7 @@ extension ReplayStore {
     public func run(report: @escaping @Sendable (ReplayStoreError?) -> Void) async {}
 }
 
-/// A measurement of a store's contents.
+/// A measurement of a store.
 public struct StoreGauge: Hashable, Sendable {
     /// The name of the metric, with its unit if it has one.
     public let name: String
@@ -61,12 +61,15 @@ public struct StoreGauge: Hashable, Sendable {
     public let help: String
     /// The value at the time of the call.
     public let value: Double
+    /// True if the value only grows.
+    public let isCounter: Bool
 
     /// Creates a measurement.
-    public init(name: String, help: String, value: Double) {
+    public init(name: String, help: String, value: Double, isCounter: Bool = false) {
         self.name = name
         self.help = help
         self.value = value
+        self.isCounter = isCounter
     }
 }
 

@@ -37,7 +37,7 @@ extension HotPath {
             server?.stop()
         }
         if let server {
-            let redis = RedisReplayStore(RedisSettings(address: .unix(path: server.socket)))
+            let redis = RedisReplayStore(RedisSettings(.one(.unix(path: server.socket))))
             connection = Task { await redis.run { _ in } }
             var patience = 500
             while patience > 0, (try? await redis.check()) == nil {

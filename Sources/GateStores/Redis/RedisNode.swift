@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+#if Redis
+    internal import PlaybackGate
+    internal import Synchronization
+
+    /// A server of the store, ready for scripts: logged in, its settings checked, and the scripts loaded.
+    struct RedisNode: Sendable {
+        let link: RedisLink
+        /// The number of the connection: one after another may lead to a server that has lost records.
+        let number: Int
+        private let digests: [RedisScript: String]
+        private let acknowledgements: RedisAcknowledgements?
+
+        private static let connections = Atomic<Int>(0)
+
+        /// Connects to a server, and prepares it.
+        ///
+        /// - Parameters:
+        ///   - mustBePrimary: True if a server that does not call itself a primary is refused.
+        ///   - unacknowledged: Counts writes that too few replicas acknowledged.
+        static func connect(
+            to address: RedisSettings.Address,
+            _ settings: RedisSettings,
+            mustBePrimary: Bool,
+            unacknowledged: RedisCounter
+        ) async throws(ReplayStoreError) -> RedisNode {
+            let link = try await RedisLink.open(address, tls: settings.tls, patience: settings.patience)
+            do throws(ReplayStoreError) {
+                try await link.login(settings.user, settings.password)
+                if mustBePrimary { try await link.checkIsPrimary() }
+                if settings.database != 0 {
+                    try await link.expectOK(
+                        RedisCommand("SELECT", "\(settings.database)"),
+                        "selection of the database"
+                    )
+                }
+                try await link.checkEviction()
+                return RedisNode(
+                    link: link,
+                    number: connections.add(1, ordering: .relaxed).newValue,
+                    digests: try await link.loadScripts(),
+                    acknowledgements: settings.wait.map { RedisAcknowledgements($0, link, missing: unacknowledged) }
+                )
+            } catch {
+                link.close()
+                throw error
+            }
+        }
+
+        /// Calls a script by its digest, and by its text if Redis no longer has it. Waits for replicas if the settings ask
+        /// for that and the reply says that something was recorded.
+        ///
+        /// - Parameter isAsking: True if the slot of the call migrates to this server.
+        /// - Returns: The reply, which may be an error of the server.
+        func reply(
+            to call: RedisScript.Invocation,
+            asking isAsking: Bool = false
+        ) async throws(ReplayStoreError) -> RedisReply {
+            var reply = try await link.send(call.command(digest: digests[call.script] ?? ""), asking: isAsking)
+            if case .error(let text) = reply, text.hasPrefix("NOSCRIPT") {
+                reply = try await link.send(call.command(), asking: isAsking)
+            }
+            if let acknowledgements, case .integer(let number) = reply, call.recording.contains(number) {
+                try await acknowledgements.wait()
+            }
+            return reply
+        }
+
+        /// Finds out whether the server responds.
+        func check() async throws(ReplayStoreError) {
+            guard case .text(let text) = try await link.send(RedisCommand("PING")), text == [UInt8]("PONG".utf8) else {
+                throw ReplayStoreError(.unavailable, "Redis did not answer PING with PONG")
+            }
+        }
+    }
+
+    extension RedisLink {
+        /// Refuses a server that does not call itself a primary: the reads of a replica are of the past.
+        fileprivate func checkIsPrimary() async throws(ReplayStoreError) {
+            let reply = try await send(RedisCommand("ROLE"))
+            if case .error(let reason) = reply {
+                throw ReplayStoreError(.misconfigured, "Redis refused ROLE at \(address): \(reason)")
+            }
+            guard case .array(let facts) = reply, facts.first == .text([UInt8]("master".utf8)) else {
+                throw ReplayStoreError(.unavailable, "\(address) is not a primary")
+            }
+        }
+
+        /// Checks that the server evicts no keys, which would forget uses. The check passes if the server does not permit
+        /// `INFO`.
+        fileprivate func checkEviction() async throws(ReplayStoreError) {
+            guard case .text(let bytes) = try await send(RedisCommand("INFO", "memory")) else { return }
+            var facts: [Substring: Substring] = [:]
+            let info = String(decoding: bytes, as: UTF8.self)
+            for line in info.split(whereSeparator: \.isNewline) {
+                guard let colon = line.firstIndex(of: ":") else { continue }
+                facts[line[..<colon]] = line[line.index(after: colon)...]
+            }
+            guard let limit = facts["maxmemory"], limit != "0", let policy = facts["maxmemory_policy"] else { return }
+            guard policy == "noeviction" else {
+                throw ReplayStoreError(
+                    .misconfigured,
+                    "Redis evicts keys (maxmemory-policy \(policy)) and would lose consumed tokens: set it to noeviction"
+                )
+            }
+        }
+
+        /// Loads the scripts. Returns their digests.
+        fileprivate func loadScripts() async throws(ReplayStoreError) -> [RedisScript: String] {
+            var digests: [RedisScript: String] = [:]
+            for script in RedisScript.allCases {
+                switch try await send(script.load) {
+                case .text(let digest): digests[script] = String(decoding: digest, as: UTF8.self)
+                case .error(let reason):
+                    // A server that is busy with its data may be ready soon.
+                    let isLoading = reason.hasPrefix("LOADING") || reason.hasPrefix("MASTERDOWN")
+                    throw ReplayStoreError(
+                        isLoading ? .unavailable : .misconfigured,
+                        "Redis refused to load a script: \(reason)"
+                    )
+                default: throw ReplayStoreError(.misconfigured, "Redis refused to load a script")
+                }
+            }
+            return digests
+        }
+    }
+#endif
