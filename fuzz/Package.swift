@@ -32,6 +32,7 @@ let package = Package(
                 .product(name: "Entitlements", package: "playgate"),
                 .product(name: "EdgeTokens", package: "playgate"),
                 .product(name: "Manifests", package: "playgate"),
+                .product(name: "EmbeddedGate", package: "playgate"),
             ],
             exclude: ["Service"],
             swiftSettings: [.unsafeFlags(["-parse-as-library"])]

@@ -14,10 +14,10 @@
 #include <unistd.h>
 #endif
 
-// A table of sets with a few entries each. The key of an entry is a list of pieces, each with its length before it, so that
-// no two lists have the same bytes.
+// A table of sets with 16 entries each: with fewer, viewers who take turns push each other out of a table with room for all.
+// The key of an entry is a list of pieces, each with its length before it, so that no two lists have the same bytes.
 
-enum { ways = 4, texts = 4, most_credentials = 16, fixed_pieces = 6, most_pieces = fixed_pieces + 2 * most_credentials };
+enum { ways = 16, texts = 4, most_credentials = 16, fixed_pieces = 6, most_pieces = fixed_pieces + 2 * most_credentials };
 
 typedef struct entry {
     uint64_t hash, used, place, generation;

@@ -34,9 +34,7 @@ struct MemoTests {
             request.method = memory.slice(method)
             request.target = memory.slice(target)
             request.host = memory.slice("cdn.example")
-            let grants = UnsafeMutablePointer<playgate_slice>.allocate(capacity: 1)
-            grants.initialize(to: memory.slice(grant))
-            (request.grants, request.grant_count) = (UnsafePointer(grants), 1)
+            (request.grants, request.grant_count) = (memory.list(memory.slice(grant)), 1)
             return request
         }
 

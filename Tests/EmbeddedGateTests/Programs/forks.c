@@ -12,7 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { threads = 8, rounds = 3000, workers = 2 };
+// Many workers of few checks: two threads that touch a lazy variable first, at the same time, are the rare case.
+enum { threads = 8, rounds = 300, workers = 40, turns = 5, longest = 20 };
+
+static pthread_barrier_t start;
 
 static playgate_engine *engine;
 static playgate_slice grant;
@@ -40,6 +43,7 @@ static void *check_often(void *unused) {
     char buffer[PLAYGATE_BUFFER_SIZE];
     playgate_answer answer;
     (void)unused;
+    pthread_barrier_wait(&start);
     for (int round = 0; round < rounds; round++)
         if (check(&answer, buffer) != PLAYGATE_OK || answer.outcome != PLAYGATE_ALLOW) return (void *)1;
     return NULL;
@@ -48,6 +52,7 @@ static void *check_often(void *unused) {
 static int check_in_threads(void) {
     pthread_t ids[threads];
     long failures = 0;
+    pthread_barrier_init(&start, NULL, threads + 1);
     for (int place = 0; place < threads; place++)
         if (pthread_create(&ids[place], NULL, check_often, NULL) != 0) return 1;
     // The thread that was in the parent too.
@@ -57,6 +62,7 @@ static int check_in_threads(void) {
         pthread_join(ids[place], &result);
         failures += (long)result;
     }
+    pthread_barrier_destroy(&start);
     return failures != 0;
 }
 
@@ -65,7 +71,11 @@ static int fork_and_wait(int (*work)(playgate_policy *), playgate_policy *policy
     int failures = 0;
     for (int place = 0; place < workers; place++) {
         ids[place] = fork();
-        if (ids[place] == 0) _exit(work(policy));
+        if (ids[place] == 0) {
+            // A worker that hangs ends by a signal.
+            alarm(longest);
+            _exit(work(policy));
+        }
     }
     for (int place = 0; place < workers; place++) {
         int status = 0;
@@ -124,7 +134,8 @@ int main(int count, char **arguments) {
         return result == PLAYGATE_E_FORK && engine == NULL ? 0 : 9;
     }
     if (strcmp(arguments[4], "workers") == 0) {
-        failures = fork_and_wait(work, policy);
+        failures = 0;
+        for (int turn = 0; turn < turns && failures == 0; turn++) failures = fork_and_wait(work, policy);
     } else {
         failures = work(policy);
         if (failures == 0) failures = fork_and_wait(be_refused, policy);
