@@ -56,7 +56,8 @@ public struct GateServer: Sendable {
             offloads: configuration.edge?.offloads.map(\.address.description) ?? [],
             grpc: configuration.edge?.grpc.map(\.address.description) ?? [],
             manifests: configuration.manifest?.listeners.map(\.address.description) ?? [],
-            warnings: builder.warnings
+            warnings: builder.warnings,
+            advice: configuration.advice
         )
     }
 
@@ -80,6 +81,8 @@ public struct GateServer: Sendable {
         public let manifests: [String]
         /// Warnings for the operator that do not prevent operation.
         public let warnings: [String]
+        /// Settings that work, and that production would not want.
+        public let advice: [String]
     }
 
     /// Serves until SIGTERM or SIGINT.

@@ -5,10 +5,11 @@ package import NIOCore
 
 #if TLS
     internal import NIOSSL
+    internal import Synchronization
 #endif
 
 /// The certificate and key of a listener, read from their files. Only TLS 1.2 and newer are spoken.
-package struct ServerTLS: Sendable {
+package final class ServerTLS: Sendable {
     /// A file that cannot be used.
     package struct Fault: Error {
         package enum File { case certificate, key, clientAuthorities }
@@ -18,7 +19,7 @@ package struct ServerTLS: Sendable {
     }
 
     #if TLS
-        private let context: NIOSSLContext
+        private let context: Mutex<NIOSSLContext>
 
         /// - Parameters:
         ///   - certificate: A PEM file with the certificate and its chain.
@@ -57,13 +58,19 @@ package struct ServerTLS: Sendable {
                 // A client without a certificate may have a key; a certificate that is shown must be valid.
                 configuration.certificateVerification = .optionalVerification
             }
-            do { context = try NIOSSLContext(configuration: configuration) } catch {
+            do { context = Mutex(try NIOSSLContext(configuration: configuration)) } catch {
                 throw Fault(file: .certificate, reason: "cannot be used for TLS: \(error)")
             }
         }
 
+        /// Uses the certificate, key and authorities of `other` for connections from now on.
+        package func replace(with other: ServerTLS) {
+            let next = other.context.withLock(\.self)
+            context.withLock { $0 = next }
+        }
+
         package func addHandler(to pipeline: ChannelPipeline.SynchronousOperations) throws {
-            try pipeline.addHandler(NIOSSLServerHandler(context: context))
+            try pipeline.addHandler(NIOSSLServerHandler(context: context.withLock(\.self)))
         }
     #else
         package init(
@@ -77,6 +84,8 @@ package struct ServerTLS: Sendable {
                 reason: "this build has no TLS support: build with the trait TLS, or configure the listener without tls"
             )
         }
+
+        package func replace(with other: ServerTLS) {}
 
         package func addHandler(to pipeline: ChannelPipeline.SynchronousOperations) throws {}
     #endif

@@ -69,7 +69,10 @@ package struct SocketListener: Service {
     /// idle.
     package func run() async throws {
         let quiescing = ServerQuiescingHelper(group: group)
-        let server = try await bind(quiescing)
+        let server: any Channel
+        do { server = try await bind(quiescing) } catch let error as IOError {
+            throw ListeningError(address: listener.address, number: error.errnoCode)
+        }
         onListening(listener.address.of(server))
         do { try await gracefulShutdown() } catch {
             try? await server.close()
@@ -123,7 +126,6 @@ package struct SocketListener: Service {
         bootstrap.serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             // Connections inherit this. By default the system would buffer megabytes for a client that reads nothing.
             .serverChannelOption(.socketOption(.so_sndbuf), value: 64 * 1024)
-            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
     }
 }
 

@@ -39,6 +39,8 @@ import Testing
         let status: Int
         let code: String
         var verifierStatus: String?
+        /// The members that the log line has in addition.
+        var logged: @Sendable (Timestamp) -> String = { _ in "" }
     }
 
     static let refusals = [
@@ -65,21 +67,27 @@ import Testing
             token: { try GateSample.token(at: $0.now.adding(seconds: -421)) },
             status: 403,
             code: "expired",
-            verifierStatus: "TOKEN_EXPIRED"
+            verifierStatus: "TOKEN_EXPIRED",
+            logged: { now in
+                let (issued, expires) = (now.adding(seconds: -421), now.adding(seconds: -1))
+                return "\"issued\":\"\(issued.iso8601)\",\"expires\":\"\(expires.iso8601)\""
+            }
         ),
         Refusal(
             testDescription: "wrong resource",
             media: "tbs",
             status: 403,
             code: "resource_mismatch",
-            verifierStatus: "INVALID_RESOURCE_ID"
+            verifierStatus: "INVALID_RESOURCE_ID",
+            logged: { _ in "\"token_resource\":\"TNT\"" }
         ),
         Refusal(
             testDescription: "wrong requestor",
             token: { try $0.token(GateSample.claims(requestor: "OTHER")) },
             status: 403,
             code: "requestor_mismatch",
-            verifierStatus: "INVALID_RESOURCE_ID"
+            verifierStatus: "INVALID_RESOURCE_ID",
+            logged: { _ in "\"token_requestor\":\"OTHER\"" }
         ),
     ]
 
@@ -101,6 +109,8 @@ import Testing
             let trace = try #require(answer.json["trace"] as? String)
             let lines = try gate.log(trace)
             #expect(lines.count == 1 && lines[0].contains("\"code\":\"\(each.code)\""))
+            let logged = each.logged(gate.now)
+            #expect(logged.isEmpty || lines[0].contains(logged), "\(lines)")
         }
     }
 

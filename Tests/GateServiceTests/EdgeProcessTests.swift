@@ -131,7 +131,7 @@ func raiseFileLimit(to number: rlim_t) -> Bool {
 }
 
 /// The responses to a load, and the flag that ends it.
-private final class LoadRecord: Sendable {
+final class LoadRecord: Sendable {
     private let state = Mutex((counts: [Int: Int](), isOver: false))
 
     var isOver: Bool { state.withLock { $0.isOver } }
@@ -143,7 +143,7 @@ private final class LoadRecord: Sendable {
 }
 
 /// A listening unix socket. This process does not accept connections on it.
-private final class ListeningSocket: Sendable {
+final class ListeningSocket: Sendable {
     let descriptor: Int32
 
     struct Failure: Error { let reason: Int32 }

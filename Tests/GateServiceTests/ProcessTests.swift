@@ -10,7 +10,7 @@ import Testing
 /// Plays every token on `address`, with several concurrent connections.
 ///
 /// - Parameter record: Receives the token's number and the response, or `nil` if there was none.
-private func playAll(
+func playAll(
     _ tokens: [String],
     on address: @escaping @Sendable () -> String,
     connections: Int = 4,
@@ -41,7 +41,7 @@ private func playAll(
 }
 
 /// The number of times that each token was allowed, and that each code was returned.
-private final class Tally: Sendable {
+final class Tally: Sendable {
     private let state = Mutex((allowed: [Int: Int](), codes: [String: Int](), lost: 0))
 
     func add(_ number: Int, _ answer: HTTPConnection.Response?) {
@@ -159,13 +159,16 @@ private final class Tally: Sendable {
         let gate = try ServedGate(folder, ServedGate.configuration("{ store: memory }"))
         let tokens = try await mint(3000)
         let tally = Tally()
+        // On one thread: other tests may occupy those of tasks.
         let reloading = Task {
-            var count = 0
-            while !Task.isCancelled {
-                gate.program.signal(SIGHUP)
-                if try await onThread({ try gate.admin("POST", "/reload").status }) == 200 { count += 1 }
+            try await onThread {
+                var count = 0
+                while !Task.isCancelled {
+                    gate.program.signal(SIGHUP)
+                    if try gate.admin("POST", "/reload").status == 200 { count += 1 }
+                }
+                return count
             }
-            return count
         }
         try await playAll(tokens, on: { gate.api }) { tally.add($0, $1) }
         reloading.cancel()

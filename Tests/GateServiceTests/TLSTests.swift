@@ -17,19 +17,23 @@ import Testing
         return run.output + run.error
     }
 
+    /// Creates a certificate for localhost that signs itself, and its key.
+    private static func create(_ name: String, _ subject: String, in folder: TemporaryFolder) throws {
+        _ = try run(
+            "openssl",
+            [
+                "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", subject, "-addext",
+                "subjectAltName=DNS:localhost", "-keyout", folder.file("\(name).key"), "-out",
+                folder.file("\(name).pem"),
+            ]
+        )
+    }
+
     /// Creates a server's certificate, and a client's certificate with its authority.
     private static func certificates() throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
-        for (name, subject) in [("server", "/CN=localhost"), ("authority", "/CN=authority")] {
-            _ = try run(
-                "openssl",
-                [
-                    "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", subject, "-addext",
-                    "subjectAltName=DNS:localhost", "-keyout", folder.file("\(name).key"), "-out",
-                    folder.file("\(name).pem"),
-                ]
-            )
-        }
+        try create("server", "/CN=localhost", in: folder)
+        try create("authority", "/CN=authority", in: folder)
         _ = try run(
             "openssl",
             [
@@ -60,6 +64,70 @@ import Testing
         """
         tls: { certificate: "\(folder.file("server.pem"))", key: "\(folder.file("server.key"))", clientAuthorities: "\(folder.file("authority.pem"))" }
         """
+    }
+
+    @Test func `is spoken by playgate health`() async throws {
+        let folder = try Self.certificates()
+        let configuration = RunningGate.configuration()
+            .replacingOccurrences(
+                of: "admin: { listen: \"127.0.0.1:0\" }",
+                with: "admin: { listen: \"127.0.0.1:0\", \(Self.tls(folder)) }"
+            )
+        try await RunningGate.with(configuration) { gate in
+            let run = try `playgate health`.ask(folder, gate.admin, more: ", \(Self.tls(folder))")
+            #expect(run.status == 0, "\(run.error)")
+            #expect(try `playgate health`.ask(folder, gate.admin).status == 2)
+        }
+    }
+
+    /// One listener of each protocol.
+    private static func allListeners(_ folder: TemporaryFolder) -> String {
+        RunningGate.configuration(
+            """
+            edge:
+              listen: "127.0.0.1:0"
+              spoe: "127.0.0.1:0"
+              tokens: [{ query: token }]
+              \(tls(folder))
+              grpc: { listen: "127.0.0.1:0", \(tls(folder)) }
+            """
+        ).replacingOccurrences(
+            of: "admin: { listen: \"127.0.0.1:0\" }",
+            with: "admin: { listen: \"127.0.0.1:0\", \(tls(folder)) }"
+        )
+    }
+
+    /// Returns the subject of the certificate that a listener shows.
+    private static func subject(at address: String) throws -> String {
+        let shown = try run("openssl", ["s_client", "-connect", address, "-alpn", "h2,http/1.1", "-showcerts"])
+        return String(shown.split(separator: "\n").first { $0.hasPrefix("subject=") } ?? "")
+    }
+
+    @Test func `has the new certificate after a reload, and the old one while the new one is broken`() async throws {
+        let folder = try Self.certificates()
+        try await RunningGate.with(Self.allListeners(folder)) { gate in
+            let reload = { () throws -> Int in
+                let arguments = [
+                    "-s", "-o", "/dev/null", "-w", "%{http_code}", "--noproxy", "*", "-k", "-X", "POST", "-H",
+                    "X-Playgate-Request: test", "https://\(gate.admin)/reload",
+                ]
+                return Int(try Self.run("curl", arguments)) ?? 0
+            }
+            let listeners = [gate.admin, gate.grpc] + gate.edges + gate.offloads
+            for address in listeners { #expect(try Self.subject(at: address) == "subject=CN = localhost") }
+            try Self.create("next", "/CN=next", in: folder)
+            let (certificate, key) = (try folder.bytes("next.pem"), try folder.bytes("next.key"))
+            // A file that is cut off, and a certificate without its key.
+            for broken in [[UInt8](certificate.prefix(100)), certificate] {
+                try folder.write("server.pem", broken)
+                #expect(try reload() == 422)
+                for address in listeners { #expect(try Self.subject(at: address) == "subject=CN = localhost") }
+            }
+            #expect(try gate.log("no certificate can be read").first?.contains(folder.file("server.pem")) ?? false)
+            try folder.write("server.key", key)
+            #expect(try reload() == 200)
+            for address in listeners { #expect(try Self.subject(at: address) == "subject=CN = next") }
+        }
     }
 
     @Test func `lets edges from afar ask by their certificates`() async throws {

@@ -25,7 +25,7 @@ import Testing
             ("\(token)\tTBS", "INVALID_RESOURCE_ID resource_mismatch"),
             ("\(token)\t<rss><channel><title>TNT</title></channel></rss>", "VALID_TOKEN null"),
             ("\(token)\t<rss><channel>", "INVALID_RESOURCE_ID resource_malformed_xml"),
-            ("\(token)\t", "INVALID_RESOURCE_ID resource_empty"), ("", "INVALID_TOKEN_FORMAT token_empty"),
+            ("\(token)\t", "INVALID_RESOURCE_ID resource_empty"), ("\tTNT", "INVALID_TOKEN_FORMAT token_empty"),
             (token + "\r", "VALID_TOKEN null"), (long, "INVALID_TOKEN_FORMAT token_too_large"),
             (token + "\t" + long, "INVALID_RESOURCE_ID resource_too_large"), (token, "VALID_TOKEN null"),
         ]
@@ -35,6 +35,15 @@ import Testing
             #expect(run.verdicts == lines.map(\.1))
             #expect(run.error.contains("11 tokens") && run.error.contains("VALID_TOKEN           4"), "\(run.error)")
         }
+    }
+
+    @Test func `skips blank lines, and tells the number of each other line`() throws {
+        let run = try run("\n\(token)\n\r\n \t \ngarbage\n\n\(token)")
+        #expect(run.numbers == [2, 5, 7])
+        #expect(run.error.contains("3 tokens"), "\(run.error)")
+        // Over several blocks of the file.
+        let lines = (0..<5000).map { $0 % 5 == 0 ? "" : token }.joined(separator: "\n")
+        #expect(try self.run(lines).numbers == (1...5000).filter { $0 % 5 != 1 })
     }
 
     /// Lines longer than the pieces in which a file is read, after a line that shifts them relative to the pieces.
@@ -104,6 +113,14 @@ import Testing
 }
 
 extension CommandRun {
+    /// The number of each line of output.
+    fileprivate var numbers: [Int?] {
+        output.split(separator: "\n").map { line in
+            let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            return object?["line"] as? Int
+        }
+    }
+
     /// The status and reason of each line of output.
     fileprivate var verdicts: [String] {
         output.split(separator: "\n").map { line in

@@ -313,7 +313,7 @@ import Testing
     @Test func `verifies a token a line`() throws {
         let other = try GrantSample.signed { $0[3] = UInt8(ascii: "q") }
         let lines = [
-            (GrantSample.e1, "null"), ("x", "grant_malformed"), ("", "grant_malformed"), (other + "\r", "null"),
+            (GrantSample.e1, "null"), ("x", "grant_malformed"), ("y", "grant_malformed"), (other + "\r", "null"),
             ("\(GrantSample.e1)\thttps://cdn.example/live/tbs/a", "grant_uri_mismatch"),
             ("\(GrantSample.e1)\thttps://cdn.example/live/tnt/b", "null"),
             ("\(GrantSample.e1)\tnot a url", "grant_uri_mismatch"),
@@ -325,6 +325,7 @@ import Testing
             let run = try CommandRun(arguments + options, input: text)
             #expect(run.status == 1)
             #expect(run.codes == lines.map(\.1))
+            #expect(run.output.hasPrefix(#"{"line":1,"valid":true"#) && run.output.contains("\n{\"line\":9,"))
             #expect(run.error.contains("9 grants") && run.error.contains("valid                     4"), "\(run.error)")
         }
         let demanding = try CommandRun(arguments + GrantSample.live + ["--issuer", "playgate"], input: text)
@@ -332,6 +333,8 @@ import Testing
         let without = try CommandRun(arguments, input: text)
         #expect(without.codes[0] == "url_missing" && without.codes[5] == "null")
         #expect(try CommandRun(arguments + GrantSample.live, input: GrantSample.e1).status == 0)
+        let blank = try CommandRun(arguments + GrantSample.live, input: "\n\r\n\(GrantSample.e1)\n \n")
+        #expect(blank.status == 0 && blank.output.hasPrefix(#"{"line":3,"valid":true"#))
     }
 }
 

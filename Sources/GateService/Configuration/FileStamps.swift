@@ -26,6 +26,7 @@ struct FileStamps: Equatable, Sendable {
         let named =
             configuration.trust.keys.map(\.file.value) + configuration.trust.anchors.map(\.value)
             + configuration.catalogue.feeds.map(\.file.value)
+            + configuration.listenersWithTLS.flatMap { $0.tls?.files ?? [] }
             + (configuration.grants?.files ?? [])
         var stamps: [String: FileStamp] = [:]
         for path in named { stamps[path] = FileStamp(path) }
@@ -34,6 +35,10 @@ struct FileStamps: Equatable, Sendable {
         stamps[configuration.file.path] = own
         self.stamps = stamps
     }
+}
+
+extension GateConfiguration.Listener.TLS {
+    fileprivate var files: [String] { [certificate, key, clientAuthorities].compactMap { $0?.value } }
 }
 
 extension GateConfiguration.Grants {

@@ -42,9 +42,7 @@ extension GateConfiguration {
         manifest = root.optionalSection("manifest") {
             Manifest($0, tokensOfEntries: catalogue.tokens, profiles: profiles, edge: edgeSources)
         }
-        (admin, adminHosts) = root.section("admin") {
-            (Listener($0, default: .tcp(host: "127.0.0.1", port: 9090)), $0.hostNames("hosts").map { String($0.text) })
-        }
+        (admin, adminHosts) = root.section("admin", Self.admin)
         log = root.section("log", Log.init)
         shutdownGrace = root.section("shutdown") {
             $0.duration("grace", in: .milliseconds(100) ... .seconds(600), default: .seconds(10))
@@ -54,6 +52,12 @@ extension GateConfiguration {
         effective = root.effective
         noteConflicts(root)
         try problems.throwIfAny()
+    }
+
+    /// Reads the section `admin`: the listener, and its names.
+    static func admin(_ section: ConfigurationSection) -> (listener: Listener, hosts: [String]) {
+        let listener = Listener(section, default: .tcp(host: "127.0.0.1", port: 9090))
+        return (listener, section.hostNames("hosts").map { String($0.text) })
     }
 
     private static func watchInterval(_ section: ConfigurationSection) -> Duration? {

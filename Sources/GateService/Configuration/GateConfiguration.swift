@@ -231,34 +231,36 @@ extension GateConfiguration.Listener {
     /// - Parameter application: The protocol that it speaks, as ALPN names it.
     /// - Throws: ``ConfigurationError`` at the place of the file that cannot be used.
     func settings(speaking application: String = "http/1.1") throws(ConfigurationError) -> ListenerSettings {
-        let server: ServerTLS?
+        ListenerSettings(
+            address: address,
+            socketMode: socketMode,
+            socketGroup: try groupNumber(),
+            limits: limits,
+            tls: try serverTLS(speaking: application)
+        )
+    }
+
+    /// The certificate and key of this listener, read from their files; `nil` if it has none.
+    func serverTLS(speaking application: String = "http/1.1") throws(ConfigurationError) -> ServerTLS? {
+        guard let tls else { return nil }
         do throws(ServerTLS.Fault) {
-            server = try tls.map { (tls) throws(ServerTLS.Fault) in
-                try ServerTLS(
-                    certificate: tls.certificate.value,
-                    key: tls.key.value,
-                    clientAuthorities: tls.clientAuthorities?.value,
-                    application: application
-                )
-            }
+            return try ServerTLS(
+                certificate: tls.certificate.value,
+                key: tls.key.value,
+                clientAuthorities: tls.clientAuthorities?.value,
+                application: application
+            )
         } catch {
             let file =
                 switch error.file {
-                case .certificate: tls?.certificate
-                case .key: tls?.key
-                case .clientAuthorities: tls?.clientAuthorities
+                case .certificate: tls.certificate
+                case .key: tls.key
+                case .clientAuthorities: tls.clientAuthorities
                 }
             throw ConfigurationError(
                 problems: [ConfigurationProblem(place: file?.place ?? place, message: error.reason)]
             )
         }
-        return ListenerSettings(
-            address: address,
-            socketMode: socketMode,
-            socketGroup: try groupNumber(),
-            limits: limits,
-            tls: server
-        )
     }
 
     private func groupNumber() throws(ConfigurationError) -> UInt32? {

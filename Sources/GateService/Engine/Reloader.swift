@@ -16,8 +16,8 @@ internal import UnixSignals
 
 /// Reloads the configuration and the files that it names: on SIGHUP, on request, and when files change.
 ///
-/// A reload is atomic. After an error the previous configuration stays active. Listeners, the store and the log do not
-/// change; changing those takes effect after a restart.
+/// A reload is atomic. After an error the previous configuration stays active. Listeners, beside their certificates, the
+/// store and the log do not change; changing those takes effect after a restart.
 final class Reloader: Service {
     private let live: LiveGate
     private let observer: any DecisionObserver
@@ -29,10 +29,12 @@ final class Reloader: Service {
 
     private let clock: @Sendable () -> Timestamp
     private let keySets: KeySetKeeper
+    private let certificates: ListenerCertificates
 
     init(
         _ live: LiveGate,
         keySets: KeySetKeeper,
+        certificates: ListenerCertificates,
         observer: any DecisionObserver,
         metrics: any MetricsFactory,
         logger: Logger,
@@ -41,6 +43,7 @@ final class Reloader: Service {
     ) {
         self.live = live
         self.keySets = keySets
+        self.certificates = certificates
         self.clock = clock
         self.observer = observer
         self.metrics = metrics
@@ -127,6 +130,7 @@ final class Reloader: Service {
         let now = clock()
         let configuration = try GateConfiguration(file: present.configuration.file.path)
         let builder = try GateBuilder(configuration, at: now)
+        let certificates = try certificates.replacement(configuration)
         // A gate without grants gets them with a restart only.
         keySets.adopt(present.gate.grants == nil ? [] : builder.grants?.remotes ?? [])
         let gate = builder.gate(
@@ -138,6 +142,7 @@ final class Reloader: Service {
         live.replace(
             with: LiveGate.Snapshot(gate: gate, configuration: configuration, builder: builder, loaded: now)
         )
+        certificates.adopt()
         counts.succeeded()
         for warning in builder.warnings { logger.warning("\(warning)") }
         for part in configuration.fixedParts(differingFrom: present.configuration) {
@@ -191,10 +196,9 @@ extension GateConfiguration {
 }
 
 extension GateConfiguration.Listener {
-    /// The settings of the listener, without their place in the file.
+    /// The settings of the listener that need a restart, without their place in the file.
     fileprivate var text: String {
-        let files = tls.map { [$0.certificate.value, $0.key.value, $0.clientAuthorities?.value ?? ""] } ?? []
-        return "\(address) \(socketMode ?? 0) \(socketGroup?.value ?? "") \(files) \(limits)"
+        "\(address) \(socketMode ?? 0) \(socketGroup?.value ?? "") \(tls != nil) \(limits)"
     }
 }
 

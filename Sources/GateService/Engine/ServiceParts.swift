@@ -36,6 +36,7 @@ struct ServiceParts {
     /// The connections to the origin of manifests; `nil` without a manifest listener.
     let origin: OriginClient?
     private let reloads = ReloadCounts()
+    private let certificates = ListenerCertificates()
     private let budget = ByteBudget(32 << 20)
     private let reporter: PeerReporter
 
@@ -58,8 +59,7 @@ struct ServiceParts {
         let grants = builder.grants?.authority(keySets, registry)
         mirror = grants?.mirror
         metrics = DecisionMetrics(factory: registry, store: store.name)
-        inFlight = ConcurrencyLimit(configuration.api.concurrency)
-        reporter = PeerReporter(logger: logger)
+        (inFlight, reporter) = (ConcurrencyLimit(configuration.api.concurrency), PeerReporter(logger: logger))
         origin = configuration.manifest.map { OriginClient($0, loops: loops) }
         let observer = Self.observer(configuration.log, metrics, sink)
         let snapshot = LiveGate.Snapshot(
@@ -72,6 +72,7 @@ struct ServiceParts {
         reloader = Reloader(
             live,
             keySets: keySets,
+            certificates: certificates,
             observer: observer,
             metrics: registry,
             logger: logger,
@@ -151,7 +152,7 @@ struct ServiceParts {
             let authority = EnvoyAuthority(responder: edgeResponder, readiness: state)
             for edge in grpc {
                 let listener = GRPCListener(
-                    try edge.listener.settings(speaking: "h2"),
+                    try certificates.settings(of: edge.listener, edge.places.listener, speaking: "h2"),
                     authority,
                     group: loops,
                     places: edge.places,
@@ -167,7 +168,7 @@ struct ServiceParts {
         let (responder, counters) = (SPOEResponder(checks: checks), OffloadCounters(factory: registry))
         for offload in offloads {
             let listener = SPOPListener(
-                try offload.listener.settings(),
+                try certificates.settings(of: offload.listener, offload.places.listener),
                 responder,
                 group: loops,
                 places: offload.places,
@@ -223,7 +224,7 @@ struct ServiceParts {
         _ places: ConnectionPlaces
     ) throws(ConfigurationError) -> HTTPListener {
         HTTPListener(
-            try listener.settings(),
+            try certificates.settings(of: listener, places.listener),
             responder,
             group: loops,
             places: places,

@@ -52,6 +52,7 @@ struct DecisionLog: DecisionObserver {
         writer.add("mvpd", subject.token?.mvpdID, &line)
         writer.add("resource", subject.resource?.text, &line)
         writer.add("session", subject.token.map { session($0.userSessionGUID) }, &line)
+        if let token = subject.token, let code = event.decision.code { writer.add(token, refusedFor: code, &line) }
         if case .allow(let allowance) = event.decision, let playback = allowance.access?.session {
             writer.add("playback", playback.hexadecimal, &line)
         }
@@ -79,9 +80,11 @@ extension Substring {
     /// question mark would form another character with it, and the query would reach the log.
     fileprivate var loggable: String {
         let end = utf8.firstIndex(of: UInt8(ascii: "?")) ?? endIndex
-        let path = utf8[..<end]
-        return String(decoding: path.prefix(2048), as: UTF8.self)
+        return self[..<end].beginning
     }
+
+    /// The first 2 KiB.
+    fileprivate var beginning: String { String(decoding: utf8.prefix(2048), as: UTF8.self) }
 }
 
 extension DecisionEvent {
@@ -151,6 +154,18 @@ private struct LineWriter {
     func add(_ name: StaticString, _ number: Int64, _ line: inout [UInt8]) {
         addName(name, &line)
         line += String(number).utf8
+    }
+
+    /// Adds the claims of an authentic token for which it was refused, beside the line's own requestor, resource and time.
+    func add(_ token: MediaToken, refusedFor code: DenyCode, _ line: inout [UInt8]) {
+        switch code {
+        case .token(.resourceMismatch): add("token_resource", token.resourceID[...].beginning, &line)
+        case .token(.requestorMismatch): add("token_requestor", token.requestorID[...].beginning, &line)
+        case .token(.expired), .token(.issuedInFuture):
+            add("issued", token.timeIssued.iso8601, &line)
+            add("expires", token.expires.iso8601, &line)
+        default: break
+        }
     }
 
     func end(_ line: inout [UInt8]) {

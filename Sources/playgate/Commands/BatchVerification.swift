@@ -28,14 +28,14 @@ struct BatchVerification: Sendable {
         return counts.keys.allSatisfy { $0 == VerificationStatus.validToken.rawValue }
     }
 
-    private func verify(_ text: [UInt8]) -> LineBatch.Block {
+    private func verify(_ lines: LineBatch.Lines) -> LineBatch.Block {
         let now = fixedTime ?? .now()
         var block = LineBatch.Block()
-        block.output.reserveCapacity(text.count)
+        block.output.reserveCapacity(lines.text.count)
         var known: (text: ArraySlice<UInt8>, resource: Result<MediaResource, ResourceError>)?
-        for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
-            let (status, object) = answer(line, now, &known)
-            block.add(status.rawValue, object)
+        lines.forEach { number, line in
+            let (status, members) = answer(line, now, &known)
+            block.add(status.rawValue, line: number, members)
         }
         return block
     }
@@ -44,9 +44,7 @@ struct BatchVerification: Sendable {
         _ line: ArraySlice<UInt8>,
         _ now: Timestamp,
         _ known: inout (text: ArraySlice<UInt8>, resource: Result<MediaResource, ResourceError>)?
-    ) -> (VerificationStatus, JSON) {
-        var line = line
-        if line.last == UInt8(ascii: "\r") { line.removeLast() }
+    ) -> (VerificationStatus, [JSON.Member]) {
         let tab = line.firstIndex(of: UInt8(ascii: "\t"))
         let token = line[..<(tab ?? line.endIndex)]
         var wanted = resource
@@ -64,16 +62,16 @@ struct BatchVerification: Sendable {
         }
         if let wanted {
             let answer = verifier.verify(token.span, for: wanted, at: now)
-            return (answer.status, .object(JSON.members(answer)))
+            return (answer.status, JSON.members(answer))
         }
         guard authenticityOnly else { return Self.refused(.invalidResourceID, "resource_missing") }
         let answer = verifier.authenticate(String(decoding: token, as: UTF8.self), at: now)
-        return (answer.status, .object(JSON.members(answer)))
+        return (answer.status, JSON.members(answer))
     }
 
     /// Returns the answer for a line with an invalid resource. The token is not examined.
-    private static func refused(_ status: VerificationStatus, _ reason: String) -> (VerificationStatus, JSON) {
-        (status, .object(JSON.members(valid: false, status, code: reason)))
+    private static func refused(_ status: VerificationStatus, _ reason: String) -> (VerificationStatus, [JSON.Member]) {
+        (status, JSON.members(valid: false, status, code: reason))
     }
 
     private static func summary(_ counts: [String: Int]) -> String {

@@ -9,6 +9,24 @@ import Platform
 ///
 /// Blocks of lines are processed concurrently, and their results are written in the order of the file.
 enum LineBatch {
+    /// A block of complete lines, each with a line feed at its end.
+    struct Lines: Sendable {
+        let text: [UInt8]
+        /// The number of the first line in its file, from 1.
+        let first: Int
+
+        /// Passes each line with its number, without the end of the line. Blank lines are counted, and not passed.
+        func forEach(_ body: (Int, ArraySlice<UInt8>) throws -> Void) rethrows {
+            var number = first
+            for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
+                let content = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+                let isBlank = content.allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+                if !isBlank { try body(number, content) }
+                number += 1
+            }
+        }
+    }
+
     /// The result of a block of lines.
     struct Block: Sendable {
         /// The lines to write.
@@ -17,8 +35,8 @@ enum LineBatch {
         var counts: [String: Int] = [:]
 
         /// Adds the result of a line.
-        mutating func add(_ verdict: String, _ object: JSON) {
-            object.write(to: &output)
+        mutating func add(_ verdict: String, line: Int, _ members: [JSON.Member]) {
+            JSON.object([("line", .number(Int64(line)))] + members).write(to: &output)
             output.append(UInt8(ascii: "\n"))
             counts[verdict, default: 0] += 1
         }
@@ -34,7 +52,7 @@ enum LineBatch {
         _ path: String,
         _ lines: BatchLines,
         jobs: Int?,
-        _ process: @escaping @Sendable ([UInt8]) throws -> Block
+        _ process: @escaping @Sendable (Lines) throws -> Block
     ) async throws -> [String: Int] {
         let file = try InputFile(path)
         defer { file.close() }
@@ -76,6 +94,8 @@ private struct LineBlocks {
     private var lines: BatchLines
     private var isAtEnd = false
     private(set) var bytesRead = 0
+    /// The number of the next line.
+    private var number = 1
 
     /// The size of a block, in bytes: some hundred tokens, which take some milliseconds.
     private static let blockSize = 256 * 1024
@@ -85,13 +105,15 @@ private struct LineBlocks {
         self.lines = lines
     }
 
-    mutating func next() throws(CommandFailure) -> [UInt8]? {
+    mutating func next() throws(CommandFailure) -> LineBatch.Lines? {
         while !isAtEnd {
             let piece = try file.read(upTo: Self.blockSize)
             bytesRead += piece.count
             isAtEnd = piece.isEmpty
             let block = isAtEnd ? lines.end() : lines.add(piece)
-            if !block.isEmpty { return block }
+            guard !block.isEmpty else { continue }
+            defer { number += block.count { $0 == UInt8(ascii: "\n") } }
+            return LineBatch.Lines(text: block, first: number)
         }
         return nil
     }

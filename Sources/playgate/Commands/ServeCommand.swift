@@ -58,7 +58,7 @@ struct CheckCommand: ParsableCommand, JSONAnswering {
             Terminal.output.write(Self.json(summary).line + "\n")
             return
         }
-        for warning in summary.warnings { Terminal.output.write(Style.yellow("!") + " \(warning)\n") }
+        for warning in summary.warnings + summary.advice { Terminal.output.write(Style.yellow("!") + " \(warning)\n") }
         Terminal.output.write(
             Style.green("✔")
                 + " \(file): trusted keys \(summary.keys), catalogue entries \(summary.entries), "
@@ -79,6 +79,7 @@ struct CheckCommand: ParsableCommand, JSONAnswering {
             ("grpc", .array(summary.grpc.map { .string($0) })),
             ("manifests", .array(summary.manifests.map { .string($0) })),
             ("warnings", .array(summary.warnings.map { .string($0) })),
+            ("advice", .array(summary.advice.map { .string($0) })),
         ])
     }
 

@@ -173,8 +173,8 @@ struct GrantBatch: Sendable {
         // Files of options are read once.
         let facts = try options.facts(options.url)
         let base = try options.facts(nil)
-        let counts = try await LineBatch.run(path, lines, jobs: jobs) { text in
-            try verify(text, facts: facts, base: base)
+        let counts = try await LineBatch.run(path, lines, jobs: jobs) { lines in
+            try verify(lines, facts: facts, base: base)
         }
         Terminal.error.write(Self.summary(counts))
         return counts.keys.allSatisfy { $0 == Self.valid }
@@ -182,17 +182,18 @@ struct GrantBatch: Sendable {
 
     private static let valid = "valid"
 
-    private func verify(_ text: [UInt8], facts: RequestFacts?, base: RequestFacts?) throws -> LineBatch.Block {
+    private func verify(
+        _ lines: LineBatch.Lines,
+        facts: RequestFacts?,
+        base: RequestFacts?
+    ) throws -> LineBatch.Block {
         let now = fixedTime ?? .now()
         var block = LineBatch.Block()
-        block.output.reserveCapacity(text.count)
+        block.output.reserveCapacity(lines.text.count)
         var known: GrantChecker.Selected?
-        for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
-            var line = line
-            if line.last == UInt8(ascii: "\r") { line.removeLast() }
+        try lines.forEach { number, line in
             if let answer = try signedURL(line, base, at: now) {
-                block.add(answer.refusal?.code.rawValue ?? Self.valid, answer.json)
-                continue
+                return block.add(answer.refusal?.code.rawValue ?? Self.valid, line: number, answer.members)
             }
             let tab = line.firstIndex(of: UInt8(ascii: "\t"))
             let token = String(decoding: line[..<(tab ?? line.endIndex)], as: UTF8.self)
@@ -200,13 +201,13 @@ struct GrantBatch: Sendable {
             if let tab {
                 facts = Self.facts(base, String(decoding: line[(tab + 1)...], as: UTF8.self), options)
             } else if options.url == nil {
-                let verdict =
-                    [("valid", .bool(false)), ("code", .string("url_missing")), ("claim", .null)] as [JSON.Member]
-                block.add("url_missing", .object(verdict))
-                continue
+                let verdict: [JSON.Member] = [
+                    ("valid", .bool(false)), ("code", .string("url_missing")), ("claim", .null),
+                ]
+                return block.add("url_missing", line: number, verdict)
             }
             let answer = try checker.check(token, facts, at: now, known: &known)
-            block.add(answer.refusal?.code.rawValue ?? Self.valid, answer.json)
+            block.add(answer.refusal?.code.rawValue ?? Self.valid, line: number, answer.members)
         }
         return block
     }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import Testing
+
+@Suite struct `playgate health` {
+    /// Asks the gate at `address`, by a configuration that has nothing else that can be used.
+    static func ask(
+        _ folder: TemporaryFolder,
+        _ address: String,
+        more: String = "",
+        options: [String] = ["--json"]
+    ) throws -> CommandRun {
+        let file = try configuration(folder, address, more: more)
+        return try CommandRun(Program.built("playgate"), ["health", "--config", file] + options)
+    }
+
+    private static func configuration(_ folder: TemporaryFolder, _ address: String, more: String = "") throws -> String
+    {
+        let admin = "admin: { listen: \"\(address)\"\(more) }\ntrust: { keys: [{ file: missing.pem }] }\n"
+        return try folder.write("asked.yaml", admin)
+    }
+
+    @Test func `tells that a gate is ready, and what it lacks`() async throws {
+        try await RunningGate.with { gate in
+            let ready = try Self.ask(gate.folder, gate.admin)
+            #expect(ready.status == 0, "\(ready.error)")
+            #expect(ready.output == "{\"ready\":true,\"admin\":\"\(gate.admin)\",\"faults\":{}}\n")
+            #expect(try Self.ask(gate.folder, gate.admin, options: []).output == "✔ ready: admin \(gate.admin)\n")
+            gate.now = gate.now.adding(seconds: 399 * 86_400)
+            let faulty = try Self.ask(gate.folder, gate.admin)
+            #expect(faulty.status == 1, "\(faulty.error)")
+            #expect(faulty.output.contains("\"ready\":false"))
+            #expect(faulty.output.contains("\"trust\":\"no trusted key is currently valid\""))
+            let text = try Self.ask(gate.folder, gate.admin, options: [])
+            #expect(text.status == 1)
+            #expect(text.output.hasSuffix("\n  trust: no trusted key is currently valid\n"))
+        }
+    }
+
+    @Test func `asks over a unix socket`() async throws {
+        let folder = try TemporaryFolder()
+        let socket = "unix:\(folder.file("admin one.sock"))"
+        let configuration = RunningGate.configuration()
+            .replacingOccurrences(of: "admin: { listen: \"127.0.0.1:0\" }", with: "admin: { listen: \"\(socket)\" }")
+        try await RunningGate.with(configuration) { _ in
+            let run = try Self.ask(folder, socket)
+            #expect(run.status == 0, "\(run.error)")
+        }
+    }
+
+    @Test func `waits for a gate that starts, as long as it is told`() async throws {
+        let folder = try TemporaryFolder()
+        let socket = "unix:\(folder.file("admin.sock"))"
+        let late = try Self.ask(folder, socket, options: ["--json", "--wait", "200ms"])
+        #expect(late.status == 2 && late.output.contains("\"error\":\"gate_unreachable\""))
+        #expect(try Self.ask(folder, socket, options: ["--wait", "61m"]).status == 64)
+        let file = try Self.configuration(folder, socket)
+        let asking = try Program(
+            Program.built("playgate"),
+            ["health", "--config", file, "--wait", "1m"],
+            log: folder.file("health.log")
+        )
+        let configuration = RunningGate.configuration()
+            .replacingOccurrences(of: "admin: { listen: \"127.0.0.1:0\" }", with: "admin: { listen: \"\(socket)\" }")
+        try await RunningGate.with(configuration) { _ in
+            let status = try asking.waitUntilExit()
+            #expect(status == 0, "\(asking.output)")
+            #expect(asking.output == "✔ ready: admin \(socket)\n")
+        }
+    }
+
+    @Test func `does not take another server for a gate`() async throws {
+        try await RunningGate.with { gate in
+            let run = try Self.ask(gate.folder, gate.api)
+            #expect(run.status == 2)
+            #expect(run.output.contains("\"error\":\"gate_unreachable\""))
+            #expect(run.error.contains("with status 404, is not that of an admin listener"))
+        }
+    }
+
+    @Test func `cannot ask where nobody listens, or where the address is not known`() throws {
+        let folder = try TemporaryFolder()
+        let absent = try Self.ask(folder, "unix:\(folder.file("none.sock"))")
+        #expect(absent.status == 2)
+        #expect(absent.output.contains("\"error\":\"gate_unreachable\""))
+        #expect(absent.error.hasSuffix("none.sock: no such file or directory\n"), "\(absent.error)")
+        for address in ["fd:3", "127.0.0.1:0", "nowhere"] {
+            let run = try Self.ask(folder, address)
+            #expect(run.status == 2)
+            #expect(run.output.contains("\"error\":\"configuration_invalid\""))
+            #expect(run.error.contains("asked.yaml:1:18: admin.listen: "), "\(run.error)")
+        }
+    }
+}
