@@ -10,6 +10,7 @@
 
 #include <playgate.h>
 #include <playgate_memo.h>
+#include <playgate_signed.h>
 #include <playgate_target.h>
 
 /// nginx's access phase, decided by libplaygate in the worker.
@@ -19,6 +20,7 @@
 ///     sources    the places of tokens and grants, and the values in them
 ///     cut        tokens out of the request's URI, arguments, request line
 ///     request    the facts of a request, as the library takes them
+///     facts      those of the client's TLS connection and place, to which few grants are bound
 ///     access     the decision about a request
 ///     ask        the sub-request to the service
 ///     answer     what the decision says, and what is done to the response
@@ -107,6 +109,8 @@ typedef struct {
     ngx_str_t path;
     /// The key with which the service is asked; empty for none.
     ngx_str_t key;
+    /// The JWK Set of those who may sign the file; empty if it is not signed.
+    ngx_str_t trust;
     /// The service's tag of the policy in force, terminated; empty for none.
     char tag[128];
     /// The time for which the policy may be used without being confirmed, in milliseconds.
@@ -145,6 +149,9 @@ int64_t pg_now(void);
 
 typedef enum { PG_OFF, PG_ON, PG_SHADOW } pg_mode;
 
+/// What the operator's variables say of a client's place.
+typedef enum { PG_COUNTRY, PG_ASN, PG_POSITION, PG_FACTS } pg_fact;
+
 typedef struct pg_status pg_status;
 
 typedef struct {
@@ -182,6 +189,8 @@ typedef struct {
     /// The library's form of the above; null if paths decide.
     playgate_place *place;
     uint64_t place_number;
+    /// The values of `playgate_fact`; null for a fact that is not known.
+    ngx_http_complex_value_t *facts[PG_FACTS];
     ngx_str_t ask;
     ngx_flag_t set_cookie;
 } pg_loc_conf;
@@ -192,6 +201,7 @@ char *pg_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child);
 char *pg_set_mode(ngx_conf_t *cf, ngx_command_t *command, void *conf);
 char *pg_set_profile(ngx_conf_t *cf, ngx_command_t *command, void *conf);
 char *pg_set_resource(ngx_conf_t *cf, ngx_command_t *command, void *conf);
+char *pg_set_facts(ngx_conf_t *cf, ngx_command_t *command, void *conf);
 char *pg_set_ask(ngx_conf_t *cf, ngx_command_t *command, void *conf);
 char *pg_set_cache(ngx_conf_t *cf, ngx_command_t *command, void *conf);
 char *pg_set_status(ngx_conf_t *cf, ngx_command_t *command, void *conf);
@@ -251,6 +261,10 @@ ngx_int_t pg_preaccess(ngx_http_request_t *r);
 /// Cuts the tokens out of the target of the context and, in a request that can be read in one way only, out of the request.
 ngx_int_t pg_cut_request(ngx_http_request_t *r, pg_sources *sources, pg_ctx *ctx, playgate_cut *cut);
 void pg_fill_request(ngx_http_request_t *r, playgate_request *request, const playgate_cut *cut);
+/// Adds the facts of the client's connection and place. NGX_DECLINED if one of them is malformed, NGX_ERROR if there is no memory.
+ngx_int_t pg_fill_facts(ngx_http_request_t *r, const pg_loc_conf *conf, playgate_request *request);
+/// `$playgate_client_key`: the client's key in Base64.
+ngx_int_t pg_client_key(ngx_http_request_t *r, ngx_http_variable_value_t *value, uintptr_t unused);
 /// The target of a sub-request: its URI, encoded again, and its arguments. NGX_ERROR if there is no memory.
 ngx_int_t pg_own_target(ngx_http_request_t *r, ngx_str_t *target);
 

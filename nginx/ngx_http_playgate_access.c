@@ -30,12 +30,15 @@ static ngx_int_t check(ngx_http_request_t *r, pg_loc_conf *conf, pg_ctx *ctx) {
     playgate_request request;
     pg_values tokens, grants;
     ngx_int_t result = pg_cut_request(r, conf->sources, ctx, &cut);
+    if (result == NGX_OK) {
+        pg_fill_request(r, &request, &cut);
+        result = pg_fill_facts(r, conf, &request);
+    }
     if (result == NGX_DECLINED) {
         pg_refuse(ctx, "edge_request_invalid", NGX_HTTP_FORBIDDEN);
         return NGX_OK;
     }
     if (result != NGX_OK) return NGX_ERROR;
-    pg_fill_request(r, &request, &cut);
     pg_find_values(r, conf->sources->tokens, &conf->sources->target, &cut, &tokens);
     pg_find_values(r, conf->sources->grants, &conf->sources->target, &cut, &grants);
     if (tokens.overflow) {

@@ -222,6 +222,8 @@ char *pg_merge_loc_conf(ngx_conf_t *cf, void *before, void *data) {
     ngx_conf_merge_ptr_value(conf->policy, parent->policy, NULL);
     ngx_conf_merge_value(conf->set_cookie, parent->set_cookie, 1);
     if (conf->ask.data == NULL) conf->ask = parent->ask;
+    for (ngx_uint_t fact = 0; fact < PG_FACTS; fact++)
+        if (conf->facts[fact] == NULL) conf->facts[fact] = parent->facts[fact];
     ngx_int_t merged = merge_sources(cf, parent, conf);
     if (merged == NGX_DECLINED) return fault(cf, &conf->where, "playgate", "has more than 32 names of parameters and segments");
     if (merged != NGX_OK) return NGX_CONF_ERROR;

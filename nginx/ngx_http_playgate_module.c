@@ -14,6 +14,7 @@ static ngx_command_t commands[] = {
      offsetof(pg_loc_conf, grants), NULL},
     {ngx_string("playgate_profile"), EVERYWHERE | NGX_CONF_TAKE1, pg_set_profile, NGX_HTTP_LOC_CONF_OFFSET, 0, NULL},
     {ngx_string("playgate_resource"), EVERYWHERE | NGX_CONF_TAKE123, pg_set_resource, NGX_HTTP_LOC_CONF_OFFSET, 0, NULL},
+    {ngx_string("playgate_fact"), EVERYWHERE | NGX_CONF_TAKE123, pg_set_facts, NGX_HTTP_LOC_CONF_OFFSET, 0, NULL},
     {ngx_string("playgate_ask"), EVERYWHERE | NGX_CONF_TAKE1, pg_set_ask, NGX_HTTP_LOC_CONF_OFFSET, 0, NULL},
     {ngx_string("playgate_set_cookie"), EVERYWHERE | NGX_CONF_FLAG, ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(pg_loc_conf, set_cookie), NULL},

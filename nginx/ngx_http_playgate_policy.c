@@ -5,6 +5,9 @@
 
 #include <sys/un.h>
 
+/// The largest set of keys to trust, in bytes: the library's limit.
+#define PG_TRUST_LIMIT 65536
+
 /// The time between two looks at a policy's file, in milliseconds.
 #define PG_INTERVAL 1000
 
@@ -84,20 +87,35 @@ static void release_policy(void *data) {
     policy->policy = NULL;
 }
 
+/// Parses a document, whose signature is checked if there are keys to trust.
+static int32_t parse(const pg_policy *policy, const char *bytes, size_t length, playgate_policy **fresh, playgate_error *error) {
+    if (policy->trust.len == 0) return playgate_policy_open(bytes, length, pg_now(), fresh, error);
+    return playgate_policy_open_signed(bytes, length, (char *) policy->trust.data, policy->trust.len, pg_now(), fresh, error);
+}
+
+/// Writes what is wrong with a document, and where.
+static void describe(const playgate_error *error, u_char message[320]) {
+    u_char *end = ngx_snprintf(message, 319, "%s", error->message);
+    if (error->line > 0) end = ngx_snprintf(end, (size_t) (message + 319 - end), " in line %uD, column %uD", error->line, error->column);
+    *end = '\0';
+}
+
 static ngx_int_t open_policy(ngx_conf_t *cf, pg_policy *policy) {
     policy_file file;
     playgate_error error;
+    u_char message[320];
     ngx_err_t failure = read_file((char *) policy->path.data, &file, cf->log);
     if (failure != 0) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, failure, "the policy \"%V\" cannot be read", &policy->path);
         return NGX_ERROR;
     }
-    int32_t result = playgate_policy_open(file.bytes, file.length, pg_now(), &policy->policy, &error);
+    ngx_memzero(&error, sizeof(error));
+    int32_t result = parse(policy, file.bytes, file.length, &policy->policy, &error);
     note_stamp(policy, &file.facts);
     forget_file(&file);
     if (result == PLAYGATE_OK) return NGX_OK;
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "the policy \"%V\" is invalid: %s in line %uD, column %uD", &policy->path, error.message,
-                       error.line, error.column);
+    describe(&error, message);
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "the policy \"%V\" is invalid: %s", &policy->path, message);
     return NGX_ERROR;
 }
 
@@ -110,12 +128,13 @@ static pg_policy *known_policy(pg_main_conf *main, ngx_str_t path) {
     return NULL;
 }
 
-static pg_policy *new_policy(ngx_conf_t *cf, pg_main_conf *main, ngx_str_t path) {
+static pg_policy *new_policy(ngx_conf_t *cf, pg_main_conf *main, ngx_str_t path, ngx_str_t trust) {
     pg_policy *policy = ngx_pcalloc(cf->pool, sizeof(*policy)), **place = ngx_array_push(&main->policies);
     ngx_pool_cleanup_t *cleanup = ngx_pool_cleanup_add(cf->pool, 0);
     if (policy == NULL || place == NULL || cleanup == NULL) return NULL;
     *place = policy;
     policy->path = path;
+    policy->trust = trust;
     cleanup->handler = release_policy;
     cleanup->data = policy;
     // A service is asked by the workers alone.
@@ -123,17 +142,21 @@ static pg_policy *new_policy(ngx_conf_t *cf, pg_main_conf *main, ngx_str_t path)
     return open_policy(cf, policy) == NGX_OK ? policy : NULL;
 }
 
+/// Reads a file that is named behind a prefix.
+static char *read_named(ngx_conf_t *cf, ngx_str_t word, size_t prefix, policy_file *file) {
+    ngx_str_t path = {word.len - prefix, word.data + prefix};
+    if (ngx_conf_full_name(cf->cycle, &path, 1) != NGX_OK) return NGX_CONF_ERROR;
+    ngx_err_t failure = read_file((char *) path.data, file, cf->log);
+    if (failure == 0) return NGX_CONF_OK;
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, failure, "the key \"%V\" cannot be read", &path);
+    return NGX_CONF_ERROR;
+}
+
 /// Reads the key for the service from its file.
 static char *read_key(ngx_conf_t *cf, pg_policy *policy, ngx_str_t word) {
     policy_file file;
-    if (word.len <= 4 || ngx_strncmp(word.data, "key=", 4) != 0) return "may be followed by key=FILE";
-    ngx_str_t path = {word.len - 4, word.data + 4};
-    if (ngx_conf_full_name(cf->cycle, &path, 1) != NGX_OK) return NGX_CONF_ERROR;
-    ngx_err_t failure = read_file((char *) path.data, &file, cf->log);
-    if (failure != 0) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, failure, "the key \"%V\" cannot be read", &path);
-        return NGX_CONF_ERROR;
-    }
+    char *result = read_named(cf, word, 4, &file);
+    if (result != NGX_CONF_OK) return result;
     while (file.length > 0 && (u_char) file.bytes[file.length - 1] <= ' ') file.length--;
     ngx_int_t is_key = file.length > 0 && file.length <= 512;
     for (size_t place = 0; place < file.length; place++) is_key = is_key && file.bytes[place] > ' ' && file.bytes[place] <= '~';
@@ -144,19 +167,46 @@ static char *read_key(ngx_conf_t *cf, pg_policy *policy, ngx_str_t word) {
     return policy->key.len > 0 ? NGX_CONF_OK : "has a key that is none";
 }
 
+/// Reads the keys to trust, which the library checks together with a policy.
+static char *read_trust(ngx_conf_t *cf, ngx_str_t word, ngx_str_t *trust) {
+    policy_file file;
+    char *result = read_named(cf, word, 6, &file);
+    if (result != NGX_CONF_OK) return result;
+    ngx_str_t keys = {file.length, (u_char *) file.bytes};
+    if (keys.len > 0 && keys.len <= PG_TRUST_LIMIT) trust->data = ngx_pstrdup(cf->pool, &keys);
+    trust->len = trust->data == NULL ? 0 : keys.len;
+    forget_file(&file);
+    return trust->len > 0 ? NGX_CONF_OK : "has keys to trust that are none";
+}
+
+static ngx_int_t has_prefix(ngx_str_t word, const char *prefix, size_t length) {
+    return word.len > length && ngx_strncmp(word.data, prefix, length) == 0;
+}
+
+/// Finds or makes the policy of a file, or of a service.
+static char *take_policy(ngx_conf_t *cf, pg_loc_conf *conf, ngx_str_t path, ngx_str_t trust) {
+    pg_main_conf *main = ngx_http_conf_get_module_main_conf(cf, ngx_http_playgate_module);
+    conf->policy = known_policy(main, path);
+    if (conf->policy != NULL) return pg_same(conf->policy->trust, trust) ? NGX_CONF_OK : "names the policy with other keys to trust";
+    conf->policy = new_policy(cf, main, path, trust);
+    return conf->policy != NULL ? NGX_CONF_OK : NGX_CONF_ERROR;
+}
+
 char *pg_set_policy(ngx_conf_t *cf, ngx_command_t *command, void *data) {
     pg_loc_conf *conf = data;
-    pg_main_conf *main = ngx_http_conf_get_module_main_conf(cf, ngx_http_playgate_module);
     if (conf->policy != NGX_CONF_UNSET_PTR) return "is duplicate";
-    ngx_str_t path = ((ngx_str_t *) cf->args->elts)[1];
+    ngx_str_t *words = cf->args->elts, path = words[1], option = cf->args->nelts > 2 ? words[2] : (ngx_str_t) ngx_null_string;
+    ngx_str_t trust = ngx_null_string;
+    ngx_int_t is_key = has_prefix(option, "key=", 4), is_trust = has_prefix(option, "trust=", 6);
     if (path.len == 0) return "is empty";
+    if (option.data != NULL && !is_key && !is_trust) return "may be followed by key=FILE or trust=FILE";
     if (is_service(path) && path.len - 5 >= sizeof(((struct sockaddr_un *) NULL)->sun_path)) return "has too long a path";
-    if (!is_service(path) && cf->args->nelts > 2) return "has a key, which is for unix:PATH";
+    if (!is_service(path) && is_key) return "has a key, which is for unix:PATH";
+    if (is_service(path) && is_trust) return "has keys to trust, which are for a FILE";
     if (!is_service(path) && ngx_conf_full_name(cf->cycle, &path, 1) != NGX_OK) return NGX_CONF_ERROR;
-    conf->policy = known_policy(main, path);
-    if (conf->policy == NULL) conf->policy = new_policy(cf, main, path);
-    if (conf->policy == NULL) return NGX_CONF_ERROR;
-    return cf->args->nelts > 2 ? read_key(cf, conf->policy, ((ngx_str_t *) cf->args->elts)[2]) : NGX_CONF_OK;
+    char *result = is_trust ? read_trust(cf, option, &trust) : NGX_CONF_OK;
+    if (result == NGX_CONF_OK) result = take_policy(cf, conf, path, trust);
+    return result == NGX_CONF_OK && is_key ? read_key(cf, conf->policy, option) : result;
 }
 
 // MARK: Workers
@@ -185,7 +235,7 @@ ngx_int_t pg_use_document(pg_policy *policy, const char *bytes, size_t length) {
     playgate_policy *fresh = NULL;
     playgate_error error;
     ngx_memzero(&error, sizeof(error));
-    int32_t result = playgate_policy_open(bytes, length, pg_now(), &fresh, &error);
+    int32_t result = parse(policy, bytes, length, &fresh, &error);
     if (result == PLAYGATE_OK) policy->good_for = playgate_policy_good_for(fresh);
     if (result == PLAYGATE_OK && policy->engine != NULL) result = playgate_engine_replace(policy->engine, fresh, &error);
     else if (result == PLAYGATE_OK) result = create_engine(policy, fresh, &error);
@@ -196,9 +246,8 @@ ngx_int_t pg_use_document(pg_policy *policy, const char *bytes, size_t length) {
         pg_count_event(main_conf(), PG_LOADED);
         return NGX_OK;
     }
-    u_char message[320], *end = ngx_snprintf(message, sizeof(message) - 1, "%s in line %uD, column %uD", error.message, error.line,
-                                             error.column);
-    *end = '\0';
+    u_char message[320];
+    describe(&error, message);
     // A service sends it again and again.
     if (!policy->is_refused || !is_service(policy->path)) pg_complain(policy, 0, (char *) message);
     policy->is_refused = 1;

@@ -83,6 +83,7 @@ static ngx_http_variable_t variables[] = {
     {ngx_string("playgate_session"), NULL, plain_text, offsetof(pg_ctx, session), NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("playgate_mvpd"), NULL, encoded_text, offsetof(pg_ctx, mvpd), NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("playgate_resource"), NULL, encoded_text, offsetof(pg_ctx, resource), NGX_HTTP_VAR_NOCACHEABLE, 0},
+    {ngx_string("playgate_client_key"), NULL, pg_client_key, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("playgate_expires"), NULL, expires_text, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
 };
 

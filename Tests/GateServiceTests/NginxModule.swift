@@ -3,7 +3,9 @@
 
 import Foundation
 import GateTestSupport
+import Keys
 import Platform
+import PlaybackGate
 import Testing
 
 /// nginx's module as `make test` builds it, and the clock of an nginx that follows the test's.
@@ -35,12 +37,16 @@ enum NginxModule {
         }
     }
 
-    /// Writes what the gate serves as its policy, as `playgate export` does.
+    /// Writes what the gate serves as its policy, as `playgate export` does; signed too, if the folder has keys of a signer.
     static func write(policyOf gate: RunningGate, to folder: TemporaryFolder) throws {
         // A gate has no policy until it has read the revocations.
         #expect(try eventually { try gate.get("/v1/policy").status == 200 })
-        let policy = try gate.get("/v1/policy")
-        try Data(policy.body.utf8).write(to: URL(fileURLWithPath: folder.file("policy.json")), options: .atomic)
+        let policy = Data(try gate.get("/v1/policy").body.utf8)
+        try policy.write(to: URL(fileURLWithPath: folder.file("policy.json")), options: .atomic)
+        guard let keys = try? folder.bytes("signer/keys.json") else { return }
+        let ring = try KeyRing(keys, binding: KeyBinding(issuer: "", format: .cat))
+        let signed = Data(try PolicyDocument.signed([UInt8](policy), by: ring.members[0].key).utf8)
+        try signed.write(to: URL(fileURLWithPath: folder.file("policy.jws")), options: .atomic)
     }
 
     /// The variables that nginx and its workers need for the clock.

@@ -4,8 +4,10 @@
 import Foundation
 import GateService
 import GateTestSupport
+import Keys
 import MediaTokens
 import Platform
+import PlaybackGate
 import Testing
 
 /// The parts of `docs/edges/nginx-module.md` that apply to nginx's module only. What all edges do is in the suites of all edges.
@@ -28,6 +30,7 @@ import Testing
     /// Runs `body` with a gate that has grants, and so the key by which an edge tells which tokens are revoked.
     private static func withGrants(
         replacing: [String: String] = [:],
+        folder: TemporaryFolder? = nil,
         _ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void
     ) async throws {
         let catalogue = "\(EdgeProxy.catalogue)\n\(Film.catalogue)"
@@ -36,6 +39,7 @@ import Testing
             more: Film.grants,
             isOnPort: true,
             replacing: replacing,
+            folder: folder,
             body
         )
     }
@@ -91,6 +95,36 @@ import Testing
             #expect(eventually { (try? nginx.logs().contains("stays as it was")) ?? false })
             #expect(try nginx.get("/live/seg/1", cookie).gateCode == "session_revoked")
             #expect(try nginx.get("/live/seg/1", other).gateCode == "within_ttl")
+        }
+    }
+
+    /// By keys of the command line, from a file that another program writes.
+    @Test func `takes a policy that is signed by keys to trust, and no other`() async throws {
+        let folder = try TemporaryFolder()
+        let new = ["keys", "new", "--algorithm", "ES256", "--out", folder.file("signer")]
+        let keys = try CommandRun(Program.built("playgate"), new)
+        try #require(keys.status == 0, "\(keys.error)")
+        let published = try CommandRun(Program.built("playgate"), ["keys", "export", folder.file("signer")])
+        try folder.write("signer.jwk", published.output)
+        let replacing = [NginxModule.policy: "policy.jws trust=signer.jwk"]
+        try await Self.withGrants(replacing: replacing, folder: folder) { (gate, nginx) throws in
+            let cookie = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s1")))"]
+            #expect(try nginx.get("/live/seg/1", cookie).gateCode == "within_ttl")
+            #expect(try Self.checks(gate) == 0)
+            let signed = try folder.bytes("policy.jws")
+            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
+            let plain = [UInt8](try gate.get("/v1/policy").body.utf8)
+            for (bytes, message) in [
+                (plain, "is not signed"), (signed.dropLast(4) + [UInt8]("AAAA".utf8), "the signature is wrong"),
+                ([UInt8](signed + [0x0A]), "is no signed policy"),
+            ] as [([UInt8], String)] {
+                try Data(bytes).write(to: URL(fileURLWithPath: folder.file("policy.jws")), options: .atomic)
+                #expect(eventually { (try? nginx.logs().contains(message)) ?? false }, "\(message)")
+                let seen = try nginx.get("/live/seg/1", cookie)
+                #expect(seen.gateCode == "within_ttl", "\(seen)")
+            }
+            try NginxModule.write(policyOf: gate, to: folder)
+            #expect(try eventually { try nginx.get("/live/seg/1", cookie).gateCode == "session_revoked" })
         }
     }
 
@@ -238,6 +272,22 @@ import Testing
             "playgate_policy policy.json;", "playgate_policy unix:/a key=none;",
             "none\" cannot be read (2: No such file or directory)"
         ),
+        (
+            "playgate_policy policy.json;", "playgate_policy unix:/a trust=policy.json;",
+            "has keys to trust, which are for a FILE"
+        ),
+        ("playgate_policy policy.json;", "playgate_policy policy.json other=a;", "followed by key=FILE or trust=FILE"),
+        (
+            "playgate_policy policy.json;", "playgate_policy policy.json trust=none;",
+            "none\" cannot be read (2: No such file or directory)"
+        ),
+        ("playgate_policy policy.json;", "playgate_policy policy.json trust=policy.json;", "no JWK Set of public keys"),
+        (
+            "playgate_policy policy.json;", "playgate_policy policy.json trust=signer.jwk;",
+            "policy.json\" is invalid: this policy is not signed: write it by playgate export --sign"
+        ),
+        ("playgate_policy policy.json;", "playgate_policy signed.jws;", "jws\" is invalid: this policy is signed"),
+        (on, "playgate on; playgate_policy policy.json trust=signer.jwk;", "names the policy with other keys to trust"),
         (on, "playgate on; satisfy any;", "\"satisfy any\" in location \"/\" would open what \"playgate\" protects"),
         (on, "playgate perhaps;", "\"playgate\" directive must be on, off or shadow"),
         (on, "playgate on; playgate_profile none;", "\"playgate_profile\" names no profile of the policy"),
@@ -256,6 +306,9 @@ import Testing
         let policy = [NginxModule.policy: "policy.json"]
         try await EdgeProxy.nginxModule.withGate(replacing: policy, folder: folder) { (_, nginx) throws in
             let good = try folder.text("nginx.conf")
+            let key = try TokenKey.generate(.es256, id: KeyID("k"), binding: KeyBinding(issuer: "", format: .cat)).key
+            try folder.write("signer.jwk", try KeySet([key]).publishedJWKSet)
+            try folder.write("signed.jws", try PolicyDocument.signed([UInt8]("{}".utf8), by: key))
             func test(_ text: String) throws -> String {
                 let file = try folder.write("test.conf", text)
                 let program = try #require(EdgeProxy.nginx.executable)

@@ -73,6 +73,9 @@ import Testing
         defer { gate.signal(SIGTERM) }
         #expect(eventually { gate.output.components(separatedBy: "\"listening\"").count > 3 || !gate.isRunning })
         try #require(gate.isRunning, "\(gate.output)")
+        // A user without privileges has other rights to the options of TCP sockets.
+        let admin = try #require(gate.output.firstMatch(of: /"address":"([^"]+)","listener":"admin"/))
+        #expect(try HTTPConnection(String(admin.1)).request("GET", "/livez", host: "localhost").status == 200)
         let facts = try FileManager.default.attributesOfItem(atPath: socket)
         #expect(facts[.posixPermissions] as? Int == 0o660)
         #expect(facts[.ownerAccountName] as? String == Self.user)
