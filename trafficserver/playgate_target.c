@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+// The URL of a request, and the tokens in it.
+
+#include "playgate_plugin.h"
+
+/// The parts of a target, as Traffic Server keeps them, with the byte that it writes before each.
+typedef const char *(*get_part)(TSMBuffer buffer, TSMLoc url, int *length);
+typedef TSReturnCode (*set_part)(TSMBuffer buffer, TSMLoc url, const char *value, int length);
+
+static const struct { char mark; get_part get; set_part set; } parts[] = {
+    {'/', TSUrlPathGet, TSUrlPathSet},
+    {';', TSUrlHttpParamsGet, TSUrlHttpParamsSet},
+    {'?', TSUrlHttpQueryGet, TSUrlHttpQuerySet},
+    {'#', TSUrlHttpFragmentGet, TSUrlHttpFragmentSet},
+};
+
+enum { part_count = sizeof(parts) / sizeof(parts[0]) };
+
+/// Writes a target as Traffic Server writes it to an origin. Returns its length, or 0 if it is too long.
+static size_t write_target(const pg_url *url, char *text) {
+    size_t written = 0;
+    for (size_t place = 0; place < part_count; place++) {
+        int length = 0;
+        const char *bytes = parts[place].get(url->buffer, url->url, &length);
+        if (place > 0 && (bytes == NULL || length <= 0)) continue;
+        if (bytes == NULL || length < 0) length = 0;
+        if ((size_t)length >= PG_TARGET_LIMIT - written) return 0;
+        text[written++] = parts[place].mark;
+        if (length > 0) memcpy(text + written, bytes, (size_t)length);
+        written += (size_t)length;
+    }
+    return written;
+}
+
+int pg_read_target(const pg_rule *rule, const pg_url *url, pg_target *target) {
+    target->whole = (playgate_slice){target->text, write_target(url, target->text)};
+    target->cut.size = sizeof(target->cut);
+    if (target->whole.length == 0) return -1;
+    const playgate_target_rules *rules = &rule->target.rules;
+    return playgate_target_cut(rules, target->whole, target->rest, sizeof(target->rest), &target->cut) == PLAYGATE_OK ? 0 : -1;
+}
+
+void pg_set_target(const pg_url *url, playgate_slice target) {
+    // A part ends where one of the later marks is.
+    static const char *const ends[part_count] = {";?#", "?#", "#", ""};
+    for (size_t place = 0; place < part_count; place++) {
+        size_t length = 0;
+        if (target.length > 0 && target.bytes[0] == parts[place].mark) {
+            target = pg_after(target, 1);
+            while (length < target.length && strchr(ends[place], target.bytes[length]) == NULL) length++;
+        }
+        parts[place].set(url->buffer, url->url, length == 0 ? "" : target.bytes, (int)length);
+        target = pg_after(target, length);
+    }
+}
