@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import Platform
+import Testing
+
+/// The commands of pages that start a gate, run as printed.
+@Suite struct `The pages that start a gate` {
+    private static func page(_ name: String) throws -> String {
+        try String(contentsOfFile: "\(repository)/\(name)", encoding: .utf8)
+    }
+
+    /// The addresses of a page become sockets in a folder.
+    private static func replacingAddresses(
+        _ text: String,
+        _ folder: TemporaryFolder,
+        _ replacement: (String) -> String
+    ) -> String {
+        var text = text
+        for (address, name) in [("127.0.0.1:8080", "api"), ("127.0.0.1:8081", "edge"), ("127.0.0.1:9090", "admin")] {
+            text = text.replacing("http://\(address)", with: "--unix-socket \(folder.file(name)) http://gate")
+                .replacing(address, with: replacement(folder.file(name)))
+        }
+        return text
+    }
+
+    /// Runs commands one after the other in a shell, and compares what they print.
+    ///
+    /// - Parameters:
+    ///   - preparing: More commands, by the beginnings of those that they follow.
+    ///   - isComplete: False for a page that leaves out what some commands print.
+    private static func run(
+        _ steps: [ConsoleStep],
+        in folder: TemporaryFolder,
+        preparing: [String: String],
+        isComplete: Bool = true
+    ) throws {
+        let programs = URL(fileURLWithPath: Program.built("playgate")).deletingLastPathComponent().path
+        var script = "cd \(folder.path)\nPATH=\(programs):$PATH\ntrap 'kill $(jobs -p) 2>/dev/null' EXIT\n"
+        for step in steps {
+            script += replacingAddresses(step.command, folder) { $0 } + "\nstatus=$?\n"
+            for (start, more) in preparing where step.command.hasPrefix(start) { script += more + "\n" }
+            script += "echo \"--status $status--\"\n"
+        }
+        let run = try CommandRun(try #require(Program.installed("bash")), ["-c", script], within: 120)
+        let printed = run.output.components(separatedBy: "--status 0--\n")
+        #expect(printed.count == steps.count + 1, "\(run.output) \(run.error)")
+        for (step, text) in zip(steps, printed) where isComplete || !step.output.isEmpty {
+            var expected = step
+            expected.output = step.output.map { replacingAddresses($0, folder) { "unix:\($0)" } }
+            let difference = expected.difference(from: text)
+            #expect(difference == nil, "\(step.command): \(difference ?? "") \(run.error)")
+        }
+    }
+
+    @Test func `on a whole stream prints what its commands do`() throws {
+        let folder = try TemporaryFolder()
+        let page = try Self.page("docs/playback.md")
+        let block = try #require(page.components(separatedBy: "```yaml\n").dropFirst().first)
+        let configuration = block.components(separatedBy: "```\n")[0]
+        try folder.write("gate.yaml", Self.replacingAddresses(configuration, folder) { "\"unix:\($0)\"" })
+        let steps = ConsoleStep.steps(of: page)
+        #expect(steps.count > 25 && steps.count { !$0.output.isEmpty } > 15)
+        // The gate is ready when it knows the revocations.
+        let answers = "curl -s -f -o /dev/null --unix-socket \(folder.file("api")) http://gate/v1/revocations/export"
+        let listens = "[ -S \(folder.file("edge")) ]"
+        let wait = "tries=0; until \(listens) && \(answers) || [ $((tries += 1)) -gt 600 ]; do sleep 0.1; done"
+        try Self.run(steps, in: folder, preparing: ["playgate serve": wait])
+    }
+
+    @Test func `first has commands that work when they are pasted`() throws {
+        let folder = try TemporaryFolder()
+        let readme = try Self.page("README.md")
+        let section = try #require(readme.components(separatedBy: "\n## How it is used\n").dropFirst().first)
+        // The sandbox has a page of its own.
+        let steps = ConsoleStep.steps(of: section.components(separatedBy: "\n## ")[0])
+            .filter { !$0.command.hasPrefix("playgate-sandbox") }
+        #expect(steps.count == 20 && steps.count { !$0.output.isEmpty } == 2)
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("examples"),
+            withDestinationPath: "\(repository)/examples"
+        )
+        try folder.write("feed.xml", "<rss version=\"2.0\"><channel><title>TNT</title></channel></rss>")
+        try folder.write("index.m3u8", "#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\nseg1.m4s\n")
+        let addresses = ["8080": "api", "9090": "admin"].map {
+            "s|127.0.0.1:\($0.key)|unix:\(folder.file($0.value))|"
+        }
+        let preparing = [
+            "cp examples/gate.yaml": "sed -i '\(addresses.joined(separator: ";"))' gate.yaml",
+            // The keys of the second block are new ones.
+            "curl": "mkdir commands && cp gate.yaml *.xml *.m3u8 commands/ && cd commands",
+            "playgate mint": "[ ! -f token ] || cp token tokens.txt",
+        ]
+        try Self.run(steps, in: folder, preparing: preparing, isComplete: false)
+    }
+}
