@@ -79,16 +79,8 @@ final class VendorServer {
         return server
     }
 
-    private static func freePort() throws -> Int {
-        for _ in 0..<100 {
-            let port = Int.random(in: 20_000..<32_000)
-            if (try? HTTPConnection("127.0.0.1:\(port)")) == nil { return port }
-        }
-        throw HTTPConnection.Failure(reason: "no port is free")
-    }
-
     private func startNginx(_ name: String, _ server: String, ports count: Int) throws {
-        ports = try (0..<count).map { _ in try Self.freePort() }
+        ports = try (0..<count).map { _ in try freePort() }
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "\($0)_temp_path \(folder.file($0));" }.joined(separator: " ")
         let text = server.replacing("PORT", with: "\(ports[0])").replacing("TLS", with: "\(ports[count - 1])")
@@ -117,7 +109,7 @@ final class VendorServer {
 
     private func startTrafficServer(origin: [Int]) throws {
         let server = try TrafficServerFolder(folder, "ats")
-        ports = [try Self.freePort(), try Self.freePort()]
+        ports = [try freePort(), try freePort()]
         let remap = try Self.block("remap").replacing("/etc/trafficserver", with: "\(server.path)/etc")
             .replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin[0])")
             .replacing("origin.example:8443", with: "127.0.0.1:\(origin[1])")
@@ -136,6 +128,7 @@ final class VendorServer {
         ]
         for (name, text) in files { try server.write(name, text) }
         try start(try #require(Program.installed("traffic_server")), server.arguments, log: "ats.log")
+        #expect(eventually(within: 30) { server.isInitialized }, "\(TrafficServerFolder.diagnostics(in: folder))")
     }
 
     /// Requests a URL of any host at one of the ports, and returns the status and the body.

@@ -15,10 +15,10 @@ struct EdgePage {
     let origin: Int
     let options: RunningEdge.Options
 
-    private var socket: String { folder.file("edge-players.sock") }
+    var socket: String { folder.file("edge-players.sock") }
 
     /// The address for players, as the edge's page is to name it.
-    private func listener(unix: String) -> String { options.port.map { "127.0.0.1:\($0)" } ?? unix }
+    func listener(unix: String) -> String { options.port.map { "127.0.0.1:\($0)" } ?? unix }
 
     var address: String { listener(unix: "unix:\(socket)") }
 
@@ -29,9 +29,20 @@ struct EdgePage {
         case .caddy: try caddy()
         case .haproxy: try haproxy()
         case .varnish: try varnish()
+        case .varnishModule: try varnishModule()
         case .trafficserver: try trafficServer()
+        case .trafficserverModule: try trafficServerModule()
         case .envoy, .envoyGRPC: try envoy()
+        case .envoyModule: try envoyModule()
         }
+    }
+
+    /// True if an edge at `address` takes requests.
+    func isUp(_ address: String) -> Bool {
+        guard (try? HTTPConnection(address)) != nil else { return false }
+        guard edge == .trafficserver || edge == .trafficserverModule else { return true }
+        let port = address.split(separator: ":").last ?? ""
+        return TrafficServerFolder.isInitialized(folder.file("trafficserver-\(port)"))
     }
 
     /// Returns the block that is marked as `kind`. For a patient edge, the wait `brief` is replaced by `long`.
@@ -43,7 +54,7 @@ struct EdgePage {
     }
 
     /// Returns a text of the page with the replacements of the options.
-    private func replaced(_ text: String) throws -> String {
+    func replaced(_ text: String) throws -> String {
         try options.replacing.reduce(text) { text, row in
             try #require(text.contains(row.key), "the page of \(edge) prints something else")
             return text.replacing(row.key, with: row.value)
@@ -158,13 +169,18 @@ struct EdgePage {
         let line = "                            headers:replace(\":path\", path)\n"
         if options.hasSegments { text = try inserting("lua-segment", into: text, before: line) }
         if options.hasPackages { text = try inserting("lua-package", into: text, before: line) }
+        return (try envoyArguments(text, workers: 1), address)
+    }
+
+    /// Returns the arguments of an Envoy with a configuration of a page, with its addresses replaced.
+    func envoyArguments(_ text: String, workers: Int) throws -> [String] {
         let players = "{ socket_address: { address: 127.0.0.1, port_value: 8088 } }"
         let listener =
             options.port.map { players.replacing("8088", with: "\($0)") } ?? "{ pipe: { path: \(socket) } }"
         try #require(text.contains(players), "the page of Envoy listens in another way")
-        text = text.replacing(players, with: listener).replacing("port_value: 8089", with: "port_value: \(origin)")
-        let file = try folder.write("envoy.yaml", text)
-        return (["-c", file, "--concurrency", "1", "--disable-hot-restart", "--log-level", "warning"], address)
+        let own = text.replacing(players, with: listener).replacing("port_value: 8089", with: "port_value: \(origin)")
+        let file = try folder.write("envoy.yaml", own)
+        return ["-c", file, "--concurrency", "\(workers)", "--disable-hot-restart", "--log-level", "warning"]
     }
 
     /// Returns a configuration of the page with what it has for gRPC in place of HTTP.

@@ -11,10 +11,10 @@ extension EdgeProxy {
     var dialect: String {
         switch self {
         case .nginx, .nginxModule: "nginx"
-        case .caddy, .varnish: "forward"
+        case .caddy, .varnish, .varnishModule, .trafficserverModule: "forward"
         case .haproxy: "spoe"
         case .trafficserver: "ats"
-        case .envoy: "envoy"
+        case .envoy, .envoyModule: "envoy"
         case .envoyGRPC: "grpc"
         }
     }
@@ -28,14 +28,17 @@ extension EdgeProxy {
     /// The key of the listener's addresses in the section `edge`.
     var listenKey: String { self == .haproxy ? "spoe" : "listen" }
 
+    /// True if the edge decides by the gate's policy, and asks only for what the gate alone can tell.
+    var decidesInside: Bool { [.nginxModule, .varnishModule, .envoyModule, .trafficserverModule].contains(self) }
+
     /// True if the edge maps the three statuses of checks to the status that the gate names.
-    var hasFullStatus: Bool { self == .nginx || self == .nginxModule || self == .haproxy }
+    var hasFullStatus: Bool { self == .nginx || self == .haproxy || decidesInside }
 
     /// True if the edge passes the viewer's MVPD to the origin. An edge that shares cached content does not.
     var namesMVPD: Bool { !sharesContent }
 
     /// True if the edge has a cache of content for all viewers.
-    var sharesContent: Bool { ![.caddy, .haproxy, .envoy, .envoyGRPC].contains(self) }
+    var sharesContent: Bool { ![.caddy, .haproxy, .envoy, .envoyGRPC, .envoyModule].contains(self) }
 
     /// True if the edge tells a player the gate's code on an answer that it allows, as all do on one that is refused.
     var namesCode: Bool { self != .caddy && self != .trafficserver }

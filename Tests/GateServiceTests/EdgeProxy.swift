@@ -13,15 +13,24 @@ enum EdgeProxy: String, CaseIterable {
     case caddy
     case haproxy
     case varnish
+    /// Varnish with the check inside.
+    case varnishModule = "varnish-module"
     case trafficserver
+    /// Traffic Server with the check inside.
+    case trafficserverModule = "trafficserver-module"
     case envoy
     case envoyGRPC = "envoy-grpc"
+    /// Envoy with the check inside.
+    case envoyModule = "envoy-module"
 
     /// The edges that ask the gate for each request.
     static let allCases: [EdgeProxy] = [.nginx, .caddy, .haproxy, .varnish, .trafficserver, .envoy, .envoyGRPC]
 
     /// All edges.
-    static let deciding = allCases + [.nginxModule]
+    static let deciding = allCases + [.nginxModule, .varnishModule, .envoyModule, .trafficserverModule]
+
+    /// The edges that ask the gate for all requests if they cannot have its policy.
+    static let asking = allCases + [.envoyModule, .trafficserverModule]
 
     /// A file of this repository.
     static func file(_ name: String) throws -> String {
@@ -59,7 +68,7 @@ enum EdgeProxy: String, CaseIterable {
     var executable: String? {
         switch self {
         case .nginx: Program.installed("nginx")
-        case .nginxModule: Program.installed("env")
+        case .nginxModule, .varnishModule, .envoyModule, .trafficserverModule: Program.installed("env")
         case .caddy: Program.installed("caddy")
         case .haproxy: Program.installed("haproxy")
         case .varnish: Program.installed("varnishd")
@@ -70,7 +79,14 @@ enum EdgeProxy: String, CaseIterable {
 
     /// True if the edge is installed. Otherwise tests report a skip; in continuous integration they fail.
     var isInstalled: Bool {
-        let isComplete = executable != nil && (self != .nginxModule || NginxModule.isBuilt)
+        let isComplete =
+            switch self {
+            case .nginxModule: NginxModule.isBuilt
+            case .varnishModule: VarnishModule.isBuilt
+            case .envoyModule: EnvoyModule.isBuilt
+            case .trafficserverModule: TrafficServerModule.isBuilt
+            default: executable != nil
+            }
         if isComplete || ProcessInfo.processInfo.environment["CI"] != nil { return true }
         FileHandle.standardError.write(Data("SKIPPED: \(rawValue) is not installed; run make test\n".utf8))
         return false
@@ -88,6 +104,7 @@ extension EdgeProxy {
     ///   - more: More sections of the gate's configuration. `EDGE` in it is the edge's address, `ORIGIN` the origin's.
     ///   - isOnPort: True if players reach the edge over TCP, as on its page.
     ///   - replacing: Replacements in the edge's page.
+    ///   - isManaged: True if Traffic Server runs under its manager.
     func withGate(
         segment: String? = nil,
         packages: Bool = false,
@@ -97,6 +114,7 @@ extension EdgeProxy {
         more: String = "",
         isOnPort: Bool = false,
         replacing: [String: String] = [:],
+        isManaged: Bool = false,
         folder: TemporaryFolder? = nil,
         _ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void
     ) async throws {
@@ -116,16 +134,17 @@ extension EdgeProxy {
             """,
             catalogue: catalogue
         )
-        if self == .nginxModule { configuration = NginxModule.configuration(configuration, folder) }
+        if decidesInside { configuration = NginxModule.configuration(configuration, folder) }
         try await RunningGate.with(configuration) { (gate) throws in
             let address = asksOverTCP ? gate.edge : folder.file(asksOverHTTP ? "edge.sock" : "grpc.sock")
-            if self == .nginxModule { try NginxModule.follow(gate, folder) }
+            if decidesInside { try NginxModule.follow(gate, folder) }
             let options = RunningEdge.Options(
                 hasSegments: segment != nil || !more.isEmpty,
                 tokenSegment: segment,
                 hasPackages: packages,
                 port: port,
                 replacing: replacing,
+                isManaged: isManaged,
                 origin: origin,
                 manifests: gate.manifests
             )
@@ -158,6 +177,8 @@ final class RunningEdge {
         var port: Int?
         /// Replacements in the text of the page.
         var replacing: [String: String] = [:]
+        /// True if Traffic Server runs under its manager, which has it reload its configuration.
+        var isManaged = false
         /// The origin; a new one if there is none.
         var origin: RecordingOrigin?
         /// The address of the manifest listener, to which the edge sends manifests; empty for none.
@@ -188,12 +209,12 @@ final class RunningEdge {
             let start = try page.start()
             let program = try Program(executable, start.arguments, log: folder.file("\(edge).log"))
             // Varnish compiles its configuration first.
-            #expect(eventually(within: 60) { (try? HTTPConnection(start.address)) != nil || !program.isRunning })
+            #expect(eventually(within: 60) { page.isUp(start.address) || !program.isRunning })
             running = (program, start.address)
             attempts += 1
         } while !running.program.isRunning && attempts < 3
         (program, address) = running
-        #expect(program.isRunning, "\(program.output)")
+        #expect(program.isRunning, "\(program.output)\(TrafficServerFolder.diagnostics(in: folder))")
     }
 
     /// All that the edge has logged, in any file and to its output.
@@ -211,16 +232,8 @@ final class RunningEdge {
         if !eventually(within: 5, { !program.isRunning }) { program.signal(SIGKILL) }
     }
 
-    private struct NoPortIsFree: Error {}
-
     /// Returns a port without a listener, below the range of ephemeral ports.
-    static func freePort() throws -> Int {
-        for _ in 0..<100 {
-            let port = Int.random(in: 20_000..<32_000)
-            if (try? HTTPConnection("127.0.0.1:\(port)")) == nil { return port }
-        }
-        throw NoPortIsFree()
-    }
+    static func freePort() throws -> Int { try GateTestSupport.freePort() }
 
     deinit { stop() }
 

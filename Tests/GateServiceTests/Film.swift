@@ -68,7 +68,7 @@ enum Film {
               cookie: { sameSite: Lax }
         """
 
-    private static let secret = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
+    static let secret = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
 }
 
 extension EdgeProxy {

@@ -19,7 +19,7 @@ import Testing
         #expect(answer.values("Set-Cookie").isEmpty && !answer.body.contains("segment"), sourceLocation: place)
     }
 
-    @Test(arguments: EdgeProxy.allCases.filter(\.deliversGrants))
+    @Test(arguments: EdgeProxy.asking.filter(\.deliversGrants))
     func `opens for a second viewer with neither token nor grant of the first`(edge: EdgeProxy) async throws {
         try await edge.withFilm { (gate, proxy) throws in
             let (first, second) = (FilmPlayer(proxy) { gate.now }, FilmPlayer(proxy) { gate.now })
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test(arguments: EdgeProxy.allCases.filter(\.deliversGrants))
+    @Test(arguments: EdgeProxy.asking.filter(\.deliversGrants))
     func `starts once, whatever the player asks for beside`(edge: EdgeProxy) async throws {
         // The time of the gate passes here, but that of the edge's cache does not.
         try await edge.withFilm(edge: ", cacheCeiling: 0s") { (gate, proxy) throws in

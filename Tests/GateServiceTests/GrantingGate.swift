@@ -3,6 +3,7 @@
 
 import EdgeTokens
 import Encodings
+import HTTPServer
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -72,7 +73,8 @@ final class GrantingGate: Sendable {
         let heads: Heads
 
         func answer(_ messages: [SPOPMessage], _ connection: HTTPConnection) -> SPOPReply<EdgeAnswer> {
-            let headers = SPOEResponder.headers(messages) ?? HTTPHeaders()
+            let fields = SPOEResponder.fields(messages) ?? HTTPFields([:])
+            let headers = HTTPHeaders(fields.indices.map { (String(fields.name($0)), String(fields.value($0))) })
             let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/", headers: headers)
             heads.value.withLock { $0.append(head) }
             return .now(GrantingGate.answer(isRenewed: headers[":path"].contains { $0.contains("renew") }))

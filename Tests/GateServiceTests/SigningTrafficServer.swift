@@ -43,11 +43,11 @@ final class SigningTrafficServer {
             let server = try Self.configure(folder, port: port, origin: origin.port, signing: signing)
             let program = try Program(executable, server.arguments, log: folder.file("trafficserver.log"))
             running = (program, "127.0.0.1:\(port)")
-            #expect(eventually(within: 60) { (try? HTTPConnection(running.address)) != nil || !program.isRunning })
+            #expect(eventually(within: 60) { server.isInitialized || !program.isRunning })
             attempts += 1
         } while !running.program.isRunning && attempts < 3
         (program, address) = running
-        #expect(program.isRunning, "\(program.output)")
+        #expect(program.isRunning, "\(program.output)\(TrafficServerFolder.diagnostics(in: folder))")
     }
 
     deinit {

@@ -12,7 +12,7 @@ import Synchronization
 final class ChildProcess: Sendable {
     /// The path of the program, and its arguments.
     let command: [String]
-    private let identifier: pid_t
+    let identifier: pid_t
     private let end = Mutex<Int32?>(nil)
     /// The running processes. This process kills them at its exit, because a task may hold one beyond the last test.
     private static let running: Mutex<Set<pid_t>> = {

@@ -24,6 +24,9 @@ package final class Program: Sendable {
 
     package var isRunning: Bool { process.isRunning }
 
+    /// The number of its process.
+    package var identifier: Int32 { process.identifier }
+
     /// Sends a signal, if the program still runs.
     package func signal(_ number: Int32) { process.signal(number) }
 

@@ -42,6 +42,22 @@ package struct TrafficServerFolder {
         try write("ip_allow.yaml", "ip_allow: [{ apply: in, ip_addrs: 0/0, action: allow, methods: ALL }]\n")
     }
 
+    /// All that the Traffic Servers in `folder` have logged of themselves.
+    package static func diagnostics(in folder: TemporaryFolder) -> String {
+        let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
+        return files.filter { $0.hasSuffix("/diags.log") }
+            .map { (try? String(contentsOfFile: folder.file($0), encoding: .utf8)) ?? "" }.joined()
+    }
+
+    /// True if the server has read its configuration. It listens before that, and ends if it cannot.
+    package var isInitialized: Bool { Self.isInitialized(path) }
+
+    /// True if the server in the folder `path` has.
+    package static func isInitialized(_ path: String) -> Bool {
+        let text = try? String(contentsOfFile: "\(path)/log/diags.log", encoding: .utf8)
+        return text?.contains("Traffic Server is fully initialized") == true
+    }
+
     /// Writes a file of the configuration.
     package func write(_ name: String, _ text: String) throws {
         try Data(text.utf8).write(to: URL(filePath: "\(path)/etc/\(name)"))

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import Testing
+
+/// Envoy's module as `make test` builds it.
+enum EnvoyModule {
+    static let file = "\(repository)/.build-envoy/libplaygate_envoy.so"
+
+    static var isBuilt: Bool {
+        EdgeProxy.envoy.executable != nil && FileManager.default.fileExists(atPath: file)
+    }
+
+    /// Compiles the library that sets the clock of an Envoy in `folder`, to be loaded before others. Envoy's allocator cannot wait
+    /// for libfaketime.
+    static func clockLibrary(_ folder: TemporaryFolder) throws -> String {
+        let compiler = try #require(Program.installed("cc") ?? Program.installed("clang"))
+        let library = folder.file("clock.so")
+        let source = "\(repository)/Tests/PreloadedClock/clock.c"
+        let compiled = try CommandRun(compiler, ["-shared", "-fPIC", "-O2", "-o", library, source])
+        try #require(compiled.status == 0, "\(compiled.error)")
+        return library
+    }
+
+    /// The policy that the page prints.
+    static let policy = "unix:/run/playgate/api.sock key=/etc/envoy/playgate.key"
+    /// More places of tokens follow this one of the page.
+    static let lastToken = "header=X-Media-Token\n"
+}
+
+extension EdgePage {
+    /// The page's configuration, with the clock of the test if there is one.
+    func envoyModule() throws -> Start {
+        var text = try replaced(try block("yaml", waiting: "timeout=300", "timeout=10000"))
+        for printed in [EnvoyModule.lastToken, "/usr/local/lib/libplaygate_envoy.so"] {
+            try #require(text.contains(printed), "the page of Envoy's module prints something else")
+        }
+        if let prefix = options.tokenSegment {
+            text = text.replacing(EnvoyModule.lastToken, with: "header=X-Media-Token segment=\(prefix)\n")
+        }
+        text = text.replacing("/usr/local/lib/libplaygate_envoy.so", with: EnvoyModule.file)
+            .replacing(EnvoyModule.policy, with: "unix:\(folder.file("api.sock"))")
+        let envoy = try #require(EdgeProxy.envoy.executable)
+        let clock = ["LD_PRELOAD=\(try EnvoyModule.clockLibrary(folder))"] + NginxModule.environment(folder)
+        return (clock + [envoy] + (try envoyArguments(text, workers: 2)), address)
+    }
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import Testing
+
+/// Traffic Server's plugin as `make test` builds it, and a clock for it that follows the test's.
+enum TrafficServerModule {
+    static let file = "\(repository)/.build-trafficserver/playgate.so"
+
+    static var isBuilt: Bool {
+        FileManager.default.fileExists(atPath: file) && EdgeProxy.trafficserver.executable != nil
+    }
+
+    /// The policy that the page prints.
+    static let policy = "policy=unix:/run/playgate/api.sock @pparam=key=/etc/trafficserver/playgate.key"
+
+    /// A library that gives the plugin and libplaygate the time in a file, which ``NginxModule/follow(_:_:)`` writes, and nobody else:
+    /// Traffic Server's own events depend on a clock that runs. While there is a file of that name with `.hold` after it, a Traffic
+    /// Server that is initialized makes no more locks on its main thread, and so no threads for tasks, which each have some.
+    static let clock = """
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <pthread.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        #include <sys/syscall.h>
+        #include <time.h>
+        #include <unistd.h>
+
+        int clock_gettime(clockid_t clock, struct timespec *time) {
+            static int (*next)(clockid_t, struct timespec *);
+            Dl_info caller;
+            if (next == NULL) next = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+            if (clock != CLOCK_REALTIME || dladdr(__builtin_return_address(0), &caller) == 0) return next(clock, time);
+            const char *name = strrchr(caller.dli_fname, '/');
+            if (name == NULL || strstr(name, "playgate") == NULL) return next(clock, time);
+            FILE *file = fopen(getenv("PLAYGATE_CLOCK"), "r");
+            struct tm date = {0};
+            // Without the file, a test is to fail.
+            int is_read = file != NULL && fscanf(file, "%d-%d-%d %d:%d:%d", &date.tm_year, &date.tm_mon, &date.tm_mday,
+                                                 &date.tm_hour, &date.tm_min, &date.tm_sec) == 6;
+            if (file != NULL) fclose(file);
+            date.tm_year -= 1900;
+            date.tm_mon -= 1;
+            *time = (struct timespec){.tv_sec = is_read ? timegm(&date) : 0};
+            return 0;
+        }
+
+        static int is_initialized(void) {
+            const char *path = getenv("PLAYGATE_DIAGS");
+            FILE *file = path == NULL ? NULL : fopen(path, "r");
+            char line[1024];
+            int found = 0;
+            while (file != NULL && !found && fgets(line, sizeof(line), file) != NULL)
+                found = strstr(line, "fully initialized") != NULL;
+            if (file != NULL) fclose(file);
+            return found;
+        }
+
+        int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes) {
+            static int (*next)(pthread_mutex_t *, const pthread_mutexattr_t *);
+            const char *clock = getenv("PLAYGATE_CLOCK");
+            char hold[320];
+            if (next == NULL) next = (typeof(next))dlsym(RTLD_NEXT, "pthread_mutex_init");
+            snprintf(hold, sizeof(hold), "%s.hold", clock == NULL ? "" : clock);
+            for (int round = 0; round < 6000 && gettid() == getpid() && access(hold, F_OK) == 0; round++) {
+                if (!is_initialized()) break;
+                usleep(10000);
+            }
+            return next(mutex, attributes);
+        }
+        """
+
+    /// The lines of `records.config` for a test that counts what the origin gets, and looks at counters and reloads.
+    static let records = """
+        CONFIG proxy.config.http.wait_for_cache INT 1
+        CONFIG proxy.config.raw_stat_sync_interval_ms INT 100
+        CONFIG proxy.config.exec_thread.limit INT 4
+        CONFIG proxy.config.config_update_interval_ms INT 100
+        CONFIG proxy.config.process_manager.timeout INT 1
+
+        """
+
+    private static let clockFolder = Result { try TemporaryFolder() }
+
+    /// The library's file, compiled once.
+    static let clockLibrary: Result<String, any Error> = Result {
+        let folder = try clockFolder.get()
+        let source = try folder.write("clock.c", clock)
+        let library = folder.file("clock.so")
+        let compiler = try #require(Program.installed("cc"), "there is no compiler: run scripts/setup test")
+        let run = try CommandRun(compiler, ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"])
+        try #require(run.status == 0, "\(run.error)")
+        return library
+    }
+}
+
+extension EdgePage {
+    /// The page's configuration, with the clock of the test.
+    func trafficServerModule() throws -> Start {
+        let port = try options.port ?? RunningEdge.freePort()
+        let server = try TrafficServerFolder(folder, "trafficserver-\(port)")
+        var remap = try replaced(try block("remap", waiting: "ask_timeout=300 ", "ask_timeout=10000 "))
+        if let prefix = options.tokenSegment {
+            let last = "@pparam=token=header=X-Media-Token"
+            remap = remap.replacing(last, with: "\(last) @pparam=token=segment=\(prefix)")
+        }
+        remap = remap.replacing("@plugin=playgate.so", with: "@plugin=\(TrafficServerModule.file)")
+            .replacing(TrafficServerModule.policy, with: "policy=unix:\(folder.file("api.sock"))")
+            .replacing("policy.json", with: folder.file("policy.json"))
+            .replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin)")
+        try server.write("remap.config", remap)
+        try server.write("playgate.config", try block("header-rewrite"))
+        // Other formats have no token either.
+        let logging = try block("logging").replacing("%<cquuc>", with: "%<cquuc> %<cquc> %<cqtx> %<{Cookie}cqh>")
+        try server.write("logging.yaml", logging)
+        let records =
+            try block("records").replacing("STRING 8088", with: "STRING \(port):ip-in=127.0.0.1")
+            + TrafficServerFolder.records + TrafficServerModule.records
+        // As the user of the tests: the gate's sockets are for that one, and what the manager starts as another preloads nothing.
+        let own = records.replacing("user_id STRING trafficserver", with: "user_id STRING #-1")
+        try #require(own != records)
+        try server.write("records.config", own)
+        let variables = [
+            "LD_PRELOAD=\(try TrafficServerModule.clockLibrary.get())", "PLAYGATE_CLOCK=\(folder.file("clock"))",
+            "PLAYGATE_DIAGS=\(server.path)/log/diags.log",
+        ]
+        let name = options.isManaged ? "traffic_manager" : "traffic_server"
+        let program = try #require(Program.installed(name), "\(name) is not installed: run scripts/setup test")
+        return (variables + [program] + server.arguments, "127.0.0.1:\(port)")
+    }
+}
+
+/// A Traffic Server under its manager.
+struct ManagedTrafficServer: Sendable {
+    /// The folder in which Traffic Server has all its files.
+    private let root: String
+
+    /// Finds the one that runs in `folder`.
+    init(_ folder: TemporaryFolder) throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        root = folder.file(try #require(names.first { $0.hasPrefix("trafficserver-") }))
+    }
+
+    private func text(_ name: String) throws -> String {
+        try String(contentsOfFile: "\(root)/\(name)", encoding: .utf8)
+    }
+
+    private func command(_ words: String...) throws -> CommandRun {
+        let program = try #require(Program.installed("traffic_ctl"))
+        return try CommandRun(program, ["--run-root=\(root)/runroot.yaml"] + words)
+    }
+
+    func counter(_ name: String) throws -> Int? {
+        try command("metric", "get", "plugin.playgate.\(name)").output.split { !$0.isNumber }.last.flatMap { Int($0) }
+    }
+
+    /// The number of the process that serves requests.
+    func process() throws -> Int {
+        let number = { (try? text("run/server.lock")).flatMap { Int($0.filter(\.isNumber)) } }
+        #expect(eventually { number() != nil })
+        return try #require(number())
+    }
+
+    /// The number of its threads that follow policies.
+    func followers() throws -> Int {
+        let tasks = "/proc/\(try process())/task"
+        return try FileManager.default.contentsOfDirectory(atPath: tasks).count {
+            (try? String(contentsOfFile: "\(tasks)/\($0)/comm", encoding: .utf8)) == "playgate-policy\n"
+        }
+    }
+
+    /// Changes `remap.config`, and waits until Traffic Server has read it.
+    func reload(
+        _ number: Int,
+        expecting result: String = "finished loading",
+        replacing: (printed: String, other: String)? = nil
+    ) throws {
+        let said = { try text("log/diags.log").split(separator: "\n").count { $0.contains("remap.config \(result)") } }
+        let (before, good) = (try said(), try text("etc/remap.config"))
+        let changed = replacing.map { good.replacing($0.printed, with: $0.other) } ?? good
+        #expect(changed != good || replacing == nil)
+        try Data("\(changed)# \(number)\n".utf8).write(to: URL(filePath: "\(root)/etc/remap.config"))
+        #expect(try command("config", "reload").status == 0)
+        #expect(try eventually(within: 30) { try said() > before }, "reload \(number)")
+        if result == "failed to load" { try Data(good.utf8).write(to: URL(filePath: "\(root)/etc/remap.config")) }
+    }
+}

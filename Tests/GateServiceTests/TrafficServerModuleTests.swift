@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateService
+import GateTestSupport
+import MediaTokens
+import Platform
+import Testing
+
+/// The parts of `docs/edges/trafficserver-module.md` that apply to Traffic Server's plugin only. What all edges do is in the suites
+/// of all edges.
+@Suite(.serialized) struct `Inside Traffic Server` {
+    private static let edge = EdgeProxy.trafficserverModule
+
+    private static func checks(_ gate: RunningGate) throws -> Double {
+        try [200, 401, 403].reduce(0) {
+            $0 + (try gate.metric("playgate_edge_requests_total{edge=\"forward\",status=\"\($1)\"}") ?? 0)
+        }
+    }
+
+    /// Runs `body` with a gate that has grants, and so the key by which an edge tells which tokens are revoked.
+    private static func withGrants(
+        replacing: [String: String] = [:],
+        isManaged: Bool = false,
+        folder: TemporaryFolder? = nil,
+        _ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void
+    ) async throws {
+        let catalogue = "\(EdgeProxy.catalogue)\n\(Film.catalogue)"
+        try await edge.withGate(
+            catalogue: catalogue,
+            more: Film.grants,
+            isOnPort: true,
+            replacing: replacing,
+            isManaged: isManaged,
+            folder: folder,
+            body
+        )
+    }
+
+    @Test func `decides without the gate, and remembers what it has decided`() async throws {
+        let folder = try TemporaryFolder()
+        try await Self.withGrants(isManaged: true, folder: folder) { (gate, server) throws in
+            let managed = try ManagedTrafficServer(folder)
+            let cookie = ["Cookie": "media-token=\(try gate.token())"]
+            for number in 0..<20 {
+                let seen = try server.get("/live/seg/\(number)", cookie)
+                #expect(seen.gateCode == "within_ttl", "\(seen)")
+            }
+            #expect(try server.get("/live/free/a").gateCode == "unprotected")
+            #expect(try server.get("/live/seg/1").status == 401)
+            #expect(try Self.checks(gate) == 0)
+            #expect(try server.get("/live/tnt/a?token=\(try gate.token())").gateCode == "verified")
+            #expect(try Self.checks(gate) == 1)
+            // Traffic Server adds up what its threads have counted from time to time.
+            #expect(eventually { (try? managed.counter("allowed")) == 22 })
+            for (name, count) in [("refused", 1), ("asked", 1), ("ask_failed", 0)] {
+                #expect(try managed.counter(name) == count, "\(name)")
+            }
+            #expect(try managed.counter("memo_hits") ?? 0 > 10)
+        }
+    }
+
+    /// Requests that consume nothing, inside Traffic Server and at the gate's own endpoint.
+    @Test func `gives the service's codes and statuses`() async throws {
+        let folder = try TemporaryFolder()
+        try await Self.edge.withGate(folder: folder) { (gate, server) throws in
+            let (good, other) = (try gate.token(), try gate.token(GateSample.claims(resource: "TBS")))
+            let foreign = try GateSample.foreign.get().issuer.issue(GateSample.claims(), at: gate.now).serialized
+            let targets = [
+                "/live/seg/1", "/live/free/a", "/live/none", "/live/tnt/a", "/live//seg/1", "/live/./seg/1",
+                "/live/free/../seg/1", "/live/free/%2e%2e/seg/1", "/live/seg/a%2fb", "/live/seg/a%5cb", "/live/seg/a;b",
+                "/live/seg/a;b?c;d", "/live/free/%3b/../a", "/live/seg/%00", "/live/seg/%c0%af", "/live/seg/%252e%252e",
+                "/live/seg/1?token=\(good)&token=\(other)", "/live/seg/1?token=\(good)", "/live/seg/1?token=\(foreign)",
+                "/live/seg/1?token=%3Cx", "/live/seg/1?token=\(other)", "/live/seg/1?%74oken=\(good)",
+                "/live/seg/1?token=", "/live/seg/1?a&&=&token", "/live/seg/1#?token=\(good)", "/live/seg/1?a#b",
+            ]
+            let fields: [[String: String]] = [
+                [:], ["Cookie": "media-token=\(good)"], ["X-Media-Token": other],
+                ["Cookie": "media-token=\"\(good)\"; a"],
+                ["Cookie": "CTA-Common-Access-Token=x"], ["Range": "bytes=1-", "Cookie": "media-token=\(good)"],
+            ]
+            for target in targets {
+                for headers in fields where !target.hasPrefix("/live/tnt") || headers["Range"] != nil || headers.isEmpty
+                {
+                    let facts = [
+                        "X-Forwarded-Uri": target, "X-Forwarded-Method": "GET", "X-Forwarded-Host": "gate",
+                        "X-Forwarded-Proto": "http",
+                    ]
+                    let service = try HTTPConnection("unix:\(folder.file("edge.sock"))")
+                        .request("GET", "/v1/check/forward", headers: facts.merging(headers) { $1 })
+                    let inside = try server.get(target, headers)
+                    // Of a range of what starts a playback, players hear 403.
+                    let stated =
+                        service.headers["x-playgate-status"] == "416" ? "403" : service.headers["x-playgate-status"]
+                    let status = service.status == 200 ? "200" : stated
+                    let isPart = headers["Range"] != nil && inside.status == 206
+                    #expect(inside.gateCode == service.gateCode, "\(target) \(headers)")
+                    #expect("\(isPart ? 200 : inside.status)" == status, "\(target) \(headers) \(service.fields)")
+                }
+            }
+        }
+    }
+
+    @Test func `26: lets one of fifty parallel requests use a token up`() async throws {
+        try await Self.edge.withGate { (gate, server) throws in
+            for round in 0..<3 {
+                let token = try gate.token(GateSample.claims(session: "viewer-\(round)"))
+                // All requests are on their way before the first answer is read.
+                let connections = try (0..<50).map { _ in try server.connect() }
+                for connection in connections { try connection.sendRequest("GET", "/live/tnt/a?token=\(token)") }
+                let seen = try connections.map { try $0.response() }
+                #expect(seen.filter { $0.status == 200 }.count == 1)
+                #expect(seen.filter { $0.gateCode == "token_already_used" }.count == 49)
+            }
+        }
+    }
+
+    /// From the gate's socket, and from a file that another program writes.
+    @Test(arguments: [true, false]) func `hears of a revocation within five seconds`(isFile: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let replacing = isFile ? [TrafficServerModule.policy: "policy=policy.json"] : [:]
+        try await Self.withGrants(replacing: replacing, folder: folder) { (gate, server) throws in
+            let cookie = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s1")))"]
+            let other = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s2")))"]
+            for viewer in [cookie, other] { #expect(try server.get("/live/seg/1", viewer).gateCode == "within_ttl") }
+            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
+            let start = ContinuousClock.now
+            if isFile { try NginxModule.write(policyOf: gate, to: folder) }
+            #expect(try eventually { try server.get("/live/seg/1", cookie).gateCode == "session_revoked" })
+            #expect(start.duration(to: .now) < .seconds(5))
+            #expect(try server.get("/live/seg/1", other).gateCode == "within_ttl")
+            guard isFile else { return }
+            // A file that is no policy changes nothing, and is told.
+            try folder.write("policy.json", "{")
+            #expect(eventually { (try? server.logs())?.contains("stays as it was: ") == true })
+            #expect(try server.get("/live/seg/1", cookie).gateCode == "session_revoked")
+            #expect(try server.get("/live/seg/1", other).gateCode == "within_ttl")
+        }
+    }
+
+    @Test(arguments: [true, false]) func `14: trusts a policy up to its limit`(asks: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let replacing = asks ? [:] : ["@pparam=ask=\(folder.file("edge.sock")) ": ""]
+        try await Self.edge.withGate(replacing: replacing, folder: folder) { (gate, server) throws in
+            #expect(try server.get("/live/free/a").status == 200)
+            gate.now = gate.now.adding(seconds: 31 * 86_400)
+            let late = try server.get("/live/free/a")
+            #expect(late.status == (asks ? 200 : 503), "\(late)")
+            #expect(late.gateCode == (asks ? "unprotected" : "ask_policy_stale"))
+            #expect(asks || late.values("Cache-Control") == ["no-store"])
+            // A request that nobody can decide is refused.
+            let token = try gate.token()
+            let start = try server.get("/live/tnt/a?token=\(token)")
+            #expect(start.status == (asks ? 200 : 503), "\(start)")
+            #expect(try server.get("/live/free/../seg/1?token=\(token)").status == (asks ? 404 : 503))
+        }
+    }
+
+    @Test func `takes the resource of a remap line instead of the path's`() async throws {
+        let folder = try TemporaryFolder()
+        let policy = "@plugin=playgate.so @pparam=policy=unix:\(folder.file("api.sock")) @pparam=token=query=token"
+        let lines = """
+            map /own/ http://127.0.0.1:8089/o/ \(policy) @pparam=resource=TBS @pparam=requestor=REF30 @pparam=use=within-ttl
+            map /media/ http://127.0.0.1:8089/ \(policy) @pparam=media=trailer @pparam=ask=\(folder.file("edge.sock"))
+            map /twice/ http://127.0.0.1:8089/ \(policy) @pparam=media=trailer \(policy) @pparam=media=tnt
+            map /
+
+            """
+        try await Self.withGrants(replacing: ["map / ": String(lines.dropLast()) + " "], folder: folder) {
+            (gate, server) throws in
+            let tbs = try gate.token(GateSample.claims(resource: "TBS"))
+            // The origin's path is another one, and has no token either.
+            let seen = try server.get("/own/a?token=\(tbs)&x=1")
+            #expect(seen.gateCode == "within_ttl" && seen.body.hasPrefix("GET /o/a?x=1\n"), "\(seen)")
+            let segment = try server.get("/own/~cat=x/a?token=\(tbs)")
+            #expect(segment.body.hasPrefix("GET /o/a\n"), "\(segment)")
+            #expect(try server.get("/own/a?token=\(try gate.token())").gateCode == "resource_mismatch")
+            #expect(try server.get("/own/a").status == 401)
+            #expect(try server.get("/media/a").gateCode == "unprotected")
+            // Two demands for one request are a mistake of the configuration.
+            #expect(try server.get("/twice/a").status == 503)
+            // The service knows nothing of a line's demands: without a policy, nobody can tell.
+            let checks = try Self.checks(gate)
+            gate.now = gate.now.adding(seconds: 31 * 86_400)
+            let late = try server.get("/media/a")
+            #expect(late.status == 503 && late.gateCode == "ask_policy_stale", "\(late)")
+            #expect(try Self.checks(gate) == checks)
+        }
+    }
+
+    @Test func `lets pass in shadow mode, and names the code`() async throws {
+        let shadow = ["@pparam=options=on": "@pparam=options=on @pparam=mode=shadow"]
+        try await Self.edge.withGate(replacing: shadow) { (gate, server) throws in
+            for (target, code) in [
+                ("/live/seg/1", "media_token_missing"), ("/live/none", "unknown_media"),
+                ("/live/seg/1?token=%3Cx", "invalid_envelope"),
+                ("/live/seg/1?token=\(try gate.token())", "within_ttl"), ("/live//free", "invalid_path"),
+            ] {
+                let seen = try server.get(target)
+                #expect(seen.status == 200 && seen.gateCode == code, "\(target) \(seen)")
+                #expect(seen.body.hasPrefix("GET \(target.prefix { $0 != "?" })\n"), "\(seen)")
+                #expect(seen.values("Cache-Control") == ["private, max-age=60"], "\(seen)")
+            }
+            let token = try gate.token()
+            for code in ["verified", "token_already_used"] {
+                let seen = try server.get("/live/tnt/a?token=\(token)")
+                #expect(seen.status == 200 && seen.gateCode == code, "\(seen)")
+            }
+            // What could not be read has no path to go on with.
+            let many = (0..<17).map { "token=\($0)" }.joined(separator: "&")
+            #expect(try server.get("/live/seg/1?\(many)").status == 403)
+        }
+    }
+
+    @Test func `leaves the origin's header fields if it is told to`() async throws {
+        let shared = ["@pparam=options=on": "@pparam=options=on @pparam=private=off"]
+        try await Self.edge.withGate(replacing: shared) { (gate, server) throws in
+            let seen = try server.get("/live/seg/hostile?token=\(try gate.token())")
+            #expect(seen.values("Cache-Control").joined().contains("public"), "\(seen)")
+            #expect(try server.get("/live/seg/hostile").values("Cache-Control") == ["no-store"])
+        }
+    }
+
+    /// Whatever the cache may answer: a whole, a head, a part, or that nothing has changed.
+    @Test func `opens the cache for nobody before the check`() async throws {
+        try await Self.edge.withGate { (gate, server) throws in
+            let cookie = ["Cookie": "media-token=\(try gate.token())"]
+            let first = try server.get("/live/seg/1", cookie)
+            #expect(first.status == 200)
+            let fields: [[String: String]] = [
+                [:], ["Range": "bytes=0-1"], ["If-Modified-Since": "Sun, 01 Jan 2040 00:00:00 GMT"],
+                ["If-None-Match": "*"],
+                ["Cache-Control": "only-if-cached"], ["Cache-Control": "no-cache"], ["X-Playgate-Code": "within_ttl"],
+                ["Expect": "100-continue"], ["Max-Forwards": "0"],
+            ]
+            for headers in fields {
+                for method in ["GET", "HEAD"] {
+                    let closed = try server.connect().request(method, "/live/seg/1", headers: headers)
+                    #expect(closed.status == 401 && closed.gateCode == "media_token_missing", "\(method) \(headers)")
+                    let open = try server.connect().request(
+                        method,
+                        "/live/seg/1",
+                        headers: headers.merging(cookie) { $1 }
+                    )
+                    #expect([200, 206, 304].contains(open.status), "\(method) \(headers) \(open)")
+                }
+            }
+            for method in ["PURGE", "PUSH", "DELETE", "POST", "TRACE"] {
+                #expect(try server.connect().request(method, "/live/seg/1", headers: cookie).status == 403, "\(method)")
+            }
+            let tunnel = try server.connect().request("CONNECT", "127.0.0.1:\(server.origin.port)", headers: cookie)
+            #expect(tunnel.status >= 400, "\(tunnel)")
+            // A path has one form for check, cache and origin: Traffic Server drops slashes at its start.
+            let requests = server.origin.requests
+            #expect(try server.get("//live/seg/1", cookie).body == first.body)
+            #expect(try server.get("http://gate/live/seg/1", cookie).body == first.body)
+            #expect(try server.get("//live/seg/1").status == 401)
+            #expect(try server.get("/live/free//live/seg/1").status == 404)
+            #expect(server.origin.requests <= requests + 1)
+        }
+    }
+
+    @Test func `refuses what could be read in two ways, and survives`() async throws {
+        try await Self.edge.withGate { (gate, server) throws in
+            let (first, second) = (try gate.token(), try gate.token(GateSample.claims(session: "another")))
+            func answer(_ target: String, _ fields: [String]) throws -> HTTPConnection.Response? {
+                let connection = try server.connect()
+                try connection.send(
+                    "GET \(target) HTTP/1.1\r\nHost: gate\r\n" + fields.map { "\($0)\r\n" }.joined() + "\r\n"
+                )
+                return try HTTPConnection.unlessClosed { try connection.response() }
+            }
+            let conflicts = [
+                ["X-Media-Token: \(first)", "X-Media-Token: \(second)"],
+                ["Cookie: media-token=\(first); media-token=\(second)"],
+                ["Cookie: media-token=\(first)", "Cookie: media-token=\(second)"],
+                ["x-media-token: \(first)", "Cookie: a=b", "COOKIE: media-token=\(second)"],
+                (0..<30).map { "X-Media-Token: \($0)" },
+            ]
+            for fields in conflicts {
+                #expect(try answer("/live/seg/1", fields)?.gateCode == "token_conflict", "\(fields)")
+            }
+            #expect(
+                try answer("/live/seg/1", ["X-Media-Token: \(first)", "Cookie: media-token=\(first)"])?.status == 200
+            )
+            let many = (0..<17).map { "token=\($0)" }.joined(separator: "&")
+            #expect(try answer("/live/seg/1?\(many)", [])?.status == 403)
+            // Nothing that a client sends opens anything, or ends the process.
+            let long = String(repeating: "a", count: 40_000)
+            for target in [
+                "*", "/", "//", "/?", "/live/seg/1?token", "/~cat=", "/~cat=/", "/live/seg/\(long)", "?", "/%", "/%ff",
+                ";",
+                "/;", "/#", "/;?#", "http://", "http:///live/seg/1", "https://gate/live/seg/1",
+            ] {
+                for fields in [
+                    [], ["X-Media-Token:"], ["Cookie: ;;=;media-token"], ["Cookie: media-token=\"\""], [":"], ["a"],
+                    ["Host: other"],
+                ] {
+                    if let seen = try answer(target, fields) {
+                        #expect(
+                            [400, 401, 403, 404, 414].contains(seen.status),
+                            "\(target.prefix(40)) \(fields) \(seen)"
+                        )
+                    }
+                }
+            }
+            #expect(try server.get("/live/seg/1", ["X-Media-Token": first]).gateCode == "within_ttl")
+            #expect(server.origin.requests == 1)
+        }
+    }
+
+    /// Traffic Server takes requests before it has the threads on which the gate is asked.
+    @Test func `holds a question that comes before the threads that ask`() async throws {
+        let folder = try TemporaryFolder()
+        let hold = try folder.write("clock.hold", "")
+        try await Self.withGrants(folder: folder) { (gate, server) throws in
+            let early = try server.connect()
+            try early.sendRequest("GET", "/live/tnt/a?token=\(try gate.token())")
+            #expect(try server.get("/live/free/a").gateCode == "unprotected")
+            #expect(try Self.checks(gate) == 0)
+            try FileManager.default.removeItem(atPath: hold)
+            #expect(try early.response().gateCode == "verified")
+        }
+    }
+
+    /// Players who leave while the gate is asked, and a gate that never answers.
+    @Test func `waits no longer for the gate than it says, and for nobody who has gone`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("silent.sock")
+        let silent = try ListeningSocket(path)
+        let replacing = [
+            "ask=\(folder.file("edge.sock")) @pparam=ask_timeout=10000": "ask=\(path) @pparam=ask_timeout=3000"
+        ]
+        try await Self.edge.withGate(replacing: replacing, folder: folder) { (gate, server) throws in
+            let token = try gate.token()
+            for round in 0..<6 {
+                // They close before, and while, their requests are asked.
+                let connections = try (0..<100).map { _ in try server.connect() }
+                for connection in connections { try connection.sendRequest("GET", "/live/tnt/\(round)?token=\(token)") }
+            }
+            let start = ContinuousClock.now
+            let seen = try server.get("/live/tnt/a?token=\(token)")
+            #expect(seen.status == 503 && seen.gateCode == "ask_use", "\(seen)")
+            // If each were asked about, on eight threads, it would be 225 seconds.
+            #expect(start.duration(to: .now) < .seconds(60))
+            #expect(try server.get("/live/free/a").gateCode == "unprotected")
+            #expect(server.origin.requests == 1 && silent.descriptor >= 0)
+        }
+    }
+
+    /// Faults of the settings, and of the policy, for who starts Traffic Server.
+    static let faults: [(printed: String, other: String, message: String)] = [
+        (source, "policy=FOLDER/none.json", "the policy cannot be read: No such file or directory"),
+        (source, "key=FOLDER/policy.json", "policy=unix:PATH or policy=FILE is missing"),
+        (source, "policy=", "policy= is no NAME=VALUE"),
+        (source, "\(source) @pparam=policy=b", "policy=b is there twice"),
+        (source, "\(source) @pparam=key=FOLDER/policy.json", "a key is for unix:PATH"),
+        (source, "policy=unix:/a @pparam=key=none", "the file of the key cannot be read"),
+        (source, "\(source) @pparam=memo=3", "memo must be 0, or a number of answers from 64 to 1048576"),
+        (source, "\(source) @pparam=surprise=1", "surprise=1 is unknown"),
+        (source, "\(source) @pparam=set_cookie=maybe", "set_cookie must be on or off"),
+        (source, "\(source) @pparam=private=no", "private must be on or off"),
+        (source, "\(source) @pparam=mode=off", "mode must be on or shadow"),
+        (source, "\(source) @pparam=scheme=tls", "scheme must be http or https"),
+        (source, "\(source) @pparam=use=once", "use is for resource=RESOURCE"),
+        (source, "\(source) @pparam=resource=TNT", "playgate: "),
+        (
+            source, "\(source) @pparam=resource=TNT @pparam=requestor=REF30 @pparam=use=twice",
+            "use must be once, within-ttl or grant"
+        ),
+        (source, "\(source) @pparam=grant=package=a @pparam=grant=package=b", "two packages are named"),
+        ("ask_timeout=10000", "ask_timeout=1s", "ask_timeout must be a number of milliseconds from 1 to 60000"),
+        ("token=query=token", "token=where=token", "token=where=token names no place of tokens"),
+        ("token=query=token", "token=package=token", "which is for grants"),
+        ("options=on", "options=yes", "options must be on or off"),
+    ]
+    private static let source = "policy=FOLDER/policy.json"
+
+    @Test func `a start names a fault`() async throws {
+        let folder = try TemporaryFolder()
+        let policy = [TrafficServerModule.policy: "policy=policy.json"]
+        try await Self.edge.withGate(isOnPort: true, replacing: policy, folder: folder) { (_, server) throws in
+            let port = server.address.split(separator: ":").last.map(String.init) ?? ""
+            let etc = "trafficserver-\(port)/etc"
+            let good = try folder.text("\(etc)/remap.config")
+            server.stop()
+            let program = try #require(EdgeProxy.trafficserver.executable)
+            func start(_ text: String) throws -> String {
+                try folder.write("\(etc)/remap.config", text)
+                let runroot = "--run-root=\(folder.file("trafficserver-\(port)"))/runroot.yaml"
+                let run = try CommandRun(program, [runroot])
+                return "\(run.status) \(try folder.text("trafficserver-\(port)/log/diags.log"))"
+            }
+            for fault in Self.faults {
+                let printed = fault.printed.replacing("FOLDER", with: folder.path)
+                try #require(good.contains(printed), "the page prints something else than \(printed)")
+                try? FileManager.default.removeItem(atPath: folder.file("trafficserver-\(port)/log/diags.log"))
+                let said = try start(good.replacing(printed, with: fault.other.replacing("FOLDER", with: folder.path)))
+                #expect(!said.hasPrefix("0 ") && said.contains(fault.message), "\(fault.other): \(said)")
+                #expect(said.contains("remap.config line "), "\(said)")
+            }
+            try folder.write("policy.json", "{\n  \"surprise\": 1\n}")
+            let said = try start(good)
+            #expect(!said.hasPrefix("0 ") && said.contains("policy.json line "), "\(said)")
+        }
+    }
+
+    @Test func `reloads under load without losing a request or a thread`() async throws {
+        let folder = try TemporaryFolder()
+        try await Self.edge.withGate(isManaged: true, folder: folder) { (gate, server) throws in
+            let managed = try ManagedTrafficServer(folder)
+            let cookie = ["Cookie": "media-token=\(try gate.token())"]
+            // The manager listens before the server that it starts.
+            #expect(try server.get("/live/seg/0", cookie).status == 200)
+            let (record, address, process) = (LoadRecord(), server.address, try managed.process())
+            #expect(try managed.followers() == 1)
+            _ = try concurrently(3) { part in
+                guard part == 0 else {
+                    let connection = try HTTPConnection(address)
+                    while !record.isOver {
+                        record.add(try connection.request("GET", "/live/seg/\(part)", headers: cookie).status)
+                    }
+                    return
+                }
+                defer { record.end() }
+                for reload in 0..<3 { try managed.reload(reload) }
+                // Settings that make no sense change nothing.
+                try managed.reload(3, expecting: "failed to load", replacing: ("options=on", "options=yes"))
+            }
+            #expect(record.statuses == [200] && record.count(200) > 100)
+            #expect(try managed.process() == process && managed.followers() == 1)
+            // Other settings of the memory make another policy, and the last line with the old one ends that.
+            try managed.reload(4, replacing: ("options=on", "options=on @pparam=memo=64"))
+            #expect(eventually { (try? managed.followers()) == 1 })
+            #expect(try server.get("/live/seg/0", cookie).status == 200)
+        }
+    }
+}
