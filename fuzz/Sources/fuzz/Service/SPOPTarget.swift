@@ -104,12 +104,12 @@ private final class RepeatingService: SPOPService, @unchecked Sendable {  // On 
             var reader = SPOPReader(bytes)
             demand(reader.value() == argument.value && reader.isAtEnd, "\(argument)")
         }
-        let headers = SPOEResponder.headers(messages)
-        for (name, _) in headers ?? [:] {
+        let fields = SPOEResponder.fields(messages)
+        for name in fields.map({ fields in fields.indices.map { fields.name($0) } }) ?? [] {
             let isOurs = [":path", ":method", ":scheme", ":authority", ":client"].contains(name)
             demand(isOurs || !name.isEmpty && !name.contains(":"), "\(name) is no name of a field")
         }
-        return .now(Repetition(count: messages.count, fields: headers?.count ?? -1))
+        return .now(Repetition(count: messages.count, fields: fields?.indices.count ?? -1))
     }
 
     struct Repetition: SPOPAnswer {

@@ -67,7 +67,7 @@ private struct EmbeddedFixture: @unchecked Sendable {
             store: MemoryReplayStore(capacity: 8),
             grants: grants
         )
-        return try PolicyDocument(
+        return PolicyDocument(
             of: gate,
             revokedBy: grants.mirror,
             subjectKey: subjectKey,
