@@ -21,24 +21,8 @@ import Testing
         }
     }
 
-    /// Runs `body` with a gate that has grants, and so the key by which an edge tells which tokens are revoked.
-    private static func withGrants(
-        replacing: [String: String] = [:],
-        folder: TemporaryFolder? = nil,
-        _ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void
-    ) async throws {
-        try await EdgeProxy.envoyModule.withGate(
-            catalogue: "\(EdgeProxy.catalogue)\n\(Film.catalogue)",
-            more: Film.grants,
-            isOnPort: true,
-            replacing: replacing,
-            folder: folder,
-            body
-        )
-    }
-
     @Test func `decides without the gate, and asks for what starts a playback`() async throws {
-        try await Self.withGrants { (gate, envoy) throws in
+        try await EdgeProxy.envoyModule.withGrants { (gate, envoy) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token())"]
             for number in 0..<20 { #expect(try envoy.get("/live/seg/\(number)", cookie).gateCode == "within_ttl") }
             #expect(try envoy.get("/live/free/a").gateCode == "unprotected")
@@ -103,15 +87,7 @@ import Testing
         let replacing = [Self.bootstrap: admin.replacing("ADMIN", with: folder.file("admin.sock"))]
         try await EdgeProxy.envoyModule.withGate(isOnPort: true, replacing: replacing, folder: folder) {
             (gate, envoy) throws in
-            for round in 0..<3 {
-                let token = try gate.token(GateSample.claims(session: "viewer-\(round)"))
-                // All requests are on their way before the first answer is read.
-                let connections = try (0..<50).map { _ in try envoy.connect() }
-                for connection in connections { try connection.sendRequest("GET", "/live/tnt/a?token=\(token)") }
-                let seen = try connections.map { try $0.response() }
-                #expect(seen.filter { $0.status == 200 }.count == 1)
-                #expect(seen.filter { $0.gateCode == "token_already_used" }.count == 49)
-            }
+            try envoy.expectOneUse(at: gate)
             let curl = try #require(Program.installed("curl"))
             let query = [
                 "-s", "--unix-socket", folder.file("admin.sock"), "http://envoy/stats?filter=worker_.*cx_total",
@@ -205,7 +181,7 @@ import Testing
 
     @Test func `takes the resource of the settings in place of the path's`() async throws {
         let resource = "resource TBS requestor=REF30 use=within-ttl"
-        try await Self.withGrants(replacing: [Self.drop: resource]) { (gate, envoy) throws in
+        try await EdgeProxy.envoyModule.withGrants(replacing: [Self.drop: resource]) { (gate, envoy) throws in
             let tbs = try gate.token(GateSample.claims(resource: "TBS"))
             let seen = try envoy.get("/own/a?token=\(tbs)&x=1")
             #expect(seen.gateCode == "within_ttl" && seen.body.hasPrefix("GET /own/a?x=1\n"), "\(seen)")

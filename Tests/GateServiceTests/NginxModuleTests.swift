@@ -27,25 +27,8 @@ import Testing
             .flatMap { $0.split(separator: " ").last }.flatMap { Int($0) }
     }
 
-    /// Runs `body` with a gate that has grants, and so the key by which an edge tells which tokens are revoked.
-    private static func withGrants(
-        replacing: [String: String] = [:],
-        folder: TemporaryFolder? = nil,
-        _ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void
-    ) async throws {
-        let catalogue = "\(EdgeProxy.catalogue)\n\(Film.catalogue)"
-        try await EdgeProxy.nginxModule.withGate(
-            catalogue: catalogue,
-            more: Film.grants,
-            isOnPort: true,
-            replacing: replacing,
-            folder: folder,
-            body
-        )
-    }
-
     @Test func `decides without the gate, and remembers what it has decided`() async throws {
-        try await Self.withGrants { (gate, nginx) throws in
+        try await EdgeProxy.nginxModule.withGrants { (gate, nginx) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token())"]
             for number in 0..<20 { #expect(try nginx.get("/live/seg/\(number)", cookie).gateCode == "within_ttl") }
             #expect(try nginx.get("/live/free/a").gateCode == "unprotected")
@@ -63,15 +46,7 @@ import Testing
     @Test func `26: lets one of fifty parallel requests use a token up`() async throws {
         let workers = ["worker_processes auto;": "worker_processes 2; daemon off;"]
         try await EdgeProxy.nginxModule.withGate(replacing: workers) { (gate, nginx) throws in
-            for round in 0..<3 {
-                let token = try gate.token(GateSample.claims(session: "viewer-\(round)"))
-                // All requests are on their way before the first answer is read.
-                let connections = try (0..<50).map { _ in try nginx.connect() }
-                for connection in connections { try connection.sendRequest("GET", "/live/tnt/a?token=\(token)") }
-                let seen = try connections.map { try $0.response() }
-                #expect(seen.filter { $0.status == 200 }.count == 1)
-                #expect(seen.filter { $0.gateCode == "token_already_used" }.count == 49)
-            }
+            try nginx.expectOneUse(at: gate)
         }
     }
 
@@ -107,7 +82,7 @@ import Testing
         let published = try CommandRun(Program.built("playgate"), ["keys", "export", folder.file("signer")])
         try folder.write("signer.jwk", published.output)
         let replacing = [NginxModule.policy: "policy.jws trust=signer.jwk"]
-        try await Self.withGrants(replacing: replacing, folder: folder) { (gate, nginx) throws in
+        try await EdgeProxy.nginxModule.withGrants(replacing: replacing, folder: folder) { (gate, nginx) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s1")))"]
             #expect(try nginx.get("/live/seg/1", cookie).gateCode == "within_ttl")
             #expect(try Self.checks(gate) == 0)
@@ -223,7 +198,8 @@ import Testing
                     }
 
             """
-        try await Self.withGrants(replacing: [Self.segments: places + Self.segments]) { (gate, nginx) throws in
+        try await EdgeProxy.nginxModule.withGrants(replacing: [Self.segments: places + Self.segments]) {
+            (gate, nginx) throws in
             let tbs = try gate.token(GateSample.claims(resource: "TBS"))
             let seen = try nginx.get("/own/a?token=\(tbs)&x=1")
             #expect(seen.gateCode == "within_ttl" && seen.body.hasPrefix("GET /own/a?x=1\n"), "\(seen)")

@@ -26,26 +26,9 @@ import Testing
         return run.output.split(separator: " ").dropFirst().first.flatMap { Int($0) }
     }
 
-    /// Runs `body` with a gate that has grants, and so the key by which an edge tells which tokens are revoked.
-    private static func withGrants(
-        replacing: [String: String] = [:],
-        folder: TemporaryFolder? = nil,
-        _ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void
-    ) async throws {
-        let catalogue = "\(EdgeProxy.catalogue)\n\(Film.catalogue)"
-        try await EdgeProxy.varnishModule.withGate(
-            catalogue: catalogue,
-            more: Film.grants,
-            isOnPort: true,
-            replacing: replacing,
-            folder: folder,
-            body
-        )
-    }
-
     @Test func `decides without the gate, and remembers what it has decided`() async throws {
         let folder = try TemporaryFolder()
-        try await Self.withGrants(folder: folder) { (gate, varnish) throws in
+        try await EdgeProxy.varnishModule.withGrants(folder: folder) { (gate, varnish) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token())"]
             for number in 0..<20 { #expect(try varnish.get("/live/seg/\(number)", cookie).gateCode == "within_ttl") }
             #expect(try varnish.get("/live/free/a").gateCode == "unprotected")
@@ -64,54 +47,13 @@ import Testing
     @Test func `gives the service's codes and statuses`() async throws {
         let folder = try TemporaryFolder()
         try await EdgeProxy.varnishModule.withGate(folder: folder) { (gate, varnish) throws in
-            let (good, other) = (try gate.token(), try gate.token(GateSample.claims(resource: "TBS")))
-            let foreign = try GateSample.foreign.get().issuer.issue(GateSample.claims(), at: gate.now).serialized
-            let targets = [
-                "/live/seg/1", "/live/free/a", "/live/none", "/live/tnt/a", "/live//seg/1", "/live/./seg/1",
-                "/live/free/../seg/1", "/live/free/%2e%2e/seg/1", "/live/seg/a%2fb", "/live/seg/a%5cb", "/live/seg/a;b",
-                "/live/seg/%00", "/live/seg/%c0%af", "/live/seg/%252e%252e", "/live/seg/1?token=\(good)&token=\(other)",
-                "/live/seg/1?token=\(good)", "/live/seg/1?token=\(foreign)", "/live/seg/1?token=%3Cx",
-                "/live/seg/1?token=\(other)", "/live/seg/1?%74oken=\(good)", "/live/seg/1?token=",
-                "/live/seg/1?a&&=&token",
-            ]
-            let fields: [[String: String]] = [
-                [:], ["Cookie": "media-token=\(good)"], ["X-Media-Token": other],
-                ["Cookie": "media-token=\"\(good)\"; a"],
-                ["Cookie": "CTA-Common-Access-Token=x"], ["Range": "bytes=1-", "Cookie": "media-token=\(good)"],
-            ]
-            for target in targets {
-                for headers in fields where !target.hasPrefix("/live/tnt") || headers["Range"] != nil || headers.isEmpty
-                {
-                    let facts = [
-                        "X-Forwarded-Uri": target, "X-Forwarded-Method": "GET", "X-Forwarded-Host": "gate",
-                        "X-Forwarded-Proto": "http",
-                    ]
-                    let service = try HTTPConnection("unix:\(folder.file("edge.sock"))")
-                        .request("GET", "/v1/check/forward", headers: facts.merging(headers) { $1 })
-                    let inside = try varnish.get(target, headers)
-                    // Of a range of what starts a playback, players hear 403, as by the page of Varnish without a module.
-                    let stated =
-                        service.headers["x-playgate-status"] == "416" ? "403" : service.headers["x-playgate-status"]
-                    let status = service.status == 200 ? "200" : stated
-                    let isPart = headers["Range"] != nil && inside.status == 206
-                    #expect(inside.gateCode == service.gateCode, "\(target) \(headers)")
-                    #expect("\(isPart ? 200 : inside.status)" == status, "\(target) \(headers) \(service.fields)")
-                }
-            }
+            try varnish.expectAnswers(of: gate, in: folder)
         }
     }
 
     @Test func `26: lets one of fifty parallel requests use a token up`() async throws {
         try await EdgeProxy.varnishModule.withGate { (gate, varnish) throws in
-            for round in 0..<3 {
-                let token = try gate.token(GateSample.claims(session: "viewer-\(round)"))
-                // All requests are on their way before the first answer is read.
-                let connections = try (0..<50).map { _ in try varnish.connect() }
-                for connection in connections { try connection.sendRequest("GET", "/live/tnt/a?token=\(token)") }
-                let seen = try connections.map { try $0.response() }
-                #expect(seen.filter { $0.status == 200 }.count == 1)
-                #expect(seen.filter { $0.gateCode == "token_already_used" }.count == 49)
-            }
+            try varnish.expectOneUse(at: gate)
         }
     }
 
@@ -119,7 +61,7 @@ import Testing
     @Test(arguments: [true, false]) func `hears of a revocation within five seconds`(isFile: Bool) async throws {
         let folder = try TemporaryFolder()
         let replacing = isFile ? [VarnishModule.policy: "\"policy.json\""] : [:]
-        try await Self.withGrants(replacing: replacing, folder: folder) { (gate, varnish) throws in
+        try await EdgeProxy.varnishModule.withGrants(replacing: replacing, folder: folder) { (gate, varnish) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s1")))"]
             let other = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s2")))"]
             for viewer in [cookie, other] { #expect(try varnish.get("/live/seg/1", viewer).gateCode == "within_ttl") }
@@ -175,7 +117,7 @@ import Testing
                 } else if (!gate.check())
             """
         let replacing = [Self.tokens: Self.tokens + places, Self.check: choice]
-        try await Self.withGrants(replacing: replacing) { (gate, varnish) throws in
+        try await EdgeProxy.varnishModule.withGrants(replacing: replacing) { (gate, varnish) throws in
             let tbs = try gate.token(GateSample.claims(resource: "TBS"))
             let seen = try varnish.get("/own/a?token=\(tbs)&x=1")
             #expect(seen.gateCode == "within_ttl" && seen.body.hasPrefix("GET /own/a\n"), "\(seen)")
