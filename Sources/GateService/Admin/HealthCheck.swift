@@ -24,7 +24,7 @@ package struct HealthCheck: Sendable {
     package let address: String
     fileprivate let url: String
 
-    /// Nobody answered as an admin listener does.
+    /// A failure to get the answer of an admin listener.
     package struct Failure: Error {
         package let reason: String
     }

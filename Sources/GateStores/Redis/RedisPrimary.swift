@@ -150,7 +150,7 @@
         private static let watchInterval = Duration.seconds(1)
     }
 
-    /// What the servers of a store count.
+    /// The counters of the servers of a store.
     struct RedisCounters: Sendable {
         /// Connections to another primary than before.
         let failovers = RedisCounter()
