@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 
 // MARK: Answers
 
@@ -16,22 +15,9 @@ void pe_refuse(pe_filter *filter, const char *code, uint32_t status) {
     snprintf(filter->code, sizeof(filter->code), "%s", code);
 }
 
-/// The status of a refusal, as the service states it in `X-Playgate-Status`.
-static uint32_t status_of(int32_t status, const char *code) {
-    static const struct { const char *code; uint32_t status; } known[] = {
-        {"unknown_media", 404},     {"invalid_path", 404},           {"internal_failure", 503},
-        {"replay_store_full", 503}, {"replay_store_unavailable", 503}, {"gate_overloaded", 503},
-    };
-    for (size_t place = 0; place < sizeof(known) / sizeof(known[0]); place++)
-        if (strcmp(code, known[place].code) == 0) return known[place].status;
-    return status == 401 ? 401 : 403;
-}
-
 /// Copies a text that can be a header field's value; null if it is empty. The library and the service write no others.
 static char *copy(playgate_slice text, int *failed) {
-    if (text.length == 0) return NULL;
-    for (size_t place = 0; place < text.length; place++)
-        if (text.bytes[place] < 0x20 || text.bytes[place] > 0x7E) return NULL;
+    if (!edge_is_field_text(text)) return NULL;
     char *own = strndup(text.bytes, text.length);
     if (own == NULL) *failed = 1;
     return own;
@@ -53,7 +39,7 @@ void pe_take_answer(pe_filter *filter, const playgate_answer *answer) {
     if (name == NULL) return;
     filter->outcome = answer->outcome;
     filter->flags = answer->flags;
-    if (answer->outcome == PLAYGATE_REFUSE) filter->status = status_of(answer->status, name);
+    if (answer->outcome == PLAYGATE_REFUSE) filter->status = (uint32_t) edge_status(answer->status, name);
     if (answer->grant.length > 0) pe_take_grant(filter, answer->grant, answer->set_cookie);
 }
 
@@ -71,7 +57,8 @@ static int remove_secrets(pe_filter *filter, void *host) {
     size_t count = 0, used = 0;
     for (size_t place = 0; place < worker->field_count; place++) {
         const envoy_field *field = &worker->fields[place];
-        if (!pe_is_credential(filter->config, field) && !pe_is_gates(field)) continue;
+        if (!pe_is_credential(filter->config, field) && !edge_is_own_name((playgate_slice) {field->name, field->name_length}))
+            continue;
         if (field->name_length > sizeof(worker->asked) - used) return -1;
         memcpy(worker->asked + used, field->name, field->name_length);
         names[count++] = (envoy_text) {worker->asked + used, field->name_length};
@@ -100,27 +87,10 @@ int pe_clean_request(pe_filter *filter, void *host, const playgate_cut *cut) {
     return -1;
 }
 
-static int is_unreserved(char byte) {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || byte == '-' || byte == '.'
-        || byte == '_' || byte == '~';
-}
-
 void pe_name_mvpd(void *host, playgate_slice mvpd, int is_encoded) {
-    static const char digits[] = "0123456789ABCDEF";
     char text[PE_TEXT_LIMIT];
-    size_t length = 0;
-    if (mvpd.length == 0) return;
-    for (size_t place = 0; place < mvpd.length; place++) {
-        char byte = mvpd.bytes[place];
-        if (length + 3 > sizeof(text)) return;
-        if (is_unreserved(byte) || (is_encoded && byte == '%')) {
-            text[length++] = byte;
-        } else {
-            text[length++] = '%';
-            text[length++] = digits[(unsigned char) byte >> 4];
-            text[length++] = digits[byte & 15];
-        }
-    }
+    size_t length = edge_encode(mvpd, is_encoded ? "-._~%" : "-._~", text, sizeof(text));
+    if (length == 0) return;
     envoy_dynamic_module_callback_http_set_header(host, ENVOY_REQUEST_FIELDS, PE_TEXT("x-playgate-mvpd"), (envoy_text) {text, length});
 }
 
@@ -150,43 +120,19 @@ static void add_field(void *host, envoy_text name, const char *value) {
     envoy_dynamic_module_callback_http_add_header(host, ENVOY_RESPONSE_FIELDS, name, (envoy_text) {value, strlen(value)});
 }
 
-/// Reads one directive of `Cache-Control`: the seconds of `max-age` into `age`. Returns 1 for `no-store`.
-static int read_directive(const char *bytes, size_t length, char age[11]) {
-    static const char name[] = "max-age=";
-    size_t start = sizeof(name) - 1, digits = 0;
-    if (length == 8 && strncasecmp(bytes, "no-store", length) == 0) return 1;
-    if (length <= start || length - start > 10 || strncasecmp(bytes, name, start) != 0) return 0;
-    while (start + digits < length && bytes[start + digits] >= '0' && bytes[start + digits] <= '9') digits++;
-    if (start + digits != length) return 0;
-    memcpy(age, bytes + start, digits);
-    age[digits] = '\0';
-    return 0;
-}
-
-/// Reads one field of `Cache-Control`. Returns 1 if it forbids to keep the response.
-static int forbids(envoy_text value, char age[11]) {
-    const char *end = value.bytes + value.length;
-    for (const char *start = value.bytes; start < end; start++) {
-        const char *mark = start;
-        while (mark < end && *mark != ',' && *mark != ' ' && *mark != '\t') mark++;
-        if (read_directive(start, (size_t) (mark - start), age)) return 1;
-        start = mark;
-    }
-    return 0;
-}
-
 /// A player may keep what is protected as the origin says; but no shared cache may, and nobody an error.
 static void keep_private(void *host) {
     envoy_text value = {NULL, 0}, name = PE_TEXT("cache-control");
-    char age[11] = "", text[40];
-    size_t count = 0;
-    int is_forbidden = !envoy_dynamic_module_callback_http_get_header(host, ENVOY_RESPONSE_FIELDS, PE_TEXT(":status"), &value, 0, NULL)
-        || value.length != 3 || value.bytes[0] >= '4';
-    for (size_t place = 0; place == 0 || place < count; place++)
-        if (envoy_dynamic_module_callback_http_get_header(host, ENVOY_RESPONSE_FIELDS, name, &value, place, &count) && value.length > 0)
-            is_forbidden |= forbids(value, age);
-    snprintf(text, sizeof(text), age[0] == '\0' ? "private, no-cache" : "private, max-age=%s", age);
-    set_field(host, name, is_forbidden ? "no-store" : text);
+    playgate_slice values[EDGE_FIELDS_LIMIT];
+    char text[EDGE_CACHE_CONTROL_SIZE];
+    size_t found = 0, count = 0;
+    int has_status = envoy_dynamic_module_callback_http_get_header(host, ENVOY_RESPONSE_FIELDS, PE_TEXT(":status"), &value, 0, NULL);
+    int status = has_status ? (int) pe_read_status((playgate_slice) {value.bytes, value.length}) : 0;
+    for (size_t place = 0; (place == 0 || place < count) && found < EDGE_FIELDS_LIMIT; place++)
+        if (envoy_dynamic_module_callback_http_get_header(host, ENVOY_RESPONSE_FIELDS, name, &value, place, &count))
+            values[found++] = (playgate_slice) {value.bytes, value.length};
+    edge_cache_control(status, values, count > found ? count : found, text);
+    set_field(host, name, text);
     remove_field(host, ENVOY_RESPONSE_FIELDS, PE_TEXT("expires"));
     remove_field(host, ENVOY_RESPONSE_FIELDS, PE_TEXT("set-cookie"));
 }

@@ -29,7 +29,7 @@ static void add(fields *found, playgate_slice name, playgate_slice value) {
 
 /// A fact that is unknown is not stated.
 static void state(fields *found, const char *name, playgate_slice value) {
-    if (value.length > 0) add(found, pe_slice(name), value);
+    if (value.length > 0) add(found, edge_slice(name), value);
 }
 
 /// True if the service reads a header field of the client: the fields that the page of `ext_authz` names, and the places of tokens.
@@ -49,9 +49,9 @@ int pe_ask(pe_filter *filter, void *host, const playgate_request *request) {
     if (start + target.length > sizeof(worker->asked)) return -1;
     memcpy(worker->asked, endpoint, start);
     memcpy(worker->asked + start, target.bytes, target.length);
-    add(&found, pe_slice(":method"), request->method);
-    add(&found, pe_slice(":path"), (playgate_slice) {worker->asked, start + target.length});
-    add(&found, pe_slice("host"), request->host.length > 0 ? request->host : pe_slice("gate"));
+    add(&found, edge_slice(":method"), request->method);
+    add(&found, edge_slice(":path"), (playgate_slice) {worker->asked, start + target.length});
+    add(&found, edge_slice("host"), request->host.length > 0 ? request->host : edge_slice("gate"));
     state(&found, "x-forwarded-proto", request->scheme);
     state(&found, "x-envoy-external-address", request->client);
     for (size_t place = 0; place < worker->field_count; place++) {
@@ -81,8 +81,7 @@ static playgate_slice field_of(const envoy_field *fields, size_t count, const ch
     return found == 1 ? value : (playgate_slice) {NULL, 0};
 }
 
-/// Reads a status; 0 if it is none.
-static uint32_t status_of(playgate_slice text) {
+uint32_t pe_read_status(playgate_slice text) {
     uint32_t status = 0;
     if (text.length != 3) return 0;
     for (size_t place = 0; place < 3; place++) {
@@ -95,7 +94,7 @@ static uint32_t status_of(playgate_slice text) {
 int pe_take_asked(pe_filter *filter, void *host, const envoy_field *fields, size_t count) {
     playgate_slice decision = field_of(fields, count, "x-playgate-decision"), code = field_of(fields, count, "x-playgate-code");
     playgate_slice trace = field_of(fields, count, "x-playgate-trace");
-    uint32_t status = status_of(field_of(fields, count, ":status")), stated = status_of(field_of(fields, count, "x-playgate-status"));
+    uint32_t status = pe_read_status(field_of(fields, count, ":status")), stated = pe_read_status(field_of(fields, count, "x-playgate-status"));
     int is_allow = pe_is(decision.bytes, decision.length, "allow") || pe_is(decision.bytes, decision.length, "shadow");
     int allows = status == 200 && is_allow;
     int refuses = (status == 401 || status == 403) && pe_is(decision.bytes, decision.length, "refuse");

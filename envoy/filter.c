@@ -45,29 +45,26 @@ static void decide(pe_filter *filter, const playgate_request *request, playgate_
 
 static void check(pe_filter *filter, playgate_request *request, const playgate_cut *cut, playgate_answer *answer) {
     const pe_config *config = filter->config;
-    pe_values tokens, grants;
-    pe_find_values(filter->worker, &config->tokens, &config->target, cut, &tokens);
-    pe_find_values(filter->worker, &config->grants, &config->target, cut, &grants);
+    edge_values tokens, grants;
+    edge_find_values(&config->tokens, &config->target, cut, pe_field_values, filter->worker, &tokens);
+    edge_find_values(&config->grants, &config->target, cut, pe_field_values, filter->worker, &grants);
     if (tokens.overflow) {
         pe_refuse(filter, "token_conflict", 403);
         return;
     }
-    request->tokens = tokens.all;
+    request->tokens = tokens.values;
     request->token_count = tokens.count;
-    request->grants = grants.all;
+    request->grants = grants.values;
     request->grant_count = grants.count;
     decide(filter, request, answer);
     request->tokens = request->grants = NULL;
     request->token_count = request->grant_count = 0;
 }
 
-/// True if the service is to be asked: for what it alone can tell, and to renew a grant if the policy lets no edge do it. It decides
-/// by the path, and knows nothing of a place, whose demands only a policy can check.
+/// True if the service is to be asked.
 static int is_asked(const pe_filter *filter) {
-    int is_stale = strcmp(filter->code, "ask_policy_stale") == 0;
-    if (filter->config->ask.length == 0) return 0;
-    if (filter->outcome == PLAYGATE_ASK) return filter->config->place == NULL || !is_stale;
-    return filter->outcome == PLAYGATE_ALLOW && filter->flags & PLAYGATE_ANSWER_RENEWAL_DUE;
+    return filter->config->ask.length > 0
+        && edge_is_asked(filter->outcome, filter->flags, edge_slice(filter->code), filter->config->place != NULL);
 }
 
 static void report(const pe_filter *filter) {

@@ -6,6 +6,7 @@
 
 #include "envoy_abi.h"
 
+#include <edge.h>
 #include <playgate.h>
 #include <playgate_follow.h>
 #include <playgate_memo.h>
@@ -17,7 +18,6 @@
 /// An HTTP filter of Envoy, decided by libplaygate in the worker.
 ///
 ///     settings   reading the filter's configuration
-///     sources    the places of tokens and grants, and the values in them
 ///     config     a configuration with its policy, which a thread of its own follows
 ///     request    the facts of a request, as the library takes them
 ///     filter     the decision about a request
@@ -25,52 +25,14 @@
 ///     answer     what the decision says, and what is done to request and response
 ///     unused     hooks that a module must have
 ///
+/// Places of tokens, and decisions in terms of HTTP, are in edge/.
+///
 /// A configuration is made on Envoy's main thread, and does not change; a filter is one request on one worker's thread.
 
-/// The longest target, in bytes: more than the service's, which refuses what is longer.
-#define PE_TARGET_LIMIT 32768
 /// The most header fields of a request. Envoy's own limit is 100, unless it is raised.
 #define PE_FIELDS_LIMIT 256
-/// The most names of parameters and prefixes of segments: the library's limit.
-#define PE_RULES_LIMIT 32
-/// The most places of tokens, and of grants, and the most different values in them.
-#define PE_VALUES_LIMIT 16
 /// The longest text that becomes a header field, in bytes, as in the service's.
 #define PE_TEXT_LIMIT 1024
-
-// MARK: Sources
-
-typedef enum { PE_HEADER, PE_COOKIE, PE_QUERY, PE_SEGMENT, PE_PACKAGE } pe_kind;
-
-/// A place in which a client may show its token.
-typedef struct {
-    pe_kind kind;
-    /// In lower case for header fields.
-    playgate_slice name;
-    /// The scheme before the token in a header field; empty for none.
-    playgate_slice scheme;
-} pe_source;
-
-typedef struct {
-    pe_source all[PE_VALUES_LIMIT];
-    size_t count;
-} pe_sources;
-
-/// The places in targets.
-typedef struct {
-    playgate_target_rules rules;
-    playgate_slice parameters[PE_RULES_LIMIT];
-    playgate_slice segments[PE_RULES_LIMIT];
-    /// 1 if a prefix could be in a target of plain bytes alone.
-    int has_plain_segments;
-} pe_target_rules;
-
-typedef struct {
-    playgate_slice all[PE_VALUES_LIMIT];
-    size_t count;
-    /// 1 if there were more.
-    int overflow;
-} pe_values;
 
 // MARK: Configurations
 
@@ -80,8 +42,8 @@ typedef struct {
     playgate_memo *memo;
     envoy_field fields[PE_FIELDS_LIMIT];
     size_t field_count;
-    char target[PE_TARGET_LIMIT];
-    char asked[PE_TARGET_LIMIT];
+    char target[EDGE_TARGET_LIMIT];
+    char asked[EDGE_TARGET_LIMIT];
     char texts[PLAYGATE_BUFFER_SIZE];
 } pe_worker;
 
@@ -95,10 +57,10 @@ typedef struct {
     /// `unix:PATH` or a path; null if none was named.
     char *policy;
     char *key_file;
-    pe_sources tokens;
-    pe_sources grants;
+    edge_sources tokens;
+    edge_sources grants;
     int has_grants;
-    pe_target_rules target;
+    edge_rules target;
     playgate_place_rules demands;
     playgate_place *place;
     /// The cluster of the service; empty for none.
@@ -117,12 +79,6 @@ typedef struct {
 
 /// Reads settings into a configuration that is all zeros. Returns 0, or -1 after it has logged what is wrong.
 int pe_read_settings(pe_config *config, envoy_text settings);
-/// Adds a place of tokens. Returns a sentence about the fault, or null.
-const char *pe_add_source(pe_sources *sources, char *word);
-void pe_add_default_grants(pe_sources *grants);
-/// Adds the places that are in targets. Returns 0, or -1 if they are too many.
-int pe_add_rules(pe_target_rules *target, const pe_sources *sources);
-
 /// The memory of the worker that runs; null if there is none.
 pe_worker *pe_find_worker(const pe_config *config, void *host);
 
@@ -149,19 +105,15 @@ typedef struct {
 
 /// Reads the request's header fields into the worker's memory. Returns 0, or -1 if they are too many.
 int pe_read_fields(pe_worker *worker, void *host);
+/// Copies the first values of a header field, and returns how many there are: the library's access to a request.
+size_t pe_field_values(void *context, playgate_slice name, playgate_slice *values, size_t capacity);
 /// The value of a header field; empty if there is none.
 playgate_slice pe_field(const pe_worker *worker, const char *name);
 /// Cuts tokens out of the request's target. Returns 0, or -1 if it is none.
 int pe_cut_target(const pe_config *config, pe_worker *worker, playgate_cut *cut);
 void pe_fill_request(pe_worker *worker, void *host, playgate_request *request, const playgate_cut *cut);
-/// Collects what the request shows in some places. `cut` is by the target rules of the configuration.
-void pe_find_values(const pe_worker *worker, const pe_sources *sources, const pe_target_rules *target, const playgate_cut *cut,
-                    pe_values *values);
 /// True if a request's header field has nothing but a token.
 int pe_is_credential(const pe_config *config, const envoy_field *field);
-/// True if the origin would take a header field of a client for the service's.
-int pe_is_gates(const envoy_field *field);
-
 /// Refuses by a code of the library.
 void pe_refuse(pe_filter *filter, const char *code, uint32_t status);
 void pe_take_answer(pe_filter *filter, const playgate_answer *answer);
@@ -177,6 +129,8 @@ void pe_clean_response(pe_filter *filter, void *host);
 
 /// Starts to ask the service about the request whose fields are read. Returns 0, or -1 if that is not possible.
 int pe_ask(pe_filter *filter, void *host, const playgate_request *request);
+/// Reads a status; 0 if it is none.
+uint32_t pe_read_status(playgate_slice text);
 /// Takes the service's answer; 0 if it has none.
 int pe_take_asked(pe_filter *filter, void *host, const envoy_field *fields, size_t count);
 
@@ -186,19 +140,8 @@ int pe_take_asked(pe_filter *filter, void *host, const envoy_field *fields, size
 
 static inline envoy_text pe_text(playgate_slice slice) { return (envoy_text) {slice.bytes, slice.length}; }
 
-static inline int pe_same(playgate_slice one, playgate_slice other) {
-    return one.length == other.length && memcmp(one.bytes, other.bytes, one.length) == 0;
-}
-
 static inline int pe_is(const char *bytes, size_t length, const char *word) {
     return length == strlen(word) && memcmp(bytes, word, length) == 0;
-}
-
-static inline playgate_slice pe_slice(const char *text) { return (playgate_slice) {text, strlen(text)}; }
-
-/// Letters, digits and `-._/`: targets of them have neither queries nor encoded bytes.
-static inline int pe_is_plain(char byte) {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '-' && byte <= '9') || byte == '_';
 }
 
 void pe_log(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));

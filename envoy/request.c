@@ -3,7 +3,6 @@
 
 #include "playgate_envoy.h"
 
-#include <strings.h>
 #include <time.h>
 
 int pe_read_fields(pe_worker *worker, void *host) {
@@ -14,13 +13,12 @@ int pe_read_fields(pe_worker *worker, void *host) {
     return -1;
 }
 
-/// The library's access to the header fields of a request.
-static size_t field_values(void *context, playgate_slice name, playgate_slice *values, size_t capacity) {
+size_t pe_field_values(void *context, playgate_slice name, playgate_slice *values, size_t capacity) {
     const pe_worker *worker = context;
     size_t count = 0;
     for (size_t place = 0; place < worker->field_count; place++) {
         const envoy_field *field = &worker->fields[place];
-        if (!pe_same((playgate_slice) {field->name, field->name_length}, name)) continue;
+        if (!edge_same_name((playgate_slice) {field->name, field->name_length}, name)) continue;
         if (count < capacity) values[count] = (playgate_slice) {field->value, field->value_length};
         count++;
     }
@@ -28,19 +26,7 @@ static size_t field_values(void *context, playgate_slice name, playgate_slice *v
 }
 
 playgate_slice pe_field(const pe_worker *worker, const char *name) {
-    playgate_slice value = {NULL, 0};
-    field_values((void *) worker, pe_slice(name), &value, 1);
-    return value;
-}
-
-/// True if a range is asked for that is not the whole.
-static int is_partial(pe_worker *worker) {
-    playgate_slice values[8];
-    size_t count = field_values(worker, pe_slice("range"), values, 8);
-    if (count > 8) return 1;
-    for (size_t place = 0; place < count; place++)
-        if (values[place].length > 0 && (values[place].length != 8 || strncasecmp(values[place].bytes, "bytes=0-", 8) != 0)) return 1;
-    return 0;
+    return edge_first_value(pe_field_values, (void *) worker, name);
 }
 
 /// Envoy sets the field by the client's connection, or leaves it as a trusted proxy has set it; a client's own does not arrive.
@@ -72,32 +58,26 @@ void pe_fill_request(pe_worker *worker, void *host, playgate_request *request, c
     memset(request, 0, sizeof(*request));
     request->size = sizeof(*request);
     // Envoy resolves paths if it is configured to, and forwards what is left as it is.
-    request->flags = cut->flags | PLAYGATE_REQUEST_AS_IS | (is_partial(worker) ? PLAYGATE_REQUEST_PARTIAL : 0);
+    request->flags = cut->flags | PLAYGATE_REQUEST_AS_IS | (edge_is_partial(pe_field_values, worker) ? PLAYGATE_REQUEST_PARTIAL : 0);
     request->now = now();
     request->method = pe_field(worker, ":method");
     request->target = cut->target;
     request->scheme = scheme_of(worker);
     request->host = pe_field(worker, ":authority");
     request->client = client_of(host);
-    request->header_values = field_values;
+    request->header_values = pe_field_values;
     request->header_context = worker;
     request->traceparent = pe_field(worker, "traceparent");
 }
 
-/// True if a target has nothing that could be cut, and can be read in one way only.
-static int is_plain(const pe_target_rules *target, playgate_slice text) {
-    if (target->has_plain_segments || text.length == 0 || text.bytes[0] != '/') return 0;
-    for (size_t place = 0; place < text.length; place++)
-        if (!pe_is_plain(text.bytes[place])) return 0;
-    return 1;
-}
-
 int pe_cut_target(const pe_config *config, pe_worker *worker, playgate_cut *cut) {
     playgate_slice target = pe_field(worker, ":path");
-    cut->size = sizeof(*cut);
-    cut->found_count = cut->flags = 0;
-    cut->target = target;
-    if (target.length > PE_TARGET_LIMIT / 2) return -1;
-    if (is_plain(&config->target, target)) return 0;
-    return playgate_target_cut(&config->target.rules, target, worker->target, sizeof(worker->target), cut) == PLAYGATE_OK ? 0 : -1;
+    // A question to the service takes as much again.
+    if (target.length > EDGE_TARGET_LIMIT / 2) return -1;
+    return edge_cut(&config->target, target, worker->target, sizeof(worker->target), cut);
+}
+
+int pe_is_credential(const pe_config *config, const envoy_field *field) {
+    playgate_slice name = {field->name, field->name_length};
+    return edge_is_credential(&config->tokens, name) || edge_is_credential(&config->grants, name);
 }

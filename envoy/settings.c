@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /// The most words of a line.
-enum { words_limit = PE_VALUES_LIMIT + 2 };
+enum { words_limit = EDGE_SOURCES_LIMIT + 2 };
 
 typedef struct {
     char *all[words_limit];
@@ -52,26 +52,23 @@ static const char *set_policy(pe_config *config, words *line) {
     return config->key_file != NULL && *config->key_file != '\0' && is_service ? NULL : wrong;
 }
 
-static const char *add_sources(pe_sources *sources, words *line) {
+static const char *add_sources(pe_config *config, const words *line, int are_grants) {
+    edge_sources *sources = are_grants ? &config->grants : &config->tokens;
     const char *fault = NULL;
-    for (size_t place = 1; place < line->count && fault == NULL; place++) fault = pe_add_source(sources, line->all[place]);
-    return fault;
+    for (size_t place = 1; place < line->count && fault == NULL; place++)
+        fault = edge_add_source(sources, edge_slice(line->all[place]), are_grants);
+    return fault == NULL ? edge_add_rules(&config->target, sources) : fault;
 }
 
-static const char *set_tokens(pe_config *config, words *line) {
-    const char *fault = add_sources(&config->tokens, line);
-    for (size_t place = 0; place < config->tokens.count && fault == NULL; place++)
-        if (config->tokens.all[place].kind == PE_PACKAGE) fault = "has a package, which is for grants: a media token is no signed URI";
-    return fault;
-}
+static const char *set_tokens(pe_config *config, words *line) { return add_sources(config, line, 0); }
 
 static const char *set_grants(pe_config *config, words *line) {
     config->has_grants = 1;
-    return add_sources(&config->grants, line);
+    return add_sources(config, line, 1);
 }
 
 static const char *set_profile(pe_config *config, words *line) {
-    config->demands.profile = pe_slice(line->all[1]);
+    config->demands.profile = edge_slice(line->all[1]);
     return line->count == 2 ? NULL : "must be one name";
 }
 
@@ -90,13 +87,13 @@ static int set_use(pe_config *config, const char *use) {
 static const char *set_resource(pe_config *config, words *line) {
     char *media = value_of(line->all[1], "media");
     if (media != NULL) {
-        config->demands.media = pe_slice(media);
+        config->demands.media = edge_slice(media);
         return *media != '\0' && line->count == 2 ? NULL : "must be media=ID alone: the catalogue says the rest";
     }
-    config->demands.resource = pe_slice(line->all[1]);
+    config->demands.resource = edge_slice(line->all[1]);
     for (size_t place = 2; place < line->count; place++) {
         char *requestor = value_of(line->all[place], "requestor"), *use = value_of(line->all[place], "use");
-        if (requestor != NULL) config->demands.requestor = pe_slice(requestor);
+        if (requestor != NULL) config->demands.requestor = edge_slice(requestor);
         else if (use == NULL || set_use(config, use) != 0)
             return "may be followed by requestor=ID and by use=once, use=within-ttl or use=grant";
     }
@@ -104,7 +101,7 @@ static const char *set_resource(pe_config *config, words *line) {
 }
 
 static const char *set_ask(pe_config *config, words *line) {
-    config->ask = pe_slice(line->all[1]);
+    config->ask = edge_slice(line->all[1]);
     if (line->count == 2) return NULL;
     config->ask_timeout = line->count == 3 ? number_of(value_of(line->all[2], "timeout"), 1, 60000) : 0;
     return config->ask_timeout > 0 ? NULL : "may be followed by timeout=MILLISECONDS, from 1 to 60000";
@@ -164,11 +161,9 @@ static const char *obey(pe_config *config, words *line, int *seen) {
 /// Checks what the lines say together.
 static const char *check(pe_config *config) {
     if (config->policy == NULL) return "there is no policy";
-    if (!config->has_grants) pe_add_default_grants(&config->grants);
-    if (config->tokens.count == 0 && config->grants.count == 0) return "there is neither a token nor a grant";
-    if (pe_add_rules(&config->target, &config->tokens) != 0 || pe_add_rules(&config->target, &config->grants) != 0)
-        return "there are more than 32 names of parameters and segments in all, or two packages";
-    return NULL;
+    if (config->has_grants) return NULL;
+    edge_default_grants(&config->grants);
+    return edge_add_rules(&config->target, &config->grants) == NULL ? NULL : "there are more than 32 names of parameters and segments";
 }
 
 int pe_read_settings(pe_config *config, envoy_text settings) {

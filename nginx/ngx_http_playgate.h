@@ -8,6 +8,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include <edge.h>
 #include <playgate.h>
 #include <playgate_memo.h>
 #include <playgate_signed.h>
@@ -17,7 +18,7 @@
 ///
 ///     module     the directives, the phases, the start of a worker
 ///     conf       reading and merging directives
-///     sources    the places of tokens and grants, and the values in them
+///     sources    the directives of the places of tokens and grants
 ///     cut        tokens out of the request's URI, arguments, request line
 ///     request    the facts of a request, as the library takes them
 ///     facts      those of the client's TLS connection and place, to which few grants are bound
@@ -29,18 +30,14 @@
 ///     status     counters that the workers share
 ///     variables  $playgate_...
 ///
+/// Places of tokens, and decisions in terms of HTTP, are in edge/.
+///
 /// All of it runs in a worker's only thread, except configuration, which runs in the master before workers are forked.
 
 #pragma GCC visibility push(hidden)
 
 extern ngx_module_t ngx_http_playgate_module;
 
-/// The longest target, in bytes: more than the service's, which refuses what is longer.
-#define PG_TARGET_LIMIT 32768
-/// The most names of parameters and prefixes of segments in the whole configuration: the library's limit.
-#define PG_RULES_LIMIT 32
-/// The most different tokens, and grants, that are taken from a request.
-#define PG_VALUES_LIMIT 16
 /// The longest text that a variable has, in bytes, as in the service's header fields.
 #define PG_TEXT_LIMIT 1024
 
@@ -52,52 +49,18 @@ typedef struct {
 
 // MARK: Sources
 
-typedef enum { PG_HEADER, PG_COOKIE, PG_QUERY, PG_SEGMENT, PG_PACKAGE } pg_kind;
-
-/// A place in which a client may show its token.
-typedef struct {
-    pg_kind kind;
-    ngx_str_t name;
-    /// The scheme before the token in a header field; empty for none.
-    ngx_str_t scheme;
-} pg_source;
-
-/// The parts of targets that are cut out, in the library's form.
-typedef struct {
-    playgate_target_rules rules;
-    playgate_slice parameters[PG_RULES_LIMIT];
-    playgate_slice segments[PG_RULES_LIMIT];
-    /// 1 if a prefix of segments has nothing but letters, digits and `-._`.
-    unsigned has_plain_segments : 1;
-} pg_target_rules;
-
 /// The places of tokens and of grants, of a location.
 typedef struct {
-    /// Arrays of pg_source.
-    ngx_array_t *tokens;
-    ngx_array_t *grants;
-    pg_target_rules target;
+    edge_sources *tokens;
+    edge_sources *grants;
+    edge_rules target;
     /// The state of these as the only rules of the configuration: 0 if that is not known yet, 1 if they are, 2 if not.
     unsigned only : 2;
 } pg_sources;
 
-/// Different values, in the order in which they were found.
-typedef struct {
-    playgate_slice values[PG_VALUES_LIMIT];
-    size_t count;
-    /// 1 if there are more.
-    unsigned overflow : 1;
-} pg_values;
-
 char *pg_set_sources(ngx_conf_t *cf, ngx_command_t *command, void *conf);
-ngx_array_t *pg_default_grants(ngx_conf_t *cf);
-/// Adds the parameters and segments of an array of sources. Returns NGX_ERROR if there are too many.
-ngx_int_t pg_add_rules(pg_target_rules *target, ngx_array_t *sources);
-/// True if both cut the same, and number it in the same way.
-int pg_same_rules(const pg_target_rules *one, const pg_target_rules *other);
-/// Finds the values of a request in `sources`. `target` are the sources that the cut was made with.
-void pg_find_values(ngx_http_request_t *r, ngx_array_t *sources, const pg_target_rules *target, const playgate_cut *cut,
-                    pg_values *values);
+/// Tokens that are nowhere, and grants at the service's own places.
+edge_sources *pg_default_sources(ngx_conf_t *cf, int are_grants);
 
 // MARK: Policies
 
@@ -162,7 +125,7 @@ typedef struct {
     size_t cache_entry_size;
     ngx_shm_zone_t *zone;
     /// The parts of targets that no log may show: those of all locations.
-    pg_target_rules secret;
+    edge_rules secret;
     /// The number of places, so that each has one.
     uint64_t places;
     /// 1 if a location is protected.
@@ -175,8 +138,8 @@ typedef struct {
     ngx_uint_t mode;
     pg_where where;
     pg_policy *policy;
-    ngx_array_t *tokens;
-    ngx_array_t *grants;
+    edge_sources *tokens;
+    edge_sources *grants;
     pg_sources *sources;
     ngx_str_t profile;
     pg_where profile_where;
@@ -261,6 +224,8 @@ ngx_int_t pg_preaccess(ngx_http_request_t *r);
 /// Cuts the tokens out of the target of the context and, in a request that can be read in one way only, out of the request.
 ngx_int_t pg_cut_request(ngx_http_request_t *r, pg_sources *sources, pg_ctx *ctx, playgate_cut *cut);
 void pg_fill_request(ngx_http_request_t *r, playgate_request *request, const playgate_cut *cut);
+/// Copies the first values of a header field, and returns how many there are: the library's access to a request.
+size_t pg_field_values(void *context, playgate_slice name, playgate_slice *values, size_t capacity);
 /// Adds the facts of the client's connection and place. NGX_DECLINED if one of them is malformed, NGX_ERROR if there is no memory.
 ngx_int_t pg_fill_facts(ngx_http_request_t *r, const pg_loc_conf *conf, playgate_request *request);
 /// `$playgate_client_key`: the client's key in Base64.
@@ -293,11 +258,6 @@ void pg_count_answer(const pg_main_conf *conf, const pg_ctx *ctx, pg_mode mode);
 static inline playgate_slice pg_slice(ngx_str_t text) {
     playgate_slice slice = {(const char *) text.data, text.len};
     return slice;
-}
-
-/// Letters, digits and `-._/`: targets of them have neither queries nor encoded bytes.
-static inline int pg_is_plain(u_char byte) {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '-' && byte <= '9') || byte == '_';
 }
 
 /// A text of the library in the memory of nginx's strings, which is not written to.

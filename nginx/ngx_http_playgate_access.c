@@ -28,7 +28,7 @@ static ngx_int_t decide(ngx_http_request_t *r, pg_loc_conf *conf, pg_ctx *ctx, c
 static ngx_int_t check(ngx_http_request_t *r, pg_loc_conf *conf, pg_ctx *ctx) {
     playgate_cut cut;
     playgate_request request;
-    pg_values tokens, grants;
+    edge_values tokens, grants;
     ngx_int_t result = pg_cut_request(r, conf->sources, ctx, &cut);
     if (result == NGX_OK) {
         pg_fill_request(r, &request, &cut);
@@ -39,8 +39,8 @@ static ngx_int_t check(ngx_http_request_t *r, pg_loc_conf *conf, pg_ctx *ctx) {
         return NGX_OK;
     }
     if (result != NGX_OK) return NGX_ERROR;
-    pg_find_values(r, conf->sources->tokens, &conf->sources->target, &cut, &tokens);
-    pg_find_values(r, conf->sources->grants, &conf->sources->target, &cut, &grants);
+    edge_find_values(conf->sources->tokens, &conf->sources->target, &cut, pg_field_values, r, &tokens);
+    edge_find_values(conf->sources->grants, &conf->sources->target, &cut, pg_field_values, r, &grants);
     if (tokens.overflow) {
         pg_refuse(ctx, "token_conflict", NGX_HTTP_FORBIDDEN);
         return NGX_OK;
@@ -64,24 +64,15 @@ static int is_decided(ngx_http_request_t *r, const pg_loc_conf *conf, const pg_c
     return ctx->decided && r == r->main && ctx->policy == conf->policy && ctx->sources == conf->sources && ctx->place == conf->place;
 }
 
-/// True if there was no policy to decide by.
-static int is_stale(const pg_ctx *ctx) {
-    static const char code[] = "ask_policy_stale";
-    return ctx->code.len == sizeof(code) - 1 && ngx_memcmp(ctx->code.data, code, sizeof(code) - 1) == 0;
-}
-
 static ngx_int_t begin(ngx_http_request_t *r, pg_loc_conf *conf, pg_ctx *ctx) {
     ctx->decided = ctx->finished = 0;
     ctx->policy = conf->policy;
     ctx->sources = conf->sources;
     ctx->place = conf->place;
     if (note_target(r, ctx) != NGX_OK || check(r, conf, ctx) != NGX_OK) pg_refuse(ctx, "internal_failure", NGX_HTTP_SERVICE_UNAVAILABLE);
-    // The service renews a grant if the policy lets no edge do it.
-    int is_asked = ctx->outcome == PLAYGATE_ASK || (ctx->outcome == PLAYGATE_ALLOW && ctx->flags & PLAYGATE_ANSWER_RENEWAL_DUE);
-    // The service decides by the path: it knows nothing of a place, whose demands only a policy can check. A sub-request of a
-    // background request would never end.
-    int is_unasked = (ctx->outcome == PLAYGATE_ASK && conf->place != NULL && is_stale(ctx)) || r->background;
-    if (!is_asked || is_unasked || conf->ask.len == 0) return pg_finish(r, conf, ctx);
+    // A sub-request of a background request would never end.
+    int may_ask = conf->ask.len > 0 && !r->background;
+    if (!may_ask || !edge_is_asked(ctx->outcome, ctx->flags, pg_slice(ctx->code), conf->place != NULL)) return pg_finish(r, conf, ctx);
     if (pg_ask(r, conf, ctx) == NGX_OK) return NGX_AGAIN;
     return pg_finish(r, conf, ctx);
 }

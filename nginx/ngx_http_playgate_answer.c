@@ -53,21 +53,6 @@ static ngx_str_t shown(ngx_http_request_t *r, playgate_slice text, ngx_int_t *fa
     return text.length > PG_TEXT_LIMIT ? none : pg_copy(r->pool, pg_string(text), failed);
 }
 
-/// The status of a refusal, as the service states it in `X-Playgate-Status`.
-static ngx_uint_t status_of(int32_t status, const char *code) {
-    static const struct { const char *code; ngx_uint_t status; } known[] = {
-        {"unknown_media", NGX_HTTP_NOT_FOUND},
-        {"invalid_path", NGX_HTTP_NOT_FOUND},
-        {"internal_failure", NGX_HTTP_SERVICE_UNAVAILABLE},
-        {"replay_store_full", NGX_HTTP_SERVICE_UNAVAILABLE},
-        {"replay_store_unavailable", NGX_HTTP_SERVICE_UNAVAILABLE},
-        {"gate_overloaded", NGX_HTTP_SERVICE_UNAVAILABLE},
-    };
-    for (size_t place = 0; place < sizeof(known) / sizeof(known[0]); place++)
-        if (ngx_strcmp(code, known[place].code) == 0) return known[place].status;
-    return status == NGX_HTTP_UNAUTHORIZED ? NGX_HTTP_UNAUTHORIZED : NGX_HTTP_FORBIDDEN;
-}
-
 /// Copies what the answer says. Without memory the request is refused.
 ngx_int_t pg_take_answer(ngx_http_request_t *r, pg_ctx *ctx, const playgate_answer *answer) {
     const char *name = playgate_code_name(answer->code);
@@ -89,7 +74,7 @@ ngx_int_t pg_take_answer(ngx_http_request_t *r, pg_ctx *ctx, const playgate_answ
     ctx->outcome = answer->outcome;
     ctx->number = answer->code;
     ctx->flags = answer->flags;
-    if (answer->outcome == PLAYGATE_REFUSE) ctx->status = status_of(answer->status, name);
+    if (answer->outcome == PLAYGATE_REFUSE) ctx->status = (ngx_uint_t) edge_status(answer->status, name);
     return NGX_OK;
 }
 
@@ -106,17 +91,10 @@ static ngx_int_t add_header(ngx_http_request_t *r, const char *name, ngx_str_t v
     return NGX_OK;
 }
 
-/// True if a text can be a header field's value. The library and the service write no others.
-static int is_field_text(ngx_str_t text) {
-    for (size_t place = 0; place < text.len; place++)
-        if (text.data[place] < 0x20 || text.data[place] > 0x7E) return 0;
-    return text.len > 0;
-}
-
 /// Hands a new grant to the player. It is lost if the response of a sub-request's main request has begun.
 static ngx_int_t deliver(ngx_http_request_t *r, const pg_ctx *ctx) {
-    if (is_field_text(ctx->set_cookie) && add_header(r->main, "Set-Cookie", ctx->set_cookie) != NGX_OK) return NGX_ERROR;
-    if (!(ctx->flags & PLAYGATE_ANSWER_GRANT_HEADER) || !is_field_text(ctx->grant)) return NGX_OK;
+    if (edge_is_field_text(pg_slice(ctx->set_cookie)) && add_header(r->main, "Set-Cookie", ctx->set_cookie) != NGX_OK) return NGX_ERROR;
+    if (!(ctx->flags & PLAYGATE_ANSWER_GRANT_HEADER) || !edge_is_field_text(pg_slice(ctx->grant))) return NGX_OK;
     if (add_header(r->main, "CTA-Common-Access-Token", ctx->grant) != NGX_OK) return NGX_ERROR;
     return add_header(r->main, "Common-Access-Token", ctx->grant);
 }

@@ -129,23 +129,24 @@ static char *fault(ngx_conf_t *cf, const pg_where *where, const char *directive,
     return NGX_CONF_ERROR;
 }
 
-static ngx_int_t merge_sources(ngx_conf_t *cf, const pg_loc_conf *parent, pg_loc_conf *conf) {
+static char *merge_sources(ngx_conf_t *cf, const pg_loc_conf *parent, pg_loc_conf *conf) {
     if (parent->sources != NULL && conf->tokens == NGX_CONF_UNSET_PTR && conf->grants == NGX_CONF_UNSET_PTR) {
         conf->tokens = parent->tokens;
         conf->grants = parent->grants;
         conf->sources = parent->sources;
-        return NGX_OK;
+        return NGX_CONF_OK;
     }
     ngx_conf_merge_ptr_value(conf->tokens, parent->tokens, NULL);
     ngx_conf_merge_ptr_value(conf->grants, parent->grants, NULL);
-    if (conf->tokens == NULL) conf->tokens = ngx_array_create(cf->pool, 1, sizeof(pg_source));
-    if (conf->grants == NULL) conf->grants = pg_default_grants(cf);
+    if (conf->tokens == NULL) conf->tokens = pg_default_sources(cf, 0);
+    if (conf->grants == NULL) conf->grants = pg_default_sources(cf, 1);
     conf->sources = ngx_pcalloc(cf->pool, sizeof(pg_sources));
-    if (conf->tokens == NULL || conf->grants == NULL || conf->sources == NULL) return NGX_ERROR;
+    if (conf->tokens == NULL || conf->grants == NULL || conf->sources == NULL) return NGX_CONF_ERROR;
     conf->sources->tokens = conf->tokens;
     conf->sources->grants = conf->grants;
-    if (pg_add_rules(&conf->sources->target, conf->tokens) != NGX_OK) return NGX_DECLINED;
-    return pg_add_rules(&conf->sources->target, conf->grants) == NGX_OK ? NGX_OK : NGX_DECLINED;
+    const char *wrong = edge_add_rules(&conf->sources->target, conf->tokens);
+    if (wrong == NULL) wrong = edge_add_rules(&conf->sources->target, conf->grants);
+    return wrong == NULL ? NGX_CONF_OK : fault(cf, &conf->where, "playgate", wrong);
 }
 
 static void release_place(void *place) { playgate_place_release(place); }
@@ -206,12 +207,13 @@ static char *check_location(ngx_conf_t *cf, pg_main_conf *main, pg_loc_conf *con
                       &core->name, &conf->where.file, conf->where.line);
         return NGX_CONF_ERROR;
     }
-    if (conf->tokens->nelts == 0 && conf->grants->nelts == 0)
+    if (conf->tokens->count == 0 && conf->grants->count == 0)
         return fault(cf, &conf->where, "playgate", "has neither playgate_token nor playgate_grant");
     main->used = 1;
-    if (pg_add_rules(&main->secret, conf->tokens) == NGX_OK && pg_add_rules(&main->secret, conf->grants) == NGX_OK)
-        return NGX_CONF_OK;
-    return fault(cf, &conf->where, "playgate", "has more than 32 names of parameters and segments in all, or two packages");
+    const char *wrong = edge_add_rules(&main->secret, conf->tokens);
+    if (wrong == NULL) wrong = edge_add_rules(&main->secret, conf->grants);
+    if (wrong != NULL) return fault(cf, &conf->where, "playgate, with all other locations,", wrong);
+    return NGX_CONF_OK;
 }
 
 char *pg_merge_loc_conf(ngx_conf_t *cf, void *before, void *data) {
@@ -224,9 +226,7 @@ char *pg_merge_loc_conf(ngx_conf_t *cf, void *before, void *data) {
     if (conf->ask.data == NULL) conf->ask = parent->ask;
     for (ngx_uint_t fact = 0; fact < PG_FACTS; fact++)
         if (conf->facts[fact] == NULL) conf->facts[fact] = parent->facts[fact];
-    ngx_int_t merged = merge_sources(cf, parent, conf);
-    if (merged == NGX_DECLINED) return fault(cf, &conf->where, "playgate", "has more than 32 names of parameters and segments");
-    if (merged != NGX_OK) return NGX_CONF_ERROR;
+    if (merge_sources(cf, parent, conf) != NGX_CONF_OK) return NGX_CONF_ERROR;
     char *placed = merge_place(cf, main, parent, conf);
     if (placed != NGX_CONF_OK || conf->mode == PG_OFF) return placed;
     return check_location(cf, main, conf);

@@ -4,23 +4,10 @@
 #include "ngx_http_playgate.h"
 
 /// Memory for cut targets. A worker has one thread, and none is kept.
-static char buffer[PG_TARGET_LIMIT];
+static char buffer[EDGE_TARGET_LIMIT];
 
-/// True if a target has nothing that could be cut, and can be read in one way only.
-static int is_plain(const pg_target_rules *target, ngx_str_t text) {
-    if (target->has_plain_segments || text.len == 0 || text.data[0] != '/') return 0;
-    for (size_t place = 0; place < text.len; place++)
-        if (!pg_is_plain(text.data[place])) return 0;
-    return 1;
-}
-
-static ngx_int_t cut_target(const pg_target_rules *target, ngx_str_t text, playgate_cut *cut) {
-    cut->size = sizeof(*cut);
-    cut->found_count = cut->flags = 0;
-    cut->target = pg_slice(text);
-    if (is_plain(target, text) && text.len < PG_TARGET_LIMIT / 2) return NGX_OK;
-    if (text.len > sizeof(buffer)) return NGX_ERROR;
-    return playgate_target_cut(&target->rules, pg_slice(text), buffer, sizeof(buffer), cut) == PLAYGATE_OK ? NGX_OK : NGX_ERROR;
+static ngx_int_t cut_target(const edge_rules *rules, ngx_str_t text, playgate_cut *cut) {
+    return edge_cut(rules, pg_slice(text), buffer, sizeof(buffer), cut) == 0 ? NGX_OK : NGX_ERROR;
 }
 
 static ngx_str_t path_of(ngx_str_t target) {
@@ -172,7 +159,7 @@ ngx_int_t pg_own_target(ngx_http_request_t *r, ngx_str_t *target) {
 /// Cuts the target of the context, or takes the cut of the request line.
 static ngx_int_t cut_checked(ngx_http_request_t *r, pg_sources *sources, pg_ctx *ctx, playgate_cut *cut) {
     pg_main_conf *conf = ngx_http_get_module_main_conf(r, ngx_http_playgate_module);
-    if (sources->only == 0) sources->only = pg_same_rules(&sources->target, &conf->secret) ? 1 : 2;
+    if (sources->only == 0) sources->only = edge_same_rules(&sources->target, &conf->secret) ? 1 : 2;
     if (ctx->early != NULL && sources->only == 1) {
         *cut = *ctx->early;
         return NGX_OK;

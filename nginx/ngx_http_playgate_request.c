@@ -12,8 +12,7 @@ static int is_field(const ngx_table_elt_t *field, const char *name, size_t lengt
     return field->key.len == length && ngx_strncasecmp(field->key.data, (u_char *) name, length) == 0;
 }
 
-/// The library's access to the header fields of a request.
-static size_t field_values(void *context, playgate_slice name, playgate_slice *values, size_t capacity) {
+size_t pg_field_values(void *context, playgate_slice name, playgate_slice *values, size_t capacity) {
     ngx_http_request_t *r = context;
     size_t count = 0;
     for (ngx_list_part_t *part = &r->headers_in.headers.part; part != NULL; part = part->next) {
@@ -25,24 +24,6 @@ static size_t field_values(void *context, playgate_slice name, playgate_slice *v
         }
     }
     return count;
-}
-
-/// True if a range is asked for that is not the whole.
-static int is_partial(ngx_http_request_t *r) {
-    playgate_slice name = {"range", 5}, values[8];
-    if (r->headers_in.range == NULL) return 0;
-    size_t count = field_values(r, name, values, 8);
-    if (count > 8) return 1;
-    for (size_t place = 0; place < count; place++) {
-        ngx_str_t value = pg_string(values[place]);
-        if (value.len > 0 && (value.len != 8 || ngx_strncasecmp(value.data, (u_char *) "bytes=0-", 8) != 0)) return 1;
-    }
-    return 0;
-}
-
-static playgate_slice first_value(ngx_http_request_t *r, const char *name) {
-    playgate_slice wanted = {name, ngx_strlen(name)}, value = {NULL, 0};
-    return field_values(r, wanted, &value, 1) > 0 ? value : (playgate_slice) {NULL, 0};
 }
 
 static playgate_slice host_of(ngx_http_request_t *r) {
@@ -63,7 +44,8 @@ void pg_fill_request(ngx_http_request_t *r, playgate_request *request, const pla
     ngx_http_core_srv_conf_t *server = ngx_http_get_module_srv_conf(r, ngx_http_core_module);
     ngx_memzero(request, sizeof(*request));
     request->size = sizeof(*request);
-    request->flags = cut->flags | (is_partial(r) ? PLAYGATE_REQUEST_PARTIAL : 0);
+    int is_partial = r->headers_in.range != NULL && edge_is_partial(pg_field_values, r);
+    request->flags = cut->flags | (is_partial ? PLAYGATE_REQUEST_PARTIAL : 0);
     // nginx then forwards empty segments as they are.
     if (!server->merge_slashes) request->flags |= PLAYGATE_REQUEST_AS_IS;
     request->now = pg_now();
@@ -73,7 +55,7 @@ void pg_fill_request(ngx_http_request_t *r, playgate_request *request, const pla
     request->host = host_of(r);
     // A unix socket has no address.
     if (r->connection->sockaddr->sa_family != AF_UNIX) request->client = pg_slice(r->connection->addr_text);
-    request->header_values = field_values;
+    request->header_values = pg_field_values;
     request->header_context = r;
-    request->traceparent = first_value(r, "traceparent");
+    request->traceparent = edge_first_value(pg_field_values, r, "traceparent");
 }

@@ -7,23 +7,10 @@
 
 #include <stdio.h>
 
-/// The status of a refusal, as the service states it.
-static int status_of(int32_t status, const char *code) {
-    static const struct { const char *code; int status; } known[] = {
-        {"unknown_media", 404}, {"invalid_path", 404}, {"internal_failure", 503}, {"replay_store_full", 503},
-        {"replay_store_unavailable", 503}, {"gate_overloaded", 503},
-    };
-    for (size_t place = 0; place < sizeof(known) / sizeof(known[0]); place++)
-        if (strcmp(code, known[place].code) == 0) return known[place].status;
-    return status == 401 || status == 404 || status == 503 ? status : 403;
-}
-
 /// A copy of a text that can be a header field's value: the library and the service write no others. Null for none, and for one
 /// without memory, of which `failed` is told.
 static char *field_text(playgate_slice text, int *failed) {
-    if (text.length == 0) return NULL;
-    for (size_t place = 0; place < text.length; place++)
-        if (text.bytes[place] < 0x20 || text.bytes[place] > 0x7E) return NULL;
+    if (!edge_is_field_text(text)) return NULL;
     char *copy = strndup(text.bytes, text.length);
     if (copy == NULL) *failed = 1;
     return copy;
@@ -51,7 +38,7 @@ void pg_take_answer(pg_ctx *ctx, const playgate_answer *answer) {
     ctx->status = 503;
     ctx->code = name == NULL ? "internal_failure" : name;
     ctx->trace = field_text(answer->trace, &failed);
-    if (!failed && answer->outcome == PLAYGATE_REFUSE) ctx->status = status_of(answer->status, name);
+    if (!failed && answer->outcome == PLAYGATE_REFUSE) ctx->status = edge_status(answer->status, name);
     if (failed || answer->outcome != PLAYGATE_ALLOW) return;
     if (ctx->rule->sets_cookie) {
         ctx->set_cookie = field_text(answer->set_cookie, &failed);
@@ -78,7 +65,7 @@ void pg_revoke(TSHttpTxn transaction, pg_ctx *ctx) {
     pg_free_question(ctx->question);
     ctx->question = NULL;
     ctx->is_preflight = ctx->is_shadow = 0;
-    pg_refuse(&answer, PLAYGATE_REFUSE, "internal_failure", 503);
+    edge_refuse(&answer, PLAYGATE_REFUSE, "internal_failure", 503);
     pg_take_answer(ctx, &answer);
     pg_apply(transaction, ctx);
 }
@@ -97,46 +84,18 @@ static int add_field(const pg_header *fields, const char *name, const char *valu
 
 /// Puts a field in the place of those of an origin.
 static int set_field(const pg_header *fields, const char *name, const char *value) {
-    pg_remove_field(fields, pg_slice(name));
+    pg_remove_field(fields, edge_slice(name));
     return value == NULL ? 0 : add_field(fields, name, value);
 }
 
-/// Reads one directive of `Cache-Control`: the seconds of `max-age` into `age`. Returns 1 for `no-store`.
-static int read_directive(playgate_slice text, char age[11]) {
-    static const char name[] = "max-age=";
-    if (pg_same_name(text, pg_slice("no-store"))) return 1;
-    if (text.length < sizeof(name) || strncasecmp(text.bytes, name, sizeof(name) - 1) != 0) return 0;
-    text = pg_after(text, sizeof(name) - 1);
-    if (text.length > 10) return 0;
-    for (size_t place = 0; place < text.length; place++)
-        if (text.bytes[place] < '0' || text.bytes[place] > '9') return 0;
-    memcpy(age, text.bytes, text.length);
-    age[text.length] = '\0';
-    return 0;
-}
-
-/// Reads one field of `Cache-Control`. Returns 1 if it forbids to keep the response.
-static int forbids(playgate_slice field, char age[11]) {
-    while (field.length > 0) {
-        const char *mark = memchr(field.bytes, ',', field.length);
-        size_t length = mark == NULL ? field.length : (size_t)(mark - field.bytes);
-        if (read_directive(pg_trimmed((playgate_slice){field.bytes, length}), age)) return 1;
-        field = pg_after(field, mark == NULL ? length : length + 1);
-    }
-    return 0;
-}
-
-/// A player may keep what is protected as the origin says; but no shared cache may, and nobody an error.
 static int keep_private(const pg_header *fields) {
-    playgate_slice values[8];
-    char age[11] = "", text[40];
-    size_t count = pg_field_values((void *)(uintptr_t)fields, pg_slice("Cache-Control"), values, 8);
-    int is_forbidden = count > 8 || TSHttpHdrStatusGet(fields->buffer, fields->header) >= TS_HTTP_STATUS_BAD_REQUEST;
-    for (size_t place = 0; place < count && place < 8; place++) is_forbidden |= forbids(values[place], age);
-    snprintf(text, sizeof(text), age[0] == '\0' ? "private, no-cache" : "private, max-age=%s", age);
-    pg_remove_field(fields, pg_slice("Expires"));
-    pg_remove_field(fields, pg_slice("Set-Cookie"));
-    return set_field(fields, "Cache-Control", is_forbidden ? "no-store" : text);
+    playgate_slice values[EDGE_FIELDS_LIMIT];
+    char text[EDGE_CACHE_CONTROL_SIZE];
+    size_t count = pg_field_values((void *)(uintptr_t)fields, edge_slice("Cache-Control"), values, EDGE_FIELDS_LIMIT);
+    edge_cache_control((int)TSHttpHdrStatusGet(fields->buffer, fields->header), values, count, text);
+    pg_remove_field(fields, edge_slice("Expires"));
+    pg_remove_field(fields, edge_slice("Set-Cookie"));
+    return set_field(fields, "Cache-Control", text);
 }
 
 static int mark(const pg_header *fields, const pg_ctx *ctx) {

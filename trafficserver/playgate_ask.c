@@ -39,15 +39,6 @@ static int64_t clock_of_waiting(void) {
     return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-int pg_is_asked(const pg_rule *rule, const playgate_answer *answer) {
-    if (rule->asker == NULL) return 0;
-    // The service renews a grant if the policy lets no edge do it.
-    if (answer->outcome == PLAYGATE_ALLOW) return (answer->flags & PLAYGATE_ANSWER_RENEWAL_DUE) != 0;
-    // It decides by the path, and knows nothing of a place, whose demands only a policy can check.
-    int is_stale = answer->code == playgate_code_number(pg_slice("ask_policy_stale"));
-    return answer->outcome == PLAYGATE_ASK && !(is_stale && rule->place != NULL);
-}
-
 // MARK: Copies
 
 /// The header fields of a request that go to the service. Returns how many there are, or SIZE_MAX for too many.
@@ -55,17 +46,17 @@ static size_t find_fields(const playgate_request *request, playgate_header *fiel
     size_t count = 0;
     for (size_t name = 0; name < sizeof(passed) / sizeof(passed[0]); name++) {
         playgate_slice values[FIELDS_LIMIT];
-        size_t found = request->header_values(request->header_context, pg_slice(passed[name]), values, FIELDS_LIMIT);
+        size_t found = request->header_values(request->header_context, edge_slice(passed[name]), values, FIELDS_LIMIT);
         if (found > FIELDS_LIMIT - count) return SIZE_MAX;
         for (size_t place = 0; place < found; place++)
-            fields[count++] = (playgate_header){.name = pg_slice(passed[name]), .value = values[place]};
+            fields[count++] = (playgate_header){.name = edge_slice(passed[name]), .value = values[place]};
     }
     return count;
 }
 
 /// Copies a text into the memory of a question, which has room for it.
 static playgate_slice copied(pg_question *question, playgate_slice text) {
-    if (text.length == 0 || text.length > question->size - question->used) return pg_slice(NULL);
+    if (text.length == 0 || text.length > question->size - question->used) return edge_slice(NULL);
     playgate_slice copy = {question->bytes + question->used, text.length};
     memcpy(question->bytes + question->used, text.bytes, text.length);
     question->used += text.length;

@@ -13,6 +13,7 @@
 
 #include <ts/ts.h>
 
+#include <edge.h>
 #include <playgate.h>
 #include <playgate_ask.h>
 #include <playgate_follow.h>
@@ -23,74 +24,25 @@
 ///
 ///     plugin    what Traffic Server calls: load, remap lines, requests
 ///     settings  the parameters of a remap line
-///     sources   the places of tokens and grants, and the values in them
 ///     policy    the policies, which all remap lines share, and what threads remember
 ///     target    the URL of a request, and the tokens in it
 ///     request   the facts of a request, as the library takes them
 ///     check     the decision about a request
 ///     ask       the question to the service, on a thread that may wait
 ///     answer    what the decision says, and what is done to the response
+///
+/// Places of tokens, and decisions in terms of HTTP, are in edge/.
 
 #pragma GCC visibility push(hidden)
 
-/// The longest target, in bytes: more than the service's, which refuses what is longer.
-#define PG_TARGET_LIMIT 32768
-/// The most different tokens, and grants, that are taken from a request, and the most places for each.
-#define PG_VALUES_LIMIT 16
 /// The longest name of a host with its port.
 #define PG_HOST_LIMIT 300
-
-// MARK: Sources
-
-typedef enum { PG_HEADER, PG_COOKIE, PG_QUERY, PG_SEGMENT, PG_PACKAGE } pg_kind;
-
-/// A place in which a client may show its token.
-typedef struct {
-    pg_kind kind;
-    playgate_slice name;
-    /// The scheme before the token in a header field; empty for none.
-    playgate_slice scheme;
-    /// The number by which the library reports values of targets.
-    uint32_t rule;
-    /// The memory of the names.
-    char *text;
-} pg_source;
-
-typedef struct {
-    pg_source items[PG_VALUES_LIMIT];
-    size_t count;
-} pg_sources;
-
-/// The parts of targets that are cut out, in the library's form.
-typedef struct {
-    playgate_target_rules rules;
-    playgate_slice parameters[2 * PG_VALUES_LIMIT];
-    playgate_slice segments[2 * PG_VALUES_LIMIT];
-} pg_target_rules;
-
-/// Different values, in the order in which they were found.
-typedef struct {
-    playgate_slice values[PG_VALUES_LIMIT];
-    size_t count;
-    /// 1 if there are more.
-    unsigned overflow;
-} pg_values;
 
 /// The header of a request or response.
 typedef struct {
     TSMBuffer buffer;
     TSMLoc header;
 } pg_header;
-
-/// Adds a place such as `header=Authorization:Bearer`. Returns null, or the fault.
-const char *pg_add_source(const char *text, int are_grants, pg_sources *sources);
-void pg_free_sources(pg_sources *sources);
-/// Makes the rules for targets, and numbers the sources by them. Returns null, or the fault.
-const char *pg_make_rules(pg_target_rules *target, pg_sources *tokens, pg_sources *grants);
-/// Finds the values of a request in `sources`.
-void pg_find_values(const pg_header *fields, const pg_sources *sources, const playgate_cut *cut, pg_values *values);
-/// Removes the header fields in which `sources` has places.
-void pg_remove_sources(const pg_header *fields, const pg_sources *sources);
 
 // MARK: Policies
 
@@ -116,9 +68,12 @@ typedef struct {
     playgate_asker *asker;
     /// The time for which an answer is waited, in milliseconds.
     uint32_t ask_timeout;
-    pg_sources tokens;
-    pg_sources grants;
-    pg_target_rules target;
+    edge_sources tokens;
+    edge_sources grants;
+    /// Copies of the words that name them.
+    char *words[2 * EDGE_SOURCES_LIMIT];
+    size_t word_count;
+    edge_rules target;
     /// Null if paths decide.
     playgate_place *place;
     uint64_t place_number;
@@ -150,8 +105,8 @@ typedef struct {
 typedef struct {
     playgate_slice whole;
     playgate_cut cut;
-    char text[PG_TARGET_LIMIT];
-    char rest[PG_TARGET_LIMIT];
+    char text[EDGE_TARGET_LIMIT];
+    char rest[EDGE_TARGET_LIMIT];
 } pg_target;
 
 /// Reads a URL's target, and cuts the tokens out of it. Returns 0, or -1 for a target that no request may have.
@@ -163,8 +118,8 @@ void pg_set_target(const pg_url *url, playgate_slice target);
 typedef struct {
     playgate_request request;
     pg_header fields;
-    pg_values tokens;
-    pg_values grants;
+    edge_values tokens;
+    edge_values grants;
     char host[PG_HOST_LIMIT];
     char client[64];
 } pg_facts;
@@ -201,8 +156,6 @@ typedef struct {
 /// Decides about a request, and removes its tokens from `url`, which goes to cache and origin, from its header, and from the URL for
 /// logs. The answer is in `ctx`, and a question if the service is to be asked.
 void pg_check(TSHttpTxn transaction, const pg_header *fields, const pg_url *url, pg_ctx *ctx);
-/// Refuses by a code of the library.
-void pg_refuse(playgate_answer *answer, int32_t outcome, const char *code, int32_t status);
 
 /// Copies a request for the service. Null without memory.
 pg_question *pg_make_question(TSHttpTxn transaction, const playgate_request *request, playgate_slice target);
@@ -211,8 +164,6 @@ void pg_free_question(pg_question *question);
 void pg_await_task_threads(void);
 /// Has a thread that may wait ask the service, and continue the transaction, which is in a hook.
 void pg_ask(pg_ctx *ctx);
-/// True if the answer to a check may be asked for.
-int pg_is_asked(const pg_rule *rule, const playgate_answer *answer);
 
 /// Keeps what an answer says. Without memory it refuses.
 void pg_take_answer(pg_ctx *ctx, const playgate_answer *answer);
@@ -233,32 +184,6 @@ typedef enum { PG_ALLOWED, PG_REFUSED, PG_ASKED, PG_ASK_FAILED, PG_MEMO_HITS, PG
 
 /// Adds to a counter, on a thread of Traffic Server.
 void pg_count(pg_counter counter);
-
-// MARK: Texts
-
-static inline playgate_slice pg_slice(const char *text) {
-    playgate_slice slice = {text, text == NULL ? 0 : strlen(text)};
-    return slice;
-}
-
-static inline int pg_same(playgate_slice one, playgate_slice other) {
-    return one.length == other.length && (one.length == 0 || memcmp(one.bytes, other.bytes, one.length) == 0);
-}
-
-static inline int pg_same_name(playgate_slice one, playgate_slice other) {
-    return one.length == other.length && strncasecmp(one.bytes, other.bytes, one.length) == 0;
-}
-
-static inline playgate_slice pg_after(playgate_slice text, size_t length) {
-    playgate_slice rest = {text.bytes + length, text.length - length};
-    return rest;
-}
-
-static inline playgate_slice pg_trimmed(playgate_slice text) {
-    while (text.length > 0 && (text.bytes[0] == ' ' || text.bytes[0] == '\t')) text = pg_after(text, 1);
-    while (text.length > 0 && (text.bytes[text.length - 1] == ' ' || text.bytes[text.length - 1] == '\t')) text.length--;
-    return text;
-}
 
 #pragma GCC visibility pop
 

@@ -20,18 +20,13 @@ size_t pg_field_values(void *context, playgate_slice name, playgate_slice *value
         int length = 0;
         const char *bytes = TSMimeHdrFieldValueStringGet(fields->buffer, fields->header, field, -1, &length);
         if (count < capacity)
-            values[count] = pg_trimmed((playgate_slice){bytes, bytes == NULL || length < 0 ? 0 : (size_t)length});
+            values[count] = edge_trimmed((playgate_slice){bytes, bytes == NULL || length < 0 ? 0 : (size_t)length});
         count++;
         TSMLoc next = TSMimeHdrFieldNextDup(fields->buffer, fields->header, field);
         TSHandleMLocRelease(fields->buffer, fields->header, field);
         field = next;
     }
     return count;
-}
-
-static playgate_slice first_value(pg_header *fields, const char *name) {
-    playgate_slice value = {NULL, 0};
-    return pg_field_values(fields, pg_slice(name), &value, 1) > 0 ? value : (playgate_slice){NULL, 0};
 }
 
 void pg_remove_field(const pg_header *fields, playgate_slice name) {
@@ -43,24 +38,14 @@ void pg_remove_field(const pg_header *fields, playgate_slice name) {
     }
 }
 
-/// True for x-playgate- with any of `-`, `_` and `.`, which many origins take for one another.
-static int is_own(const char *name, int length) {
-    static const char own[] = "x-playgate-";
-    if (name == NULL || length < (int)sizeof(own) - 1) return 0;
-    for (size_t byte = 0; byte < sizeof(own) - 1; byte++) {
-        char found = name[byte] == '_' || name[byte] == '.' ? '-' : name[byte];
-        if ((found | 0x20) != (own[byte] | 0x20)) return 0;
-    }
-    return 1;
-}
-
 void pg_remove_own_fields(const pg_header *fields) {
     TSMLoc field = TSMimeHdrFieldGet(fields->buffer, fields->header, 0);
     while (field != TS_NULL_MLOC) {
         TSMLoc next = TSMimeHdrFieldNext(fields->buffer, fields->header, field);
         int length = 0;
         const char *name = TSMimeHdrFieldNameGet(fields->buffer, fields->header, field, &length);
-        if (is_own(name, length)) TSMimeHdrFieldDestroy(fields->buffer, fields->header, field);
+        if (name != NULL && length > 0 && edge_is_own_name((playgate_slice){name, (size_t)length}))
+            TSMimeHdrFieldDestroy(fields->buffer, fields->header, field);
         TSHandleMLocRelease(fields->buffer, fields->header, field);
         field = next;
     }
@@ -68,20 +53,11 @@ void pg_remove_own_fields(const pg_header *fields) {
 
 // MARK: Facts
 
-/// True if a range is asked for that is not the whole.
-static int is_partial(pg_header *fields) {
-    playgate_slice values[8];
-    size_t count = pg_field_values(fields, pg_slice("Range"), values, 8);
-    for (size_t place = 0; place < count && place < 8; place++)
-        if (values[place].length > 0 && !pg_same_name(values[place], pg_slice("bytes=0-"))) return 1;
-    return count > 8;
-}
-
 /// The host that Traffic Server has chosen the remap line by: that of the URL, or else of `Host`. Empty if it is too long.
 static playgate_slice host_of(const pg_url *url, char *text, size_t size) {
     int length = 0, port = TSUrlRawPortGet(url->buffer, url->url);
     const char *host = TSUrlHostGet(url->buffer, url->url, &length);
-    if (host == NULL || length <= 0) return pg_slice(NULL);
+    if (host == NULL || length <= 0) return edge_slice(NULL);
     int is_bare = host[0] != '[' && memchr(host, ':', (size_t)length) != NULL;
     int written = snprintf(text, size, "%s%.*s%s", is_bare ? "[" : "", length, host, is_bare ? "]" : "");
     if (written > 0 && (size_t)written < size && port > 0) written += snprintf(text + written, size - (size_t)written, ":%d", port);
@@ -91,11 +67,11 @@ static playgate_slice host_of(const pg_url *url, char *text, size_t size) {
 /// The client's address; a unix socket has none.
 static playgate_slice client_of(TSHttpTxn transaction, char *text, size_t size) {
     const struct sockaddr *address = TSHttpTxnClientAddrGet(transaction);
-    if (address == NULL) return pg_slice(NULL);
+    if (address == NULL) return edge_slice(NULL);
     if (address->sa_family == AF_INET)
-        return pg_slice(inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr, text, (socklen_t)size));
-    if (address->sa_family != AF_INET6) return pg_slice(NULL);
-    return pg_slice(inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, text, (socklen_t)size));
+        return edge_slice(inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr, text, (socklen_t)size));
+    if (address->sa_family != AF_INET6) return edge_slice(NULL);
+    return edge_slice(inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, text, (socklen_t)size));
 }
 
 static int64_t now(void) {
@@ -112,18 +88,18 @@ void pg_fill_request(TSHttpTxn transaction, const pg_rule *rule, const pg_url *u
     memset(request, 0, sizeof(*request));
     request->size = sizeof(*request);
     // Traffic Server forwards paths as they are.
-    request->flags = target->cut.flags | PLAYGATE_REQUEST_AS_IS | (is_partial(fields) ? PLAYGATE_REQUEST_PARTIAL : 0);
+    request->flags = target->cut.flags | PLAYGATE_REQUEST_AS_IS | (edge_is_partial(pg_field_values, fields) ? PLAYGATE_REQUEST_PARTIAL : 0);
     request->now = now();
     request->method = (playgate_slice){method, method == NULL || length < 0 ? 0 : (size_t)length};
     request->target = target->cut.target;
     // A URL may name any scheme, and the connection says what it is.
-    request->scheme = pg_slice(TSHttpTxnClientProtocolStackContains(transaction, "tls") != NULL ? "https" : "http");
+    request->scheme = edge_slice(TSHttpTxnClientProtocolStackContains(transaction, "tls") != NULL ? "https" : "http");
     if (rule->scheme.length > 0) request->scheme = rule->scheme;
     request->host = host_of(url, facts->host, sizeof(facts->host));
     request->client = client_of(transaction, facts->client, sizeof(facts->client));
     request->header_values = pg_field_values;
     request->header_context = fields;
-    request->traceparent = first_value(fields, "traceparent");
+    request->traceparent = edge_first_value(pg_field_values, fields, "traceparent");
     request->tokens = facts->tokens.values;
     request->token_count = facts->tokens.count;
     request->grants = facts->grants.values;

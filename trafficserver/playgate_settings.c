@@ -43,19 +43,28 @@ static int fail(const fault *fault, const char *word, const char *message) {
 
 // MARK: Reading
 
+/// Adds a place of tokens, by a copy of its word. Returns null, or the fault.
+static const char *add_source(pg_rule *rule, const char *text, int is_grant) {
+    if (rule->word_count == sizeof(rule->words) / sizeof(rule->words[0])) return "is there more than 16 times";
+    char *word = rule->words[rule->word_count] = strdup(text);
+    if (word == NULL) return "has no memory";
+    rule->word_count++;
+    return edge_add_source(is_grant ? &rule->grants : &rule->tokens, edge_slice(word), is_grant);
+}
+
 /// Reads `NAME=VALUE`.
 static int read_word(const char *word, settings *settings, pg_rule *rule, const fault *fault) {
     const char *mark = strchr(word, '='), *message;
     if (mark == NULL || mark[1] == '\0') return fail(fault, word, "is no NAME=VALUE");
     playgate_slice name = {word, (size_t)(mark - word)};
-    if (pg_same(name, pg_slice("token")) || pg_same(name, pg_slice("grant"))) {
+    if (edge_same(name, edge_slice("token")) || edge_same(name, edge_slice("grant"))) {
         int is_grant = word[0] == 'g';
-        message = pg_add_source(mark + 1, is_grant, is_grant ? &rule->grants : &rule->tokens);
+        message = add_source(rule, mark + 1, is_grant);
         return message == NULL ? 0 : fail(fault, word, message);
     }
     for (size_t place = 0; place < sizeof(known) / sizeof(known[0]); place++) {
         const char **value = (const char **)(void *)((char *)settings + known[place].offset);
-        if (!pg_same(name, pg_slice(known[place].name))) continue;
+        if (!edge_same(name, edge_slice(known[place].name))) continue;
         if (*value != NULL) return fail(fault, word, "is there twice");
         *value = mark + 1;
         return 0;
@@ -84,7 +93,7 @@ static int read_switches(pg_rule *rule, const settings *settings, const fault *f
     rule->sets_cookie = rule->is_private = 1;
     if (read_choice(settings->mode, "shadow", "on", &rule->is_shadow) != 0) return fail(fault, "mode", "must be on or shadow");
     if (read_choice(settings->scheme, "https", "http", &is_https) != 0) return fail(fault, "scheme", "must be http or https");
-    if (settings->scheme != NULL) rule->scheme = pg_slice(is_https ? "https" : "http");
+    if (settings->scheme != NULL) rule->scheme = edge_slice(is_https ? "https" : "http");
     if (read_choice(settings->set_cookie, "on", "off", &rule->sets_cookie) != 0) return fail(fault, "set_cookie", "must be on or off");
     if (read_choice(settings->is_private, "on", "off", &rule->is_private) != 0) return fail(fault, "private", "must be on or off");
     if (read_choice(settings->options, "on", "off", &rule->answers_options) != 0) return fail(fault, "options", "must be on or off");
@@ -106,9 +115,9 @@ static int read_use(const char *text, int32_t *use) {
 static int make_place(pg_rule *rule, const settings *settings, const fault *fault) {
     static atomic_uint_fast64_t places;
     playgate_error error = {0};
-    playgate_place_rules rules = {.size = sizeof(rules), .media = pg_slice(settings->media), .resource = pg_slice(settings->resource)};
-    rules.requestor = pg_slice(settings->requestor);
-    rules.profile = pg_slice(settings->profile);
+    playgate_place_rules rules = {.size = sizeof(rules), .media = edge_slice(settings->media), .resource = edge_slice(settings->resource)};
+    rules.requestor = edge_slice(settings->requestor);
+    rules.profile = edge_slice(settings->profile);
     if (settings->resource == NULL && (settings->requestor != NULL || settings->use != NULL))
         return fail(fault, settings->use != NULL ? "use" : "requestor", "is for resource=RESOURCE");
     if (read_use(settings->use, &rules.use) != 0) return fail(fault, "use", "must be once, within-ttl or grant");
@@ -145,16 +154,10 @@ static int make_policy(pg_rule *rule, const settings *settings, const fault *fau
 }
 
 static int make_sources(pg_rule *rule, const fault *fault) {
-    // The service's own default of `edge.grants`.
-    static const char *const standard[] = {
-        "cookie=CTA-Common-Access-Token", "header=CTA-Common-Access-Token", "segment=~cat=", "query=cat",
-    };
-    const char *message = NULL;
-    int is_standard = rule->grants.count == 0;
-    for (size_t place = 0; is_standard && message == NULL && place < sizeof(standard) / sizeof(standard[0]); place++)
-        message = pg_add_source(standard[place], 1, &rule->grants);
-    if (message == NULL) message = pg_make_rules(&rule->target, &rule->tokens, &rule->grants);
-    return message == NULL ? 0 : fail(fault, NULL, message);
+    if (rule->grants.count == 0) edge_default_grants(&rule->grants);
+    const char *message = edge_add_rules(&rule->target, &rule->tokens);
+    if (message == NULL) message = edge_add_rules(&rule->target, &rule->grants);
+    return message == NULL ? 0 : fail(fault, "the configuration", message);
 }
 
 pg_rule *pg_make_rule(int count, char *const *words, char *text, size_t size) {
@@ -183,7 +186,6 @@ void pg_free_rule(pg_rule *rule) {
     pg_close_policy(rule->policy);
     playgate_asker_free(rule->asker);
     playgate_place_release(rule->place);
-    pg_free_sources(&rule->tokens);
-    pg_free_sources(&rule->grants);
+    for (size_t place = 0; place < rule->word_count; place++) free(rule->words[place]);
     free(rule);
 }

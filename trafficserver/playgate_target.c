@@ -26,7 +26,7 @@ static size_t write_target(const pg_url *url, char *text) {
         const char *bytes = parts[place].get(url->buffer, url->url, &length);
         if (place > 0 && (bytes == NULL || length <= 0)) continue;
         if (bytes == NULL || length < 0) length = 0;
-        if ((size_t)length >= PG_TARGET_LIMIT - written) return 0;
+        if ((size_t)length >= EDGE_TARGET_LIMIT - written) return 0;
         text[written++] = parts[place].mark;
         if (length > 0) memcpy(text + written, bytes, (size_t)length);
         written += (size_t)length;
@@ -36,10 +36,8 @@ static size_t write_target(const pg_url *url, char *text) {
 
 int pg_read_target(const pg_rule *rule, const pg_url *url, pg_target *target) {
     target->whole = (playgate_slice){target->text, write_target(url, target->text)};
-    target->cut.size = sizeof(target->cut);
     if (target->whole.length == 0) return -1;
-    const playgate_target_rules *rules = &rule->target.rules;
-    return playgate_target_cut(rules, target->whole, target->rest, sizeof(target->rest), &target->cut) == PLAYGATE_OK ? 0 : -1;
+    return edge_cut(&rule->target, target->whole, target->rest, sizeof(target->rest), &target->cut);
 }
 
 void pg_set_target(const pg_url *url, playgate_slice target) {
@@ -48,10 +46,10 @@ void pg_set_target(const pg_url *url, playgate_slice target) {
     for (size_t place = 0; place < part_count; place++) {
         size_t length = 0;
         if (target.length > 0 && target.bytes[0] == parts[place].mark) {
-            target = pg_after(target, 1);
+            target = edge_after(target, 1);
             while (length < target.length && strchr(ends[place], target.bytes[length]) == NULL) length++;
         }
         parts[place].set(url->buffer, url->url, length == 0 ? "" : target.bytes, (int)length);
-        target = pg_after(target, length);
+        target = edge_after(target, length);
     }
 }

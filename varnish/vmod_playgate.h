@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include <edge.h>
 #include <playgate.h>
 #include <playgate_ask.h>
 #include <playgate_follow.h>
@@ -25,69 +26,22 @@
 /// A module of Varnish: vcl_recv decides by libplaygate, in the worker's thread.
 ///
 ///     policy   the object of VCL: its settings, and its life with the VCL
-///     sources  the places of tokens and grants, and the values in them
 ///     request  the facts of a request, as the library takes them
 ///     check    the decision about a request
 ///     memo     the answers that all threads remember
 ///     answer   what the decision says, for VCL
+///
+/// Places of tokens, and decisions in terms of HTTP, are in edge/.
 ///
 /// varnishd compiles VCL in a process of its own, which loads the module to read its interface and calls nothing of it. Only
 /// varnishd's child does: it forks no more, and has as many threads as there are requests.
 
 #pragma GCC visibility push(hidden)
 
-/// The longest target, in bytes: more than the service's, which refuses what is longer.
-#define PG_TARGET_LIMIT 32768
-/// The most different tokens, and grants, that are taken from a request, and the most places for each.
-#define PG_VALUES_LIMIT 16
 /// The most places that an object names.
 #define PG_PLACES_LIMIT 256
 /// The longest text that VCL gets, in bytes, as in the service's header fields.
 #define PG_TEXT_LIMIT 1024
-
-// MARK: Sources
-
-typedef enum { PG_HEADER, PG_COOKIE, PG_QUERY, PG_SEGMENT, PG_PACKAGE } pg_kind;
-
-/// A place in which a client may show its token. Names are in the memory of the object's texts.
-typedef struct {
-    pg_kind kind;
-    playgate_slice name;
-    /// The scheme before the token in a header field; empty for none.
-    playgate_slice scheme;
-    /// The number by which the library reports values of targets.
-    uint32_t rule;
-} pg_source;
-
-typedef struct {
-    pg_source items[PG_VALUES_LIMIT];
-    size_t count;
-    /// The text of all names.
-    char *text;
-} pg_sources;
-
-/// The parts of targets that are cut out, in the library's form.
-typedef struct {
-    playgate_target_rules rules;
-    playgate_slice parameters[2 * PG_VALUES_LIMIT];
-    playgate_slice segments[2 * PG_VALUES_LIMIT];
-} pg_target_rules;
-
-/// Different values, in the order in which they were found.
-typedef struct {
-    playgate_slice values[PG_VALUES_LIMIT];
-    size_t count;
-    /// 1 if there are more.
-    unsigned overflow;
-} pg_values;
-
-/// Reads places such as `query=token header=Authorization:Bearer`. Returns null, or the fault; nothing is changed then.
-const char *pg_parse_sources(const char *text, int are_grants, pg_sources *sources);
-void pg_free_sources(pg_sources *sources);
-/// Makes the rules for targets, and numbers the sources by them. Returns null, or the fault.
-const char *pg_make_rules(pg_target_rules *target, pg_sources *tokens, pg_sources *grants);
-/// Finds the values of a request in `sources`.
-void pg_find_values(const struct http *http, const pg_sources *sources, const playgate_cut *cut, pg_values *values);
 
 // MARK: Memo
 
@@ -120,9 +74,12 @@ struct vmod_playgate_policy {
     /// The file of the key; null for none.
     char *key;
     size_t memo_entries;
-    pg_sources tokens;
-    pg_sources grants;
-    pg_target_rules target;
+    edge_sources tokens;
+    edge_sources grants;
+    /// The memory of their names; null for those of the default.
+    char *token_text;
+    char *grant_text;
+    edge_rules target;
     pg_place places[PG_PLACES_LIMIT];
     size_t place_count;
     /// Null if the service is not to be asked.
@@ -166,8 +123,8 @@ typedef struct {
 typedef struct {
     playgate_request request;
     playgate_cut cut;
-    pg_values tokens;
-    pg_values grants;
+    edge_values tokens;
+    edge_values grants;
     char client[64];
 } pg_facts;
 
@@ -175,37 +132,11 @@ typedef struct {
 void pg_fill_request(VRT_CTX, const char *scheme, pg_facts *facts);
 /// Removes X-Playgate fields of the client, in every spelling that an origin may accept.
 void pg_remove_own_fields(struct http *http);
-/// Cuts a field into name and value. Returns 0 if it is none.
-int pg_field(const struct http *http, unsigned place, playgate_slice *name, playgate_slice *value);
+/// Copies the first values of a header field, and returns how many there are: the library's access to a request.
+size_t pg_field_values(void *context, playgate_slice name, playgate_slice *values, size_t capacity);
 
 /// Keeps what an answer says. Returns 0, or -1 if there is no memory.
 int pg_take_answer(VRT_CTX, pg_task *task, const playgate_answer *answer);
-
-// MARK: Texts
-
-static inline playgate_slice pg_slice(const char *text) {
-    playgate_slice slice = {text, text == NULL ? 0 : strlen(text)};
-    return slice;
-}
-
-static inline int pg_same(playgate_slice one, playgate_slice other) {
-    return one.length == other.length && (one.length == 0 || memcmp(one.bytes, other.bytes, one.length) == 0);
-}
-
-static inline int pg_same_name(playgate_slice one, playgate_slice other) {
-    return one.length == other.length && strncasecmp(one.bytes, other.bytes, one.length) == 0;
-}
-
-static inline playgate_slice pg_after(playgate_slice text, size_t length) {
-    playgate_slice rest = {text.bytes + length, text.length - length};
-    return rest;
-}
-
-static inline playgate_slice pg_trimmed(playgate_slice text) {
-    while (text.length > 0 && (text.bytes[0] == ' ' || text.bytes[0] == '\t')) text = pg_after(text, 1);
-    while (text.length > 0 && (text.bytes[text.length - 1] == ' ' || text.bytes[text.length - 1] == '\t')) text.length--;
-    return text;
-}
 
 #pragma GCC visibility pop
 

@@ -5,17 +5,6 @@
 
 #include "vmod_playgate.h"
 
-/// The status of a refusal, as the service states it.
-static int status_of(int32_t status, const char *code) {
-    static const struct { const char *code; int status; } known[] = {
-        {"unknown_media", 404}, {"invalid_path", 404}, {"internal_failure", 503}, {"replay_store_full", 503},
-        {"replay_store_unavailable", 503}, {"gate_overloaded", 503},
-    };
-    for (size_t place = 0; place < sizeof(known) / sizeof(known[0]); place++)
-        if (strcmp(code, known[place].code) == 0) return known[place].status;
-    return status == 401 || status == 404 || status == 503 ? status : 403;
-}
-
 /// Copies a text, terminated. Null for an empty one, and for one without memory, of which `failed` is told.
 static const char *copied(VRT_CTX, playgate_slice text, int *failed) {
     if (text.length == 0) return NULL;
@@ -29,34 +18,16 @@ static const char *copied(VRT_CTX, playgate_slice text, int *failed) {
     return copy;
 }
 
-static int is_harmless(char byte) {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9')
-        || (byte != '\0' && strchr("-._~:/@+=", byte) != NULL);
-}
-
 /// Percent-encodes a text as the service does in its header fields, so that it can be logged and sent to an origin.
 static const char *encoded(VRT_CTX, playgate_slice text, int *failed) {
-    static const char digits[] = "0123456789ABCDEF";
-    char bytes[3 * PG_TEXT_LIMIT], *end = bytes;
+    char bytes[3 * PG_TEXT_LIMIT];
     if (text.length > PG_TEXT_LIMIT) return NULL;
-    for (size_t place = 0; place < text.length; place++) {
-        unsigned char byte = (unsigned char)text.bytes[place];
-        if (is_harmless((char)byte)) {
-            *end++ = (char)byte;
-            continue;
-        }
-        *end++ = '%';
-        *end++ = digits[byte >> 4];
-        *end++ = digits[byte & 15];
-    }
-    return copied(ctx, (playgate_slice){bytes, (size_t)(end - bytes)}, failed);
+    return copied(ctx, (playgate_slice){bytes, edge_encode(text, "-._~:/@+=", bytes, sizeof(bytes))}, failed);
 }
 
 /// A text that can be a header field's value: the library and the service write no others.
 static const char *field_text(VRT_CTX, playgate_slice text, int *failed) {
-    for (size_t place = 0; place < text.length; place++)
-        if (text.bytes[place] < 0x20 || text.bytes[place] > 0x7E) return NULL;
-    return copied(ctx, text, failed);
+    return edge_is_field_text(text) ? copied(ctx, text, failed) : NULL;
 }
 
 int pg_take_answer(VRT_CTX, pg_task *task, const playgate_answer *answer) {
@@ -72,7 +43,7 @@ int pg_take_answer(VRT_CTX, pg_task *task, const playgate_answer *answer) {
     task->resource = encoded(ctx, answer->resource, &failed);
     task->set_cookie = task->grant = NULL;
     if (failed || name == NULL) return -1;
-    if (answer->outcome == PLAYGATE_REFUSE) task->status = status_of(answer->status, name);
+    if (answer->outcome == PLAYGATE_REFUSE) task->status = edge_status(answer->status, name);
     if (answer->outcome != PLAYGATE_ALLOW) return 0;
     task->set_cookie = field_text(ctx, answer->set_cookie, &failed);
     if (answer->flags & PLAYGATE_ANSWER_GRANT_HEADER) task->grant = field_text(ctx, answer->grant, &failed);

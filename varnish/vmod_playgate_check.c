@@ -5,15 +5,6 @@
 
 #include "vmod_playgate.h"
 
-/// Makes an answer a refusal by a code of the library.
-static void refuse(playgate_answer *answer, int32_t outcome, const char *code, int32_t status) {
-    char *buffer = answer->buffer;
-    *answer = (playgate_answer){.size = sizeof(*answer), .outcome = outcome, .status = status};
-    answer->code = playgate_code_number(pg_slice(code));
-    answer->buffer = buffer;
-    answer->capacity = PLAYGATE_BUFFER_SIZE;
-}
-
 static uint64_t number_of(const struct vmod_playgate_policy *gate, const pg_place *place) {
     return place == NULL ? 0 : (uint64_t)(place - gate->places) + 1;
 }
@@ -24,21 +15,12 @@ static void decide(struct vmod_playgate_policy *gate, const pg_place *place, con
     playgate_engine *engine = playgate_follower_engine(gate->follower);
     uint64_t number = number_of(gate, place);
     if (engine == NULL) {
-        refuse(answer, PLAYGATE_ASK, "ask_policy_stale", 503);
+        edge_refuse(answer, PLAYGATE_ASK, "ask_policy_stale", 503);
         return;
     }
     if (gate->memo != NULL && pg_memo_find(gate->memo, number, playgate_engine_generation(engine), request, answer)) return;
     int32_t result = playgate_check(engine, place == NULL ? NULL : place->place, request, answer);
     if (result == PLAYGATE_OK && gate->memo != NULL) pg_memo_keep(gate->memo, number, request, answer);
-}
-
-/// True if the service is to be asked: also for a renewed grant, if the policy lets no edge renew one. It decides by the path,
-/// and knows nothing of a place, whose demands only a policy can check.
-static int is_asked(const struct vmod_playgate_policy *gate, const pg_place *place, const playgate_answer *answer) {
-    if (gate->asker == NULL) return 0;
-    if (answer->outcome == PLAYGATE_ALLOW) return answer->flags & PLAYGATE_ANSWER_RENEWAL_DUE;
-    int is_stale = answer->code == playgate_code_number(pg_slice("ask_policy_stale"));
-    return answer->outcome == PLAYGATE_ASK && !(is_stale && place != NULL);
 }
 
 /// Asks the service, with the target as the client has sent it. What the policy has allowed stays allowed without an answer, and
@@ -59,10 +41,9 @@ static void ask(struct vmod_playgate_policy *gate, playgate_request *request, pl
 
 /// Cuts the tokens out of `req.url`. Returns 0, or -1 for a target that cannot be read, or without memory.
 static int cut_target(VRT_CTX, const struct vmod_playgate_policy *gate, playgate_slice target, playgate_cut *cut) {
-    if (target.length == 0 || target.length > PG_TARGET_LIMIT) return -1;
+    if (target.length == 0 || target.length > EDGE_TARGET_LIMIT) return -1;
     char *buffer = WS_Alloc(ctx->ws, (unsigned)target.length + 1);
-    cut->size = sizeof(*cut);
-    if (buffer == NULL || playgate_target_cut(&gate->target.rules, target, buffer, target.length, cut) != PLAYGATE_OK) return -1;
+    if (buffer == NULL || edge_cut(&gate->target, target, buffer, target.length, cut) != 0) return -1;
     if (cut->found_count == 0) return 0;
     memmove(buffer, cut->target.bytes, cut->target.length);
     buffer[cut->target.length] = '\0';
@@ -74,20 +55,21 @@ static int cut_target(VRT_CTX, const struct vmod_playgate_policy *gate, playgate
 static void answer_request(VRT_CTX, struct vmod_playgate_policy *gate, const pg_place *place, const char *scheme,
                            playgate_answer *answer) {
     pg_facts facts;
-    playgate_slice target = pg_slice(ctx->http_req->hd[HTTP_HDR_URL].b);
+    playgate_slice target = edge_slice(ctx->http_req->hd[HTTP_HDR_URL].b);
     if (cut_target(ctx, gate, target, &facts.cut) != 0) {
-        refuse(answer, PLAYGATE_REFUSE, "edge_request_invalid", 403);
+        edge_refuse(answer, PLAYGATE_REFUSE, "edge_request_invalid", 403);
         return;
     }
-    pg_find_values(ctx->http_req, &gate->tokens, &facts.cut, &facts.tokens);
-    pg_find_values(ctx->http_req, &gate->grants, &facts.cut, &facts.grants);
+    edge_find_values(&gate->tokens, &gate->target, &facts.cut, pg_field_values, ctx->http_req, &facts.tokens);
+    edge_find_values(&gate->grants, &gate->target, &facts.cut, pg_field_values, ctx->http_req, &facts.grants);
     if (facts.tokens.overflow) {
-        refuse(answer, PLAYGATE_REFUSE, "token_conflict", 403);
+        edge_refuse(answer, PLAYGATE_REFUSE, "token_conflict", 403);
         return;
     }
     pg_fill_request(ctx, scheme, &facts);
     decide(gate, place, &facts.request, answer);
-    if (is_asked(gate, place, answer)) ask(gate, &facts.request, target, answer);
+    playgate_slice code = edge_slice(playgate_code_name(answer->code));
+    if (gate->asker != NULL && edge_is_asked(answer->outcome, answer->flags, code, place != NULL)) ask(gate, &facts.request, target, answer);
 }
 
 // MARK: The method
@@ -119,8 +101,8 @@ static int is_decided(VRT_CTX, const pg_task *task, const pg_place *place, unsig
 }
 
 static void check(VRT_CTX, struct vmod_playgate_policy *gate, const pg_place *place, const char *scheme, pg_task *task) {
-    playgate_answer answer = {.buffer = malloc(PLAYGATE_BUFFER_SIZE)};
-    refuse(&answer, PLAYGATE_REFUSE, "internal_failure", 503);
+    playgate_answer answer = {.buffer = malloc(PLAYGATE_BUFFER_SIZE), .capacity = PLAYGATE_BUFFER_SIZE};
+    edge_refuse(&answer, PLAYGATE_REFUSE, "internal_failure", 503);
     if (answer.buffer != NULL) answer_request(ctx, gate, place, scheme, &answer);
     task->magic = PG_TASK_MAGIC;
     if (pg_take_answer(ctx, task, &answer) != 0) {

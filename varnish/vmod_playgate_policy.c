@@ -13,8 +13,6 @@ VTAILQ_HEAD(pg_policies, vmod_playgate_policy);
 /// The size of the memo's limits, and the most idle connections to the service.
 enum { least_memo = 64, most_memo = 1048576, most_idle = 64 };
 
-static const char standard_grants[] = "cookie=CTA-Common-Access-Token header=CTA-Common-Access-Token segment=~cat= query=cat";
-
 // MARK: Warm and cold
 
 /// Receives messages of the follower, on its thread.
@@ -129,8 +127,8 @@ static void free_policy(struct vmod_playgate_policy *gate) {
         playgate_place_release(gate->places[place].place);
         free(gate->places[place].name);
     }
-    pg_free_sources(&gate->tokens);
-    pg_free_sources(&gate->grants);
+    free(gate->token_text);
+    free(gate->grant_text);
     free(gate->name);
     free(gate->source);
     free(gate->key);
@@ -139,6 +137,13 @@ static void free_policy(struct vmod_playgate_policy *gate) {
 
 /// True if a text of VCL is there.
 static int has(VCL_STRING text) { return text != NULL && *text != '\0'; }
+
+/// Makes the rules for targets. Returns null, or the fault.
+static const char *make_rules(struct vmod_playgate_policy *gate) {
+    memset(&gate->target, 0, sizeof(gate->target));
+    const char *fault = edge_add_rules(&gate->target, &gate->tokens);
+    return fault == NULL ? edge_add_rules(&gate->target, &gate->grants) : fault;
+}
 
 /// Sets an object up. Returns null, or the fault, which may be in `error`.
 static const char *set_up(struct vmod_playgate_policy *gate, VCL_STRING key, VCL_STRING ask, VCL_DURATION timeout,
@@ -149,8 +154,8 @@ static const char *set_up(struct vmod_playgate_policy *gate, VCL_STRING key, VCL
     if (has(key) && (gate->key = strdup(key)) == NULL) return "there is no memory";
     if (has(ask) && playgate_asker_create(ask, (uint32_t)(timeout * 1000 + 0.5), most_idle, &gate->asker) != PLAYGATE_OK)
         return "ask must be the path of a unix socket";
-    const char *fault = pg_parse_sources(standard_grants, 1, &gate->grants);
-    if (fault == NULL) fault = pg_make_rules(&gate->target, &gate->tokens, &gate->grants);
+    edge_default_grants(&gate->grants);
+    const char *fault = make_rules(gate);
     if (fault != NULL) return fault;
     if (open_follower(gate, error) == PLAYGATE_OK) return NULL;
     return error->message[0] == '\0' ? "there is no memory" : error->message;
@@ -198,19 +203,38 @@ static int may_set(VRT_CTX, const char *method) {
     return 0;
 }
 
-static void set_sources(VRT_CTX, struct vmod_playgate_policy *gate, const char *method, VCL_STRING places, pg_sources *sources) {
+/// Puts places in the place of those that were named before. Returns null, or the fault; nothing is changed then.
+static const char *replace_sources(struct vmod_playgate_policy *gate, VCL_STRING places, int are_grants) {
+    edge_sources *sources = are_grants ? &gate->grants : &gate->tokens, fresh = {.count = 0}, old = *sources;
+    char **text = are_grants ? &gate->grant_text : &gate->token_text, *own = strdup(places == NULL ? "" : places);
+    if (own == NULL) return "has no memory";
+    const char *fault = edge_add_sources(&fresh, own, are_grants);
+    if (fault == NULL) {
+        *sources = fresh;
+        if ((fault = make_rules(gate)) == NULL) {
+            free(*text);
+            *text = own;
+            return NULL;
+        }
+        *sources = old;
+        make_rules(gate);
+    }
+    free(own);
+    return fault;
+}
+
+static void set_sources(VRT_CTX, struct vmod_playgate_policy *gate, const char *method, VCL_STRING places, int are_grants) {
     if (!may_set(ctx, method)) return;
-    const char *fault = pg_parse_sources(places, sources == &gate->grants, sources);
-    if (fault == NULL) fault = pg_make_rules(&gate->target, &gate->tokens, &gate->grants);
+    const char *fault = replace_sources(gate, places, are_grants);
     if (fault != NULL) VRT_fail(ctx, "playgate: %s(\"%s\") %s", method, places == NULL ? "" : places, fault);
 }
 
 VCL_VOID vmod_policy_token(VRT_CTX, struct vmod_playgate_policy *gate, VCL_STRING places) {
-    set_sources(ctx, gate, "token", places, &gate->tokens);
+    set_sources(ctx, gate, "token", places, 0);
 }
 
 VCL_VOID vmod_policy_grant(VRT_CTX, struct vmod_playgate_policy *gate, VCL_STRING places) {
-    set_sources(ctx, gate, "grant", places, &gate->grants);
+    set_sources(ctx, gate, "grant", places, 1);
 }
 
 static int32_t use_of(VCL_ENUM use) {
@@ -221,10 +245,10 @@ static int32_t use_of(VCL_ENUM use) {
 VCL_VOID vmod_policy_place(VRT_CTX, struct vmod_playgate_policy *gate, VCL_STRING name, VCL_STRING media, VCL_STRING resource,
                            VCL_STRING requestor, VCL_ENUM use, VCL_STRING profile) {
     playgate_error error = {0};
-    playgate_place_rules rules = {.size = sizeof(rules), .use = has(resource) ? use_of(use) : 0, .media = pg_slice(media)};
-    rules.resource = pg_slice(resource);
-    rules.requestor = pg_slice(requestor);
-    rules.profile = pg_slice(profile);
+    playgate_place_rules rules = {.size = sizeof(rules), .use = has(resource) ? use_of(use) : 0, .media = edge_slice(media)};
+    rules.resource = edge_slice(resource);
+    rules.requestor = edge_slice(requestor);
+    rules.profile = edge_slice(profile);
     if (!may_set(ctx, "place")) return;
     if (!has(name) || gate->place_count == PG_PLACES_LIMIT) {
         VRT_fail(ctx, "playgate: place() needs a name, and there may be at most %d", PG_PLACES_LIMIT);

@@ -8,40 +8,26 @@
 #include <arpa/inet.h>
 #include <vsa.h>
 
-int pg_field(const struct http *http, unsigned place, playgate_slice *name, playgate_slice *value) {
+/// Cuts a field into name and value. Returns 0 if it is none.
+static int read_field(const struct http *http, unsigned place, playgate_slice *name, playgate_slice *value) {
     const char *start = http->hd[place].b, *end = http->hd[place].e;
     const char *mark = start == NULL ? NULL : memchr(start, ':', (size_t)(end - start));
     if (mark == NULL) return 0;
     *name = (playgate_slice){start, (size_t)(mark - start)};
-    *value = pg_trimmed((playgate_slice){mark + 1, (size_t)(end - mark) - 1});
+    *value = edge_trimmed((playgate_slice){mark + 1, (size_t)(end - mark) - 1});
     return 1;
 }
 
-/// The library's access to the header fields of a request.
-static size_t field_values(void *context, playgate_slice wanted, playgate_slice *values, size_t capacity) {
+size_t pg_field_values(void *context, playgate_slice wanted, playgate_slice *values, size_t capacity) {
     const struct http *http = context;
     playgate_slice name, value;
     size_t count = 0;
     for (unsigned place = HTTP_HDR_FIRST; place < http->nhd; place++) {
-        if (!pg_field(http, place, &name, &value) || !pg_same_name(name, wanted)) continue;
+        if (!read_field(http, place, &name, &value) || !edge_same_name(name, wanted)) continue;
         if (count < capacity) values[count] = value;
         count++;
     }
     return count;
-}
-
-static playgate_slice first_value(struct http *http, const char *name) {
-    playgate_slice value = {NULL, 0};
-    return field_values(http, pg_slice(name), &value, 1) > 0 ? value : (playgate_slice){NULL, 0};
-}
-
-/// True if a range is asked for that is not the whole.
-static int is_partial(struct http *http) {
-    playgate_slice values[8];
-    size_t count = field_values(http, pg_slice("range"), values, 8);
-    for (size_t place = 0; place < count && place < 8; place++)
-        if (values[place].length > 0 && !pg_same_name(values[place], pg_slice("bytes=0-"))) return 1;
-    return count > 8;
 }
 
 /// The client's address, with that of the PROXY protocol if there is one. A unix socket has none: Varnish says 0.0.0.0.
@@ -50,8 +36,8 @@ static playgate_slice client_of(VRT_CTX, char *text, size_t size) {
     const unsigned char *bytes = NULL;
     VCL_IP address = VRT_r_client_ip(ctx);
     int family = address == NULL ? 0 : VSA_GetPtr(address, &bytes);
-    if ((family != AF_INET && family != AF_INET6) || (family == AF_INET && memcmp(bytes, nobody, 4) == 0)) return pg_slice(NULL);
-    return pg_slice(inet_ntop(family, bytes, text, (socklen_t)size));
+    if ((family != AF_INET && family != AF_INET6) || (family == AF_INET && memcmp(bytes, nobody, 4) == 0)) return edge_slice(NULL);
+    return edge_slice(inet_ntop(family, bytes, text, (socklen_t)size));
 }
 
 void pg_fill_request(VRT_CTX, const char *scheme, pg_facts *facts) {
@@ -60,16 +46,16 @@ void pg_fill_request(VRT_CTX, const char *scheme, pg_facts *facts) {
     memset(request, 0, sizeof(*request));
     request->size = sizeof(*request);
     // Varnish forwards paths as they are.
-    request->flags = facts->cut.flags | PLAYGATE_REQUEST_AS_IS | (is_partial(http) ? PLAYGATE_REQUEST_PARTIAL : 0);
+    request->flags = facts->cut.flags | PLAYGATE_REQUEST_AS_IS | (edge_is_partial(pg_field_values, http) ? PLAYGATE_REQUEST_PARTIAL : 0);
     request->now = (int64_t)(ctx->now * 1000);
-    request->method = pg_slice(http->hd[HTTP_HDR_METHOD].b);
+    request->method = edge_slice(http->hd[HTTP_HDR_METHOD].b);
     request->target = facts->cut.target;
-    request->scheme = pg_slice(scheme);
-    request->host = first_value(http, "host");
+    request->scheme = edge_slice(scheme);
+    request->host = edge_first_value(pg_field_values, http, "host");
     request->client = client_of(ctx, facts->client, sizeof(facts->client));
-    request->header_values = field_values;
+    request->header_values = pg_field_values;
     request->header_context = http;
-    request->traceparent = first_value(http, "traceparent");
+    request->traceparent = edge_first_value(pg_field_values, http, "traceparent");
     request->tokens = facts->tokens.values;
     request->token_count = facts->tokens.count;
     request->grants = facts->grants.values;
@@ -78,16 +64,9 @@ void pg_fill_request(VRT_CTX, const char *scheme, pg_facts *facts) {
 
 // MARK: Fields of the gate
 
-/// True for x-playgate- with any of `-`, `_` and `.`, which many origins take for one another.
 static int is_own(const struct http *http, unsigned place) {
-    static const char own[] = "x-playgate-";
-    const char *name = http->hd[place].b;
-    if (name == NULL || (size_t)(http->hd[place].e - name) < sizeof(own) - 1) return 0;
-    for (size_t byte = 0; byte < sizeof(own) - 1; byte++) {
-        char found = name[byte] == '_' || name[byte] == '.' ? '-' : name[byte];
-        if ((found | 0x20) != (own[byte] | 0x20)) return 0;
-    }
-    return 1;
+    playgate_slice name, value;
+    return read_field(http, place, &name, &value) && edge_is_own_name(name);
 }
 
 void pg_remove_own_fields(struct http *http) {

@@ -311,7 +311,7 @@ import Testing
             source, "\(source) @pparam=resource=TNT @pparam=requestor=REF30 @pparam=use=twice",
             "use must be once, within-ttl or grant"
         ),
-        (source, "\(source) @pparam=grant=package=a @pparam=grant=package=b", "two packages are named"),
+        (source, "\(source) @pparam=grant=package=a @pparam=grant=package=b", "names two packages"),
         ("ask_timeout=10000", "ask_timeout=1s", "ask_timeout must be a number of milliseconds from 1 to 60000"),
         ("token=query=token", "token=where=token", "token=where=token names no place of tokens"),
         ("token=query=token", "token=package=token", "which is for grants"),
