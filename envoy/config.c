@@ -44,10 +44,17 @@ static void *follow(void *follower) {
 static int start_policy(pe_config *config) {
     playgate_follower_rules rules = {
         .size = sizeof(rules), .source = config->policy, .key_file = config->key_file, .log = log_policy,
+        .trust_file = config->trust_file,
     };
     playgate_error error = {0};
     if (playgate_follower_create(&rules, &config->follower, &error) != PLAYGATE_OK) {
         pe_log(ENVOY_LOG_ERROR, "the policy %s: %s in line %u", config->policy, error.message, error.line);
+        return -1;
+    }
+    // A service that has not answered yet cannot tell.
+    playgate_engine *engine = playgate_follower_engine(config->follower);
+    if (engine != NULL && config->place != NULL && playgate_engine_has_place(engine, config->place, &error) != PLAYGATE_OK) {
+        pe_log(ENVOY_LOG_ERROR, "%s in the settings", error.message);
         return -1;
     }
     config->has_thread = pthread_create(&config->thread, NULL, follow, config->follower) == 0;

@@ -57,6 +57,8 @@ typedef struct {
     /// `unix:PATH` or a path; null if none was named.
     char *policy;
     char *key_file;
+    /// The keys that sign a file; null if it is not signed.
+    char *trust_file;
     edge_sources tokens;
     edge_sources grants;
     int has_grants;

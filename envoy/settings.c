@@ -44,12 +44,15 @@ static const char *set_mode(pe_config *config, words *line) {
 }
 
 static const char *set_policy(pe_config *config, words *line) {
-    static const char wrong[] = "must be unix:PATH, with or without key=FILE, or a path";
+    static const char wrong[] = "must be unix:PATH, with or without key=FILE, or a path, with or without trust=FILE";
     config->policy = line->all[1];
     if (line->count == 2) return NULL;
-    config->key_file = line->count == 3 ? value_of(line->all[2], "key") : NULL;
     int is_service = strncmp(config->policy, "unix:", 5) == 0;
-    return config->key_file != NULL && *config->key_file != '\0' && is_service ? NULL : wrong;
+    char *file = line->count == 3 ? value_of(line->all[2], is_service ? "key" : "trust") : NULL;
+    if (file == NULL || *file == '\0') return wrong;
+    if (is_service) config->key_file = file;
+    else config->trust_file = file;
+    return NULL;
 }
 
 static const char *add_sources(pe_config *config, const words *line, int are_grants) {

@@ -51,7 +51,7 @@ typedef struct pg_policy pg_policy;
 /// Opens a policy, or takes that of another remap line with the same settings. Null with the fault in `error`.
 ///
 /// memo: The answers that each thread remembers; 0 for none.
-pg_policy *pg_open_policy(const char *source, const char *key, size_t memo, playgate_error *error);
+pg_policy *pg_open_policy(const char *source, const char *key, const char *trust, size_t memo, playgate_error *error);
 /// Closes a policy; ignores null. The last remap line's ends it.
 void pg_close_policy(pg_policy *policy);
 /// Null if the service has not answered yet.

@@ -16,6 +16,8 @@ struct pg_policy {
     char *source;
     /// The file of the key; null for none.
     char *key;
+    /// The file of the keys that sign the policy; null if it is not signed.
+    char *trust;
     size_t memo;
     /// The remap lines with this policy, those of a configuration that is being replaced too.
     size_t users;
@@ -42,6 +44,7 @@ static void free_policy(pg_policy *policy) {
     for (size_t place = 0; place < THREADS_LIMIT; place++) playgate_memo_free(policy->memos[place]);
     free(policy->source);
     free(policy->key);
+    free(policy->trust);
     free(policy);
 }
 
@@ -61,7 +64,7 @@ static int is_same(const char *one, const char *other) {
 }
 
 static int start(pg_policy *policy, playgate_error *error) {
-    playgate_follower_rules rules = {.size = sizeof(rules), .source = policy->source, .key_file = policy->key};
+    playgate_follower_rules rules = {.size = sizeof(rules), .source = policy->source, .key_file = policy->key, .trust_file = policy->trust};
     pthread_t thread;
     rules.log = log_message;
     rules.log_context = policy;
@@ -71,25 +74,31 @@ static int start(pg_policy *policy, playgate_error *error) {
     return 0;
 }
 
-static pg_policy *make(const char *source, const char *key, size_t memo, playgate_error *error) {
+static pg_policy *make(const char *source, const char *key, const char *trust, size_t memo, playgate_error *error) {
     pg_policy *policy = calloc(1, sizeof(*policy));
     if (policy == NULL) return NULL;
     policy->source = strdup(source);
     policy->key = key == NULL ? NULL : strdup(key);
+    policy->trust = trust == NULL ? NULL : strdup(trust);
     policy->memo = memo;
     policy->users = 1;
-    if (policy->source != NULL && (key == NULL || policy->key != NULL) && start(policy, error) == 0) return policy;
+    int has_texts = policy->source != NULL && (key == NULL || policy->key != NULL) && (trust == NULL || policy->trust != NULL);
+    if (has_texts && start(policy, error) == 0) return policy;
     free_policy(policy);
     return NULL;
 }
 
-pg_policy *pg_open_policy(const char *source, const char *key, size_t memo, playgate_error *error) {
+static int is_of(const pg_policy *policy, const char *source, const char *key, const char *trust, size_t memo) {
+    return is_same(policy->source, source) && is_same(policy->key, key) && is_same(policy->trust, trust) && policy->memo == memo;
+}
+
+pg_policy *pg_open_policy(const char *source, const char *key, const char *trust, size_t memo, playgate_error *error) {
     pthread_mutex_lock(&lock);
     pg_policy *policy = policies;
-    while (policy != NULL && !(is_same(policy->source, source) && is_same(policy->key, key) && policy->memo == memo)) policy = policy->next;
+    while (policy != NULL && !is_of(policy, source, key, trust, memo)) policy = policy->next;
     if (policy != NULL) {
         policy->users++;
-    } else if ((policy = make(source, key, memo, error)) != NULL) {
+    } else if ((policy = make(source, key, trust, memo, error)) != NULL) {
         policy->next = policies;
         policies = policy;
     }

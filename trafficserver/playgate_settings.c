@@ -14,13 +14,14 @@ enum { most_timeout = 60000, usual_timeout = 300, most_idle = 64 };
 
 /// The parameters as they stand in the configuration; null if they do not.
 typedef struct {
-    const char *policy, *key, *ask, *ask_timeout, *media, *resource, *requestor, *use, *profile, *memo;
+    const char *policy, *key, *trust, *ask, *ask_timeout, *media, *resource, *requestor, *use, *profile, *memo;
     const char *mode, *scheme, *set_cookie, *is_private, *options;
 } settings;
 
 /// The parameters that may be there once.
 static const struct { const char *name; size_t offset; } known[] = {
     {"policy", offsetof(settings, policy)},     {"key", offsetof(settings, key)},
+    {"trust", offsetof(settings, trust)},
     {"ask", offsetof(settings, ask)},           {"ask_timeout", offsetof(settings, ask_timeout)},
     {"media", offsetof(settings, media)},       {"resource", offsetof(settings, resource)},
     {"requestor", offsetof(settings, requestor)}, {"use", offsetof(settings, use)},
@@ -137,6 +138,14 @@ static int make_asker(pg_rule *rule, const settings *settings, const fault *faul
     return fail(fault, "ask", "must be the path of a unix socket");
 }
 
+/// Checks that the policy has what the line names. A service that has not answered yet cannot tell.
+static int check_place(const pg_rule *rule, const fault *fault) {
+    playgate_error error = {0};
+    playgate_engine *engine = pg_engine(rule->policy);
+    if (engine == NULL || rule->place == NULL || playgate_engine_has_place(engine, rule->place, &error) == PLAYGATE_OK) return 0;
+    return fail(fault, NULL, error.message);
+}
+
 static int make_policy(pg_rule *rule, const settings *settings, const fault *fault) {
     playgate_error error = {0};
     long memo = usual_memo;
@@ -144,8 +153,8 @@ static int make_policy(pg_rule *rule, const settings *settings, const fault *fau
     int is_off = settings->memo != NULL && strcmp(settings->memo, "0") == 0;
     if (settings->memo != NULL && !is_off && read_number(settings->memo, least_memo, most_memo, &memo) != 0)
         return fail(fault, "memo", "must be 0, or a number of answers from 64 to 1048576");
-    rule->policy = pg_open_policy(settings->policy, settings->key, is_off ? 0 : (size_t)memo, &error);
-    if (rule->policy != NULL) return 0;
+    rule->policy = pg_open_policy(settings->policy, settings->key, settings->trust, is_off ? 0 : (size_t)memo, &error);
+    if (rule->policy != NULL) return check_place(rule, fault);
     char message[sizeof(error.message) + 64];
     const char *reason = error.message[0] == '\0' ? "there is no memory" : error.message;
     if (error.line == 0) return fail(fault, settings->policy, reason);

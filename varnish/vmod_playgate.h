@@ -73,6 +73,8 @@ struct vmod_playgate_policy {
     char *source;
     /// The file of the key; null for none.
     char *key;
+    /// The file of the keys that sign a policy; null if it is not signed.
+    char *trust;
     size_t memo_entries;
     edge_sources tokens;
     edge_sources grants;

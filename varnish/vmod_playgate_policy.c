@@ -26,7 +26,7 @@ static void log_message(void *context, int32_t level, const char *message) {
 }
 
 static int32_t open_follower(struct vmod_playgate_policy *gate, playgate_error *error) {
-    playgate_follower_rules rules = {.size = sizeof(rules), .source = gate->source, .key_file = gate->key};
+    playgate_follower_rules rules = {.size = sizeof(rules), .source = gate->source, .key_file = gate->key, .trust_file = gate->trust};
     rules.log = log_message;
     rules.log_context = gate;
     return playgate_follower_create(&rules, &gate->follower, error);
@@ -132,6 +132,7 @@ static void free_policy(struct vmod_playgate_policy *gate) {
     free(gate->name);
     free(gate->source);
     free(gate->key);
+    free(gate->trust);
     free(gate);
 }
 
@@ -146,12 +147,13 @@ static const char *make_rules(struct vmod_playgate_policy *gate) {
 }
 
 /// Sets an object up. Returns null, or the fault, which may be in `error`.
-static const char *set_up(struct vmod_playgate_policy *gate, VCL_STRING key, VCL_STRING ask, VCL_DURATION timeout,
+static const char *set_up(struct vmod_playgate_policy *gate, VCL_STRING key, VCL_STRING trust, VCL_STRING ask, VCL_DURATION timeout,
                           VCL_INT memo, playgate_error *error) {
     if (memo != 0 && (memo < least_memo || memo > most_memo)) return "memo must be 0, or a number of answers from 64 to 1048576";
     if (!(timeout >= 0.001 && timeout <= 60)) return "ask_timeout must be a time from 1ms to 60s";
     gate->memo_entries = (size_t)memo;
     if (has(key) && (gate->key = strdup(key)) == NULL) return "there is no memory";
+    if (has(trust) && (gate->trust = strdup(trust)) == NULL) return "there is no memory";
     if (has(ask) && playgate_asker_create(ask, (uint32_t)(timeout * 1000 + 0.5), most_idle, &gate->asker) != PLAYGATE_OK)
         return "ask must be the path of a unix socket";
     edge_default_grants(&gate->grants);
@@ -162,7 +164,8 @@ static const char *set_up(struct vmod_playgate_policy *gate, VCL_STRING key, VCL
 }
 
 VCL_VOID vmod_policy__init(VRT_CTX, struct vmod_playgate_policy **created, const char *name, struct vmod_priv *private,
-                           VCL_STRING source, VCL_STRING key, VCL_STRING ask, VCL_DURATION timeout, VCL_INT memo) {
+                           VCL_STRING source, VCL_STRING key, VCL_STRING ask, VCL_DURATION timeout, VCL_INT memo,
+                           VCL_STRING trust) {
     playgate_error error = {0};
     struct vmod_playgate_policy *gate = calloc(1, sizeof(*gate));
     if (gate == NULL || !has(source) || asprintf(&gate->name, "%s.%s", VCL_Name(ctx->vcl), name) < 0
@@ -173,7 +176,7 @@ VCL_VOID vmod_policy__init(VRT_CTX, struct vmod_playgate_policy **created, const
         return;
     }
     gate->magic = PG_POLICY_MAGIC;
-    const char *fault = set_up(gate, key, ask, timeout, memo, &error);
+    const char *fault = set_up(gate, key, trust, ask, timeout, memo, &error);
     if (fault != NULL) {
         if (error.line > 0) VRT_fail(ctx, "playgate.policy(\"%s\"): line %u, column %u: %s", source, error.line, error.column, fault);
         else VRT_fail(ctx, "playgate.policy(\"%s\"): %s", source, fault);
@@ -260,7 +263,10 @@ VCL_VOID vmod_policy_place(VRT_CTX, struct vmod_playgate_policy *gate, VCL_STRIN
         VRT_fail(ctx, "playgate: place(\"%s\") is there twice", name);
         return;
     }
-    if (playgate_place_create(&rules, &place->place, &error) != PLAYGATE_OK || (place->name = strdup(name)) == NULL) {
+    // A service that has not answered yet cannot tell.
+    playgate_engine *engine = playgate_follower_engine(gate->follower);
+    if (playgate_place_create(&rules, &place->place, &error) != PLAYGATE_OK
+        || (engine != NULL && playgate_engine_has_place(engine, place->place, &error) != PLAYGATE_OK) || (place->name = strdup(name)) == NULL) {
         VRT_fail(ctx, "playgate: place(\"%s\"): %s", name, error.message[0] == '\0' ? "there is no memory" : error.message);
         playgate_place_release(place->place);
         place->place = NULL;

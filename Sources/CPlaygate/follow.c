@@ -4,6 +4,7 @@
 #define _GNU_SOURCE 1
 
 #include "playgate_follow.h"
+#include "playgate_signed.h"
 
 #include "exchange.h"
 
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +22,15 @@
 // Milliseconds: between two looks at a file, and before a failed request is made again; between two requests of which the first
 // brought a policy; beyond the wait that a request asks for; for the request before there is a policy.
 enum { interval = 1000, soon = 50, patience = 10000, first_patience = 1000 };
-enum { longest_wait = 55, most_key = 512 };
+enum { longest_wait = 55, most_key = 512, most_trust = 65536 };
 
 struct playgate_follower {
     char *path;
     int is_service;
     char key[most_key + 1];
+    // The keys that sign the file; null if it is not signed.
+    char *trust;
+    size_t trust_length;
     void (*log)(void *context, int32_t level, const char *message);
     void *log_context;
     _Atomic(playgate_engine *) engine;
@@ -62,11 +67,18 @@ static void complain(playgate_follower *follower, const char *why, const char *m
 
 // MARK: Documents
 
+static int32_t parse(const playgate_follower *follower, const char *bytes, size_t length, playgate_policy **policy,
+                     playgate_error *error) {
+    int64_t now = exchange_now();
+    if (follower->trust == NULL) return playgate_policy_open(bytes, length, now, policy, error);
+    return playgate_policy_open_signed(bytes, length, follower->trust, follower->trust_length, now, policy, error);
+}
+
 // Takes a document as the policy. Returns what playgate_policy_open() and the engine do.
 static int32_t use(playgate_follower *follower, const char *bytes, size_t length, playgate_error *error) {
     playgate_policy *policy = NULL;
     playgate_engine *engine = atomic_load(&follower->engine);
-    int32_t result = playgate_policy_open(bytes, length, exchange_now(), &policy, error);
+    int32_t result = parse(follower, bytes, length, &policy, error);
     if (result == PLAYGATE_OK && engine != NULL) {
         result = playgate_engine_replace(engine, policy, error);
     } else if (result == PLAYGATE_OK) {
@@ -254,6 +266,13 @@ static int read_key(playgate_follower *follower, const char *path) {
     return is_key ? 0 : -1;
 }
 
+static int read_trust(playgate_follower *follower, const char *path) {
+    struct stat facts;
+    follower->trust = read_whole(path, most_trust, &facts);
+    follower->trust_length = follower->trust == NULL ? 0 : (size_t)facts.st_size;
+    return follower->trust_length > 0 ? 0 : -1;
+}
+
 static int open_wake(playgate_follower *follower) {
     if (pipe(follower->wake) != 0) {
         follower->wake[0] = follower->wake[1] = -1;
@@ -262,11 +281,26 @@ static int open_wake(playgate_follower *follower) {
     return fcntl(follower->wake[0], F_SETFD, FD_CLOEXEC) | fcntl(follower->wake[1], F_SETFD, FD_CLOEXEC);
 }
 
+// Checks the source, and reads the files beside it. Returns null, or the fault.
+static const char *read_settings(playgate_follower *follower, const playgate_follower_rules *rules, const char *trust_file) {
+    if (follower->path[0] == '\0' || (follower->is_service && strlen(follower->path) > 103))
+        return "the source is no path, or too long for a socket";
+    if (rules->key_file != NULL && !follower->is_service) return "a file needs no key: a key is for unix:PATH";
+    if (rules->key_file != NULL && read_key(follower, rules->key_file) != 0)
+        return "the file of the key cannot be read, or has none in it";
+    if (trust_file != NULL && follower->is_service) return "a service needs no keys to trust: they are for a file";
+    if (trust_file != NULL && read_trust(follower, trust_file) != 0)
+        return "the file of the keys to trust cannot be read, or has none in it";
+    return NULL;
+}
+
 int32_t playgate_follower_create(const playgate_follower_rules *rules, playgate_follower **created, playgate_error *error) {
     if (error != NULL) memset(error, 0, sizeof *error);
     if (created == NULL) return PLAYGATE_E_ARGUMENT;
     *created = NULL;
-    if (rules == NULL || rules->size < sizeof *rules || rules->source == NULL) return PLAYGATE_E_ARGUMENT;
+    // Programs that were built before there was a trust_file have no memory for it.
+    if (rules == NULL || rules->size < offsetof(playgate_follower_rules, trust_file) || rules->source == NULL)
+        return PLAYGATE_E_ARGUMENT;
     playgate_follower *follower = calloc(1, sizeof *follower);
     if (follower == NULL) return PLAYGATE_E_INTERNAL;
     follower->wake[0] = follower->wake[1] = -1;
@@ -276,12 +310,8 @@ int32_t playgate_follower_create(const playgate_follower_rules *rules, playgate_
     follower->is_service = strncmp(rules->source, service_prefix, prefix) == 0;
     follower->path = strdup(rules->source + (follower->is_service ? prefix : 0));
     if (follower->path == NULL || open_wake(follower) != 0) return fail(follower, PLAYGATE_E_INTERNAL, error, "there is no memory");
-    if (follower->path[0] == '\0' || (follower->is_service && strlen(follower->path) > 103))
-        return fail(follower, PLAYGATE_E_ARGUMENT, error, "the source is no path, or too long for a socket");
-    if (rules->key_file != NULL && !follower->is_service)
-        return fail(follower, PLAYGATE_E_ARGUMENT, error, "a file needs no key: a key is for unix:PATH");
-    if (rules->key_file != NULL && read_key(follower, rules->key_file) != 0)
-        return fail(follower, PLAYGATE_E_ARGUMENT, error, "the file of the key cannot be read, or has none in it");
+    const char *fault = read_settings(follower, rules, rules->size < sizeof *rules ? NULL : rules->trust_file);
+    if (fault != NULL) return fail(follower, PLAYGATE_E_ARGUMENT, error, fault);
     if (follower->is_service) {
         ask(follower, first_patience);
         if (follower->result == PLAYGATE_E_FORK)
@@ -325,6 +355,7 @@ void playgate_follower_free(playgate_follower *follower) {
     for (int end = 0; end < 2; end++)
         if (follower->wake[end] >= 0) close(follower->wake[end]);
     exchange_wipe(follower->key, sizeof follower->key);
+    free(follower->trust);
     free(follower->path);
     free(follower);
 }

@@ -161,6 +161,27 @@ public func playgate_engine_confirm(_ engine: OpaquePointer?, _ now: Int64) -> I
 
 /// See `playgate.h`.
 @c @implementation
+public func playgate_engine_has_place(
+    _ engine: OpaquePointer?,
+    _ place: OpaquePointer?,
+    _ error: UnsafeMutablePointer<playgate_error>?
+) -> Int32 {
+    unsafe clear(error)
+    guard Forks.areOver else { return Result.fork }
+    guard let engine = unsafe Handle.object(engine, PolicyEngine.self),
+        let place = unsafe Handle.object(place, PolicyPlace.self)
+    else { return Result.argument }
+    do throws(PolicyFault) {
+        try place.check(by: engine.policy)
+        return Result.ok
+    } catch let fault {
+        _ = unsafe fault.report(to: error)
+        return Result.argument
+    }
+}
+
+/// See `playgate.h`.
+@c @implementation
 public func playgate_engine_fresh_until(_ engine: OpaquePointer?) -> Int64 {
     guard Forks.areOver else { return 0 }
     return unsafe Handle.object(engine, PolicyEngine.self)?.freshUntil.millisecondsSince1970 ?? 0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Foundation
 import GateTestSupport
 import MediaTokens
 import Testing
@@ -24,6 +25,39 @@ extension EdgeProxy {
             folder: folder,
             body
         )
+    }
+
+    /// Expects that an edge follows a file which keys of the command line sign, and takes no other for it.
+    ///
+    /// - Parameters:
+    ///   - replacing: What makes the configuration name `FOLDER/policy.jws`, and `FOLDER/signer.jwk` as the keys to trust.
+    ///   - hasLog: True if faults of the policy are in a file of the edge.
+    func expectSignedPolicies(replacing: [String: String], hasLog: Bool = true) async throws {
+        let folder = try TemporaryFolder()
+        let new = ["keys", "new", "--algorithm", "ES256", "--out", folder.file("signer")]
+        let keys = try CommandRun(Program.built("playgate"), new)
+        try #require(keys.status == 0, "\(keys.error)")
+        let published = try CommandRun(Program.built("playgate"), ["keys", "export", folder.file("signer")])
+        try folder.write("signer.jwk", published.output)
+        let named = replacing.mapValues { $0.replacing("FOLDER", with: folder.path) }
+        try await withGrants(replacing: named, folder: folder) { (gate, edge) throws in
+            let cookie = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s1")))"]
+            #expect(try edge.get("/live/seg/1", cookie).gateCode == "within_ttl")
+            let signed = try folder.bytes("policy.jws")
+            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
+            let plain = [UInt8](try gate.get("/v1/policy").body.utf8)
+            for (bytes, message) in [
+                (plain, "is not signed"), (signed.dropLast(4) + [UInt8]("AAAA".utf8), "the signature is wrong"),
+                ([UInt8](signed + [0x0A]), "is no signed policy"),
+            ] as [([UInt8], String)] where hasLog {
+                try Data(bytes).write(to: URL(fileURLWithPath: folder.file("policy.jws")), options: .atomic)
+                #expect(eventually { (try? edge.logs().contains(message)) ?? false }, "\(message)")
+                let seen = try edge.get("/live/seg/1", cookie)
+                #expect(seen.gateCode == "within_ttl", "\(seen)")
+            }
+            try NginxModule.write(policyOf: gate, to: folder)
+            #expect(try eventually { try edge.get("/live/seg/1", cookie).gateCode == "session_revoked" })
+        }
     }
 }
 

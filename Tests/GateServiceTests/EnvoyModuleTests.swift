@@ -98,6 +98,11 @@ import Testing
     }
 
     /// From the gate's socket, and from a file that another program writes.
+    @Test func `takes a policy that is signed by keys to trust, and no other`() async throws {
+        let signed = [EnvoyModule.policy: "FOLDER/policy.jws trust=FOLDER/signer.jwk"]
+        try await EdgeProxy.envoyModule.expectSignedPolicies(replacing: signed)
+    }
+
     @Test(arguments: [true, false]) func `hears of a revocation within five seconds`(isFile: Bool) async throws {
         let folder = try TemporaryFolder()
         let replacing = isFile ? [EnvoyModule.policy: folder.file("policy.json")] : [:]
@@ -205,9 +210,14 @@ import Testing
         ),
         (
             "policy POLICY", "policy POLICY key=POLICY",
-            "\"policy\" must be unix:PATH, with or without key=FILE, or a path"
+            "\"policy\" must be unix:PATH, with or without key=FILE, or a path, with or without trust=FILE"
         ),
         ("policy POLICY", "policy unix:/a key=none", "none"),
+        ("policy POLICY", "policy unix:/a trust=none", "\"policy\" must be unix:PATH"),
+        ("policy POLICY", "policy POLICY trust=none", "the keys to trust cannot be read"),
+        ("policy POLICY", "policy POLICY trust=POLICY", "no JWK Set of public keys"),
+        (drop, "profile none", "the policy has no profile none in the settings"),
+        (drop, "resource media=none", "the policy has no media none in the settings"),
         (
             "policy POLICY", "policy POLICY\n                          policy POLICY",
             "\"policy\" is duplicate in line 3"

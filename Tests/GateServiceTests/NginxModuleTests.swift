@@ -73,34 +73,9 @@ import Testing
         }
     }
 
-    /// By keys of the command line, from a file that another program writes.
     @Test func `takes a policy that is signed by keys to trust, and no other`() async throws {
-        let folder = try TemporaryFolder()
-        let new = ["keys", "new", "--algorithm", "ES256", "--out", folder.file("signer")]
-        let keys = try CommandRun(Program.built("playgate"), new)
-        try #require(keys.status == 0, "\(keys.error)")
-        let published = try CommandRun(Program.built("playgate"), ["keys", "export", folder.file("signer")])
-        try folder.write("signer.jwk", published.output)
-        let replacing = [NginxModule.policy: "policy.jws trust=signer.jwk"]
-        try await EdgeProxy.nginxModule.withGrants(replacing: replacing, folder: folder) { (gate, nginx) throws in
-            let cookie = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s1")))"]
-            #expect(try nginx.get("/live/seg/1", cookie).gateCode == "within_ttl")
-            #expect(try Self.checks(gate) == 0)
-            let signed = try folder.bytes("policy.jws")
-            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
-            let plain = [UInt8](try gate.get("/v1/policy").body.utf8)
-            for (bytes, message) in [
-                (plain, "is not signed"), (signed.dropLast(4) + [UInt8]("AAAA".utf8), "the signature is wrong"),
-                ([UInt8](signed + [0x0A]), "is no signed policy"),
-            ] as [([UInt8], String)] {
-                try Data(bytes).write(to: URL(fileURLWithPath: folder.file("policy.jws")), options: .atomic)
-                #expect(eventually { (try? nginx.logs().contains(message)) ?? false }, "\(message)")
-                let seen = try nginx.get("/live/seg/1", cookie)
-                #expect(seen.gateCode == "within_ttl", "\(seen)")
-            }
-            try NginxModule.write(policyOf: gate, to: folder)
-            #expect(try eventually { try nginx.get("/live/seg/1", cookie).gateCode == "session_revoked" })
-        }
+        let signed = [NginxModule.policy: "policy.jws trust=signer.jwk"]
+        try await EdgeProxy.nginxModule.expectSignedPolicies(replacing: signed)
     }
 
     @Test(arguments: [true, false]) func `14: trusts a policy up to its limit`(asks: Bool) async throws {

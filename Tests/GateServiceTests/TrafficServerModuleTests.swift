@@ -59,6 +59,11 @@ import Testing
     }
 
     /// From the gate's socket, and from a file that another program writes.
+    @Test func `takes a policy that is signed by keys to trust, and no other`() async throws {
+        let signed = [TrafficServerModule.policy: "policy=FOLDER/policy.jws @pparam=trust=FOLDER/signer.jwk"]
+        try await Self.edge.expectSignedPolicies(replacing: signed)
+    }
+
     @Test(arguments: [true, false]) func `hears of a revocation within five seconds`(isFile: Bool) async throws {
         let folder = try TemporaryFolder()
         let replacing = isFile ? [TrafficServerModule.policy: "policy=policy.json"] : [:]
@@ -299,6 +304,11 @@ import Testing
         (source, "\(source) @pparam=policy=b", "policy=b is there twice"),
         (source, "\(source) @pparam=key=FOLDER/policy.json", "a key is for unix:PATH"),
         (source, "policy=unix:/a @pparam=key=none", "the file of the key cannot be read"),
+        (source, "policy=unix:/a @pparam=trust=none", "a service needs no keys to trust"),
+        (source, "\(source) @pparam=trust=none", "the keys to trust cannot be read"),
+        (source, "\(source) @pparam=trust=FOLDER/policy.json", "no JWK Set of public keys"),
+        (source, "\(source) @pparam=media=none", "the policy has no media none"),
+        (source, "\(source) @pparam=profile=none", "the policy has no profile none"),
         (source, "\(source) @pparam=memo=3", "memo must be 0, or a number of answers from 64 to 1048576"),
         (source, "\(source) @pparam=surprise=1", "surprise=1 is unknown"),
         (source, "\(source) @pparam=set_cookie=maybe", "set_cookie must be on or off"),

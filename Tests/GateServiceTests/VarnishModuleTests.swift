@@ -58,6 +58,11 @@ import Testing
     }
 
     /// From the gate's socket, and from a file that another program writes.
+    @Test func `takes a policy that is signed by keys to trust, and no other`() async throws {
+        let signed = [VarnishModule.policy: "\"FOLDER/policy.jws\", trust = \"FOLDER/signer.jwk\""]
+        try await EdgeProxy.varnishModule.expectSignedPolicies(replacing: signed, hasLog: false)
+    }
+
     @Test(arguments: [true, false]) func `hears of a revocation within five seconds`(isFile: Bool) async throws {
         let folder = try TemporaryFolder()
         let replacing = isFile ? [VarnishModule.policy: "\"policy.json\""] : [:]
@@ -204,6 +209,9 @@ import Testing
         (source, "\"FOLDER/policy.json\", key = \"FOLDER/policy.json\"", "a key is for unix:PATH"),
         (source, "\"unix:/a\", key = \"none\"", "the file of the key cannot be read"),
         (source, "\"FOLDER/policy.json\", memo = 3", "memo must be 0, or a number of answers from 64 to 1048576"),
+        (source, "\"FOLDER/policy.json\", trust = \"none\"", "the keys to trust cannot be read"),
+        (source, "\"FOLDER/policy.json\", trust = \"FOLDER/policy.json\"", "no JWK Set of public keys"),
+        (source, "\"unix:/a\", trust = \"none\"", "a service needs no keys to trust"),
         ("ask_timeout = 10s", "ask_timeout = 2m", "ask_timeout must be a time from 1ms to 60s"),
         (tokens, "gate.token(\"where=token\");", "names no place of tokens"),
         (tokens, "gate.token(\"\");", "names no place"),
@@ -212,6 +220,8 @@ import Testing
         (tokens, "gate.place(\"\");", "needs a name"),
         (tokens, "gate.place(\"a\"); gate.place(\"a\");", "is there twice"),
         (tokens, "gate.place(\"a\", resource = \"TNT\");", "place(\"a\"): "),
+        (tokens, "gate.place(\"a\", media = \"none\");", "place(\"a\"): the policy has no media none"),
+        (tokens, "gate.place(\"a\", profile = \"none\");", "place(\"a\"): the policy has no profile none"),
     ]
     private static let source = "\"policy.json\""
 

@@ -40,6 +40,9 @@ typedef struct playgate_follower_rules {
     /// Receives messages, on the thread that creates or runs the follower; may be null. `message` is one terminated line.
     void (*log)(void *context, int32_t level, const char *message);
     void *log_context;
+    /// The file with the keys to trust, a JWK Set as `playgate keys export` writes it: the source is a file then, and signed by
+    /// one of them. Null for a file that is not signed. It is read once, when the follower is created.
+    const char *trust_file;
 } playgate_follower_rules;
 
 /// Creates a follower, and an engine with the source's present policy. A service is asked for it for at most a second: if it is

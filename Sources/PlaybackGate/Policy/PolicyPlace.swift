@@ -32,6 +32,17 @@ package final class PolicyPlace: Sendable {
         self.profile = profile
     }
 
+    /// Checks that a policy has the media and the profile which are named, so that a configuration can be refused at its load.
+    package func check(by policy: PolicyDocument) throws(PolicyFault) {
+        if case .media(let media) = subject, policy.catalogue.entry(media: media) == nil {
+            throw PolicyFault("the policy has no media \(media)")
+        }
+        let profiles = policy.grants?.profiles ?? []
+        if let profile, !profiles.contains(where: { $0.name.hasSameBytes(as: profile) }) {
+            throw PolicyFault("the policy has no profile \(profile)")
+        }
+    }
+
     /// True if all requests have one entry, whatever their path.
     var isUniform: Bool { if case .path = subject { false } else { true } }
 
