@@ -163,7 +163,7 @@ let package = Package(
                 .nio("NIOHTTP1"), .nioSSL,
                 .system, .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
             ],
-            embedding: ["openapi.yaml"]
+            embedding: ["openapi.yaml", "Admin/Page/operator.css", "Admin/Page/operator.js"]
         ),
         .room(
             "Sandbox",

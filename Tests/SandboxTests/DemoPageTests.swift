@@ -10,7 +10,7 @@ import Testing
 @Suite(.serialized) struct DemoPageTests {
     /// The user bob is allowed some of the items. Each token starts one playback at the gate, and a grant carries it on.
     @Test func aViewerLogsInPlaysIsRefusedAndLogsOut() async throws {
-        guard WebDriver.isInstalled else { return }
+        guard WebDriver.isInstalled(with: ["nginx", "ffmpeg"]) else { return }
         try await onThread {
             let demo = try RunningDemo()
             let browser = try WebDriver(.desktop)
@@ -79,7 +79,7 @@ import Testing
 
     /// A narrow screen, a dark theme, and no mouse.
     @Test func aPhoneWithAKeyboardIsEnough() async throws {
-        guard WebDriver.isInstalled else { return }
+        guard WebDriver.isInstalled(with: ["nginx", "ffmpeg"]) else { return }
         try await onThread {
             let demo = try RunningDemo()
             let browser = try WebDriver(.phone)

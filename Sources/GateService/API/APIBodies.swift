@@ -180,7 +180,7 @@ struct BodyFault: Error {
 
 /// The members of an object in a body. A `null` is refused like any value of a wrong type.
 struct BodyObject {
-    fileprivate let members: [JSON.Member]
+    let members: [JSON.Member]
 
     private subscript(name: String) -> JSON? { members.first { $0.name == name }?.value }
 

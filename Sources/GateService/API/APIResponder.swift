@@ -254,57 +254,18 @@ struct APIResponder: HTTPService {
 
     /// `POST /v1/revocations`: records a revocation in the store.
     private func revoke(_ call: RequestContext) throws(APIRefusal) -> Outcome {
-        let revocation = try revocation(try read(RevocationBody.self, call), call)
+        let revocation = try Revocation(try read(RevocationBody.self, call), for: call.gate, at: call.time)
         let (gate, time, trace, mirror) = (call.gate, call.time, call.trace, mirror)
         try takeRoom(for: 1)
         return .later { () async throws(APIRefusal) in
             defer { inFlight.release(1) }
-            do throws(ReplayStoreError) {
-                try await gate.record(revocation, at: time)
-            } catch {
-                throw error.code == .full ? APIRefusal(.revocationsFull) : APIRefusal(DenyCode.replayStoreUnavailable)
-            }
-            mirror?.add(revocation, at: time)
+            try await gate.keep(revocation, mirror, at: time)
             let members: [JSON.Member] = [
                 ("revoked", .string(revocation.kind.rawValue)),
                 ("expires", .number(revocation.expires.millisecondsSince1970)), ("store", .string(gate.store.name)),
                 ("trace", .string("\(trace)")),
             ]
             return .json(.object(members), status: .created, trace: trace)
-        }
-    }
-
-    /// The longest time after a given time for which a token issued before it can be verified, under any policy that a
-    /// reload may bring: one day, plus four minutes of leeway.
-    private static let longestLife = VerificationPolicy.timeToLiveLimit + VerificationPolicy.leewayLimit * 2
-
-    /// Creates the revocation that a body asks for. Without `expires` it lasts until no token that it revokes can be
-    /// verified, before or after any reload, but at most 400 days.
-    private func revocation(_ body: RevocationBody, _ call: RequestContext) throws(APIRefusal) -> Revocation {
-        // An issuer's clock may be ahead by the early leeway, so a token issued before a time may carry a later issue time.
-        let ahead = call.gate.verifier.policy.earlyLeeway.milliseconds
-        let issuedBefore = body.issuedBefore?.advanced(byMilliseconds: ahead)
-        let latest = call.time.advanced(byMilliseconds: Duration.seconds(400 * 86_400).milliseconds)
-        let lastIssued = max(call.time, issuedBefore ?? call.time)
-        let lastVerified = lastIssued.advanced(byMilliseconds: Self.longestLife.milliseconds)
-        let expires = body.expires ?? min(lastVerified, latest)
-        guard call.time < expires, expires <= latest else {
-            throw APIRefusal(.invalidRequest, details: "expires must be in the future and within 400 days")
-        }
-        switch body.subject {
-        case .fingerprint(let fingerprint): return Revocation(.token(fingerprint), expires: expires)
-        case .session(let guid):
-            let now = call.time.advanced(byMilliseconds: ahead)
-            return Revocation(.session(guid: guid, issuedBefore: issuedBefore ?? now), expires: expires)
-        case .mvpd(let id):
-            return Revocation(.mvpd(id: id, issuedBefore: issuedBefore ?? expires), expires: expires)
-        case .playback(let session): return Revocation(.playback(session), expires: expires)
-        case .token(let text):
-            let answer = call.gate.verifier.authenticate(text, at: call.time)
-            guard let token = answer.token else {
-                throw APIRefusal(.tokenNotAuthentic, details: answer.reason?.rawValue)
-            }
-            return Revocation(.token(token.fingerprint), expires: expires)
         }
     }
 

@@ -16,16 +16,30 @@ struct CallerAuthentication: Sendable {
         _ request: HTTPRequest,
         for scope: Scope
     ) throws(APIRefusal) -> String? {
-        guard let callers else { return nil }
-        guard let credential = try credential(request) else { throw APIRefusal(.credentialMissing) }
-        // All callers are compared, so that the time taken does not reveal which one matched.
-        var found: Caller?
-        for caller in callers where caller.credential.isSame(as: credential) { found = caller }
-        guard let found else { throw APIRefusal(.credentialUnknown) }
+        guard callers != nil else { return nil }
+        let found = try caller(of: request)
         guard found.scopes.contains(scope) else {
             throw APIRefusal(.scopeMissing, details: "the scope \(scope.rawValue) is required")
         }
         return found.name
+    }
+
+    /// Returns the known caller of a request.
+    func caller(of request: HTTPRequest) throws(APIRefusal) -> Caller {
+        guard let credential = try credential(request) else { throw APIRefusal(.credentialMissing) }
+        guard let found = caller(with: credential) else { throw APIRefusal(.credentialUnknown) }
+        return found
+    }
+
+    /// Returns the known caller with a bearer key; `nil` if there is none.
+    func caller(withKey key: String) -> Caller? { caller(with: .key(sha256: SHA256.digest(key))) }
+
+    /// Returns the known caller with a credential; `nil` if there is none.
+    func caller(with credential: Caller.Credential) -> Caller? {
+        // All callers are compared, so that the time taken does not reveal which one matched.
+        var found: Caller?
+        for caller in callers ?? [] where caller.credential.isSame(as: credential) { found = caller }
+        return found
     }
 
     /// Returns the caller's credential: a bearer key (RFC 6750 §2.1), or else the certificate of its connection.

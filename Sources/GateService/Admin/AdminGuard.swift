@@ -6,7 +6,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import PlaybackGate
 
-/// Protects the admin listener, which has no credentials of its own, from web pages.
+/// Protects the admin listener from web pages: of its endpoints, only the operator page has credentials.
 ///
 /// A page in a browser on the operator's machine can send requests to loopback. DNS rebinding makes them look same-origin,
 /// so `Host` must be an address or a configured name. A form needs no permission to POST, so a request that changes state

@@ -9,16 +9,25 @@ internal import NIOHTTP1
 internal import Platform
 internal import PlaybackGate
 
-/// The admin endpoints: health, readiness, metrics, configuration and reload.
+/// The admin endpoints: health, readiness, metrics, configuration, reload and the operator page.
 struct AdminResponder: HTTPService {
     let live: LiveGate
     let reloader: Reloader
     let registry: PrometheusRegistry
     let gauges: ServiceGauges
     let state: Readiness
+    let page: OperatorPage
     let clock: @Sendable () -> Timestamp
 
-    func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .answer }
+    func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception {
+        let request = HTTPRequest(head: head, connection: connection)
+        guard OperatorPage.covers(request.path), refusal(request) == nil else { return .answer }
+        return page.receive(request)
+    }
+
+    private func refusal(_ request: HTTPRequest) -> String? {
+        AdminGuard(hosts: live.current.configuration.adminHosts).refusal(request)
+    }
 
     func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
         output.write(answer(request))
@@ -28,9 +37,10 @@ struct AdminResponder: HTTPService {
         let path = request.path
         let method = request.head.method
         let isRead = method == .GET || method == .HEAD
-        if let reason = AdminGuard(hosts: live.current.configuration.adminHosts).refusal(request) {
+        if let reason = refusal(request) {
             return .now(.json(.object([("error", .string(reason))]), status: .forbidden, trace: nil))
         }
+        if OperatorPage.covers(path) { return page.answer(request) }
         switch path {
         case "/livez" where isRead: return .now(.json(.object([("live", .bool(true))]), trace: nil))
         case "/readyz" where isRead: return .later { await readiness() }

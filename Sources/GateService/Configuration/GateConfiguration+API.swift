@@ -9,18 +9,7 @@ extension GateConfiguration.API {
     init(_ section: ConfigurationSection) {
         let listener = GateConfiguration.Listener(section, default: .tcp(host: "127.0.0.1", port: 8080))
         let isOpen = section.bool("open", default: false)
-        let keys = section.list("keys") { Caller($0, credentialKey: "sha256") { .key(sha256: $0) } }
-        let certificates = section.list("clientCertificates") {
-            Caller($0, credentialKey: "sha256") { .certificate(sha256: $0) }
-        }
-        if !certificates.isEmpty, listener.tls?.clientAuthorities == nil {
-            section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
-        }
-        let callers = keys + certificates
-        let names = callers.map(\.name)
-        if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
-            section.note("keys", "two callers have the name \(twice)")
-        }
+        let callers = Caller.list(section, listener, scopes: Scope.ofAPI)
         if isOpen {
             if !callers.isEmpty { section.note("open", "must be false if there are keys or clientCertificates") }
             if !listener.address.isLocal {
@@ -58,26 +47,42 @@ extension GateConfiguration.API {
 }
 
 extension Caller {
-    fileprivate init(
+    /// Reads the callers of a listener: `keys` and `clientCertificates`.
+    static func list(
         _ section: ConfigurationSection,
-        credentialKey: String,
-        _ credential: ([UInt8]) -> Credential
-    ) {
+        _ listener: GateConfiguration.Listener,
+        scopes: [Scope]
+    ) -> [Caller] {
+        let keys = section.list("keys") { Caller($0, scopes) { .key(sha256: $0) } }
+        let certificates = section.list("clientCertificates") { Caller($0, scopes) { .certificate(sha256: $0) } }
+        if !certificates.isEmpty, listener.tls?.clientAuthorities == nil {
+            section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
+        }
+        let callers = keys + certificates
+        let names = callers.map(\.name)
+        if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
+            section.note("keys", "two callers have the name \(twice)")
+        }
+        return callers
+    }
+
+    private init(_ section: ConfigurationSection, _ known: [Scope], _ credential: ([UInt8]) -> Credential) {
+        let digestKey = "sha256"
         name = section.requiredString("name")
-        resources = section.strings("resources")
-        let digest = section.parsed(credentialKey, default: [UInt8](), isSecret: true) { text throws(ParseFault) in
+        resources = known.contains(.tvs) ? section.strings("resources") : nil
+        let digest = section.parsed(digestKey, default: [UInt8](), isSecret: true) { text throws(ParseFault) in
             guard let fingerprint = TokenFingerprint(hexadecimal: text.filter { $0 != ":" }) else {
                 throw ParseFault("must be a SHA-256 digest: 64 hexadecimal digits")
             }
             return fingerprint.bytes
         }
-        if !section.has(credentialKey) { section.note(credentialKey, "\(credentialKey) is missing") }
+        if !section.has(digestKey) { section.note(digestKey, "\(digestKey) is missing") }
         self.credential = credential(digest)
         var scopes: Set<Scope> = []
         for name in section.strings("scopes") ?? [] {
-            guard let scope = Scope(rawValue: name) else {
-                let known = Scope.allCases.map(\.rawValue).joined(separator: ", ")
-                section.note("scopes", "\(name) is not a scope; known: \(known)")
+            guard let scope = Scope(rawValue: name), known.contains(scope) else {
+                let names = known.map(\.rawValue).joined(separator: ", ")
+                section.note("scopes", "\(name) is not a scope; known: \(names)")
                 continue
             }
             scopes.insert(scope)

@@ -42,7 +42,7 @@ extension GateConfiguration {
         manifest = root.optionalSection("manifest") {
             Manifest($0, tokensOfEntries: catalogue.tokens, profiles: profiles, edge: edgeSources)
         }
-        (admin, adminHosts) = root.section("admin", Self.admin)
+        (admin, adminHosts, adminCallers) = root.section("admin", Self.admin)
         log = root.section("log", Log.init)
         shutdownGrace = root.section("shutdown") {
             $0.duration("grace", in: .milliseconds(100) ... .seconds(600), default: .seconds(10))
@@ -54,10 +54,11 @@ extension GateConfiguration {
         try problems.throwIfAny()
     }
 
-    /// Reads the section `admin`: the listener, and its names.
-    static func admin(_ section: ConfigurationSection) -> (listener: Listener, hosts: [String]) {
+    /// Reads the section `admin`: the listener, its names, and its callers.
+    static func admin(_ section: ConfigurationSection) -> (listener: Listener, hosts: [String], callers: [Caller]) {
         let listener = Listener(section, default: .tcp(host: "127.0.0.1", port: 9090))
-        return (listener, section.hostNames("hosts").map { String($0.text) })
+        let callers = Caller.list(section, listener, scopes: Scope.ofAdmin)
+        return (listener, section.hostNames("hosts").map { String($0.text) }, callers)
     }
 
     private static func watchInterval(_ section: ConfigurationSection) -> Duration? {

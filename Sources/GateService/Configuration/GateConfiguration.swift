@@ -33,6 +33,8 @@ struct GateConfiguration: Sendable {
     var admin: Listener
     /// The host names of the admin listener, besides addresses and localhost.
     var adminHosts: [String]
+    /// The callers that may use the operator page; none if there is no page.
+    var adminCallers: [Caller]
     var log: Log
     var shutdownGrace: Duration
     /// The interval at which files are checked for changes; `nil` for never.
@@ -196,6 +198,13 @@ enum Scope: String, CaseIterable, Sendable {
     case tvs
     /// The caller may read the policy, with the symmetric keys of grants.
     case edge
+    /// The caller may see the operator page, of the admin listener.
+    case read
+
+    /// The permissions of callers of the API.
+    static let ofAPI = allCases.filter { $0 != .read }
+    /// The permissions of callers of the admin listener.
+    static let ofAdmin: [Scope] = [.read, .revoke]
 }
 
 /// The format of log lines.

@@ -32,6 +32,8 @@ struct ServiceParts {
     private let live: LiveGate
     private let registry = PrometheusRegistry()
     private let metrics: DecisionMetrics
+    /// The decisions for the operator page; `nil` if nobody may see it.
+    private let window: DecisionWindow?
     private let inFlight: ConcurrencyLimit
     /// The connections to the origin of manifests; `nil` without a manifest listener.
     let origin: OriginClient?
@@ -61,7 +63,9 @@ struct ServiceParts {
         metrics = DecisionMetrics(factory: registry, store: store.name)
         (inFlight, reporter) = (ConcurrencyLimit(configuration.api.concurrency), PeerReporter(logger: logger))
         origin = configuration.manifest.map { OriginClient($0, loops: loops) }
-        let observer = Self.observer(configuration.log, metrics, sink)
+        // Only the operator page shows them.
+        window = configuration.adminCallers.isEmpty ? nil : DecisionWindow()
+        let observer = Self.observer(configuration.log, metrics, sink, window)
         let snapshot = LiveGate.Snapshot(
             gate: builder.gate(configuration, store: store, grants: grants, observer: observer),
             configuration: configuration,
@@ -85,14 +89,17 @@ struct ServiceParts {
     private static func observer(
         _ log: GateConfiguration.Log,
         _ metrics: DecisionMetrics,
-        _ sink: LogSink
+        _ sink: LogSink,
+        _ window: DecisionWindow?
     ) -> DecisionObservers {
+        var observers: [any DecisionObserver] = [metrics]
         // Decision lines have the level info, so higher log levels exclude them.
-        guard log.level.isAtMost(.info) else { return DecisionObservers([metrics]) }
-        let salt = log.salt?.text ?? "\(TraceID.new())"
-        return DecisionObservers([
-            DecisionLog(sink, format: log.format, salt: salt, logsChecks: log.checks == .all), metrics,
-        ])
+        if log.level.isAtMost(.info) {
+            let salt = log.salt?.text ?? "\(TraceID.new())"
+            observers.insert(DecisionLog(sink, format: log.format, salt: salt, logsChecks: log.checks == .all), at: 0)
+        }
+        if let window { observers.append(window) }
+        return DecisionObservers(observers)
     }
 
     private mutating func addListeners(_ sink: LogSink) throws(ConfigurationError) {
@@ -105,12 +112,14 @@ struct ServiceParts {
         let grpc = (configuration.edge?.grpc ?? []).map { (listener: $0, places: places("grpc", $0)) }
         let all = [api, admin] + (edges + offloads + grpc + manifests).map(\.places)
         let state = Readiness(live: live, keySets: keySets, places: all, clock: environment.clock)
+        let gauges = gauges(all, sink)
         let adminResponder = AdminResponder(
             live: live,
             reloader: reloader,
             registry: registry,
-            gauges: gauges(all, sink),
+            gauges: gauges,
             state: state,
+            page: operatorPage(gauges, state),
             clock: environment.clock
         )
         let apiResponder = APIResponder(
@@ -128,6 +137,19 @@ struct ServiceParts {
         ]
         try addEdges(edges, offloads, grpc, state)
         try addManifests(manifests)
+    }
+
+    private func operatorPage(_ gauges: ServiceGauges, _ state: Readiness) -> OperatorPage {
+        OperatorPage(
+            live: live,
+            window: window ?? DecisionWindow(),
+            gauges: gauges,
+            state: state,
+            mirror: mirror,
+            isSecure: configuration.admin.tls != nil,
+            log: logger,
+            clock: environment.clock
+        )
     }
 
     private typealias Places = [(listener: GateConfiguration.Listener, places: ConnectionPlaces)]

@@ -78,13 +78,13 @@ struct DecisionLog: DecisionObserver {
 extension Substring {
     /// The requested path without its query, at most 2 KiB of it. It is cut by bytes: a combining character after the
     /// question mark would form another character with it, and the query would reach the log.
-    fileprivate var loggable: String {
+    var loggable: String {
         let end = utf8.firstIndex(of: UInt8(ascii: "?")) ?? endIndex
         return self[..<end].beginning
     }
 
     /// The first 2 KiB.
-    fileprivate var beginning: String { String(decoding: utf8.prefix(2048), as: UTF8.self) }
+    var beginning: String { String(decoding: utf8.prefix(2048), as: UTF8.self) }
 }
 
 extension DecisionEvent {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import Entitlements
 internal import HTTPTypes
 internal import Hummingbird
@@ -65,45 +66,5 @@ extension Response {
     /// Returns a file for browsers, with the headers of pages.
     static func file(_ bytes: [UInt8], _ type: String, status: HTTPResponse.Status = .ok) -> Response {
         .bytes(bytes, type, status: status, headers: Page.headers)
-    }
-}
-
-/// A piece of HTML. A literal is markup; an inserted text is escaped.
-struct HTML: ExpressibleByStringInterpolation, Sendable {
-    let source: String
-
-    init(stringLiteral markup: String) { source = markup }
-
-    init(stringInterpolation: Interpolation) { source = stringInterpolation.source }
-
-    /// The literal parts and insertions of a piece.
-    struct Interpolation: StringInterpolationProtocol {
-        fileprivate var source = ""
-
-        init(literalCapacity: Int, interpolationCount: Int) {}
-
-        mutating func appendLiteral(_ markup: String) { source += markup }
-
-        mutating func appendInterpolation(_ pieces: HTML?...) {
-            source += pieces.compactMap { $0?.source }.joined(separator: "\n")
-        }
-
-        mutating func appendInterpolation(_ pieces: [HTML]) {
-            source += pieces.map(\.source).joined(separator: "\n")
-        }
-
-        /// Appends a text with its markup characters escaped.
-        mutating func appendInterpolation(_ text: String) {
-            for scalar in text.unicodeScalars {
-                switch scalar {
-                case "&": source += "&amp;"
-                case "<": source += "&lt;"
-                case ">": source += "&gt;"
-                case "\"": source += "&quot;"
-                case "'": source += "&#39;"
-                default: source.unicodeScalars.append(scalar)
-                }
-            }
-        }
     }
 }

@@ -22,7 +22,7 @@ extension KeysCommand {
     struct API: ParsableCommand, JSONAnswering {
         static let configuration = CommandConfiguration(
             commandName: "api",
-            abstract: "Create a key for a caller of the gate's API.",
+            abstract: "Create a key for a caller of the gate's API, or of its operator page.",
             discussion: """
                 Prints the key for the caller, which is not stored, and the lines for the gate's configuration, which \
                 have only its SHA-256.
@@ -32,7 +32,7 @@ extension KeysCommand {
         @Argument(help: "The caller's name in logs.")
         var name: String
 
-        @Option(help: ArgumentHelp("The caller's scopes: playback, verify, catalogue, revoke.", valueName: "scope"))
+        @Option(help: ArgumentHelp("The caller's scopes: playback, verify, catalogue, revoke, grant, tvs, edge; for the operator page: read, revoke.", valueName: "scope"))
         var scope: [String] = ["playback"]
 
         @Flag(help: "Print a JSON object.")
@@ -54,7 +54,7 @@ extension KeysCommand {
                 """
                 For the caller:
                   Authorization: Bearer \(key.text)
-                For the gate's configuration, below api.keys:
+                For the gate's configuration, below \(scope.contains("read") ? "admin" : "api").keys:
                   - name: \(JSON.string(name).line)
                     sha256: "\(key.digest)"
                     scopes: [\(scope.joined(separator: ", "))]
