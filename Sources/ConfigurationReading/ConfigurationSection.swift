@@ -50,8 +50,11 @@ package final class ConfigurationSection {
     /// Returns the place of the value of `key`, or of the section if it has none.
     package func place(_ key: String) -> ConfigurationPlace { file.place(value(key) ?? node, keyPath(key)) }
 
-    /// Records a problem with `key`.
-    package func note(_ key: String, _ message: String) { problems.add(place(key), message) }
+    /// Records a problem with `key`, which is known thereby: a misspelt key may be meant for a missing one.
+    package func note(_ key: String, _ message: String) {
+        known.append(key)
+        problems.add(place(key), message)
+    }
 
     /// True if this section has a problem already: consequences of it need not be reported too.
     package var isFaulty: Bool { problems.contains(below: path) }
@@ -180,7 +183,10 @@ package final class ConfigurationSection {
     package func optionalPath(_ key: String) -> String? { optionalString(key).map { file.resolve($0) } }
 
     /// Returns the path of a file that must be named.
-    package func requiredPath(_ key: String) -> String { file.resolve(requiredString(key)) }
+    package func requiredPath(_ key: String) -> String {
+        let name = requiredString(key)
+        return name.isEmpty ? "" : file.resolve(name)
+    }
 
     /// Returns a secret text: the value itself, or the content of `{ file: PATH }` or `{ env: NAME }`.
     package func secret(_ key: String) -> Secret? {
@@ -342,7 +348,7 @@ package final class ConfigurationSection {
             let hint = near.flatMap { $0.distance(to: name) <= max(1, name.count / 3) ? "; did you mean \($0)?" : nil }
             problems.add(
                 file.place(key, keyPath(name)),
-                "unknown key\(hint ?? "; known keys: \(known.sorted().joined(separator: ", "))")"
+                "unknown key\(hint ?? "; known keys: \(Set(known).sorted().joined(separator: ", "))")"
             )
         }
     }

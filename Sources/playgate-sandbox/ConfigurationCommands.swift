@@ -13,7 +13,7 @@ struct CheckCommand: ParsableCommand {
         discussion: "Prints every problem with file, line and key, and exits with 2 if there is one."
     )
 
-    @Argument(help: ArgumentHelp("The configuration file (YAML).", valueName: "file"))
+    @Argument(help: ArgumentHelp("The configuration file (YAML).", valueName: "file"), completion: .file())
     var file: String
 
     func run() throws {

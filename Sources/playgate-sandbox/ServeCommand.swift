@@ -17,17 +17,24 @@ struct ServeCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("The configuration file (YAML); see: playgate-sandbox config", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("The configuration file (YAML); see: playgate-sandbox config", valueName: "file"),
+        completion: .file()
+    )
     var config: String?
 
-    @Option(help: ArgumentHelp("The file that keeps logins across restarts; in memory by default.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("The file that keeps logins across restarts; in memory by default.", valueName: "file"),
+        completion: .file()
+    )
     var state: String?
 
     @Option(
         help: ArgumentHelp(
             "The folder with signer.pem and signer.key, as `playgate keys new` creates it; new keys in memory by default.",
             valueName: "folder"
-        )
+        ),
+        completion: .directory
     )
     var keys: String?
 
@@ -38,7 +45,8 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "The folder of a web application to serve at /, such as examples/demo-tv.",
             valueName: "folder"
-        )
+        ),
+        completion: .directory
     )
     var pages: String?
 

@@ -26,6 +26,32 @@ import Testing
         } catch { return error.problems }
     }
 
+    @Test func `names misspelt keys and missing files in one run`() throws {
+        let text = """
+            requestor: REF30
+            trust: { keys: [{ file: signer.pem }, { file: none.pem }] }
+            catalogue:
+              entries: [{ media: tnt, resorce: TNT }]
+              feeds: [{ file: feed.xml }]
+            api: { open: true, tls: { certificate: tls.pem, key: none.key } }
+            """
+        let told = try Self.problems(text).map { problem in
+            let name = problem.message.split(separator: "/").last ?? ""
+            return "\(problem.place.line) \(problem.place.key): \(name)"
+        }
+        let missing = "cannot be opened: No such file or directory"
+        #expect(
+            told == [
+                "2 trust.keys[1].file: none.pem: \(missing)",
+                "4 catalogue.entries[0].resorce: unknown key; did you mean resource?",
+                "4 catalogue.entries[0].resource: resource is missing: name the required resource, or set protected: false",
+                "5 catalogue.feeds[0].file: feed.xml: \(missing)", "6 api.tls.certificate: tls.pem: \(missing)",
+                "6 api.tls.key: none.key: \(missing)",
+            ],
+            "\(told)"
+        )
+    }
+
     @Test(arguments: faults) func `is refused for its fault, with file, line and key`(name: String) throws {
         let text = try String(contentsOfFile: "\(Self.folder)/\(name)", encoding: .utf8)
         let expected = try #require(text.split(separator: "\n").first?.dropFirst("# expected: ".count))

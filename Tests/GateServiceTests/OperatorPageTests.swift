@@ -71,9 +71,17 @@ import Testing
                 let answer = try gate.form("/ui/revoke", revocation, headers: headers, isOwn: false)
                 #expect(answer.status == 403, "\(foreign) \(answer)")
                 // Nobody signs a browser in to a session of another.
-                #expect(try gate.form("/ui/session", ["key": OperatorGate.readKey], headers: foreign, isOwn: false).status == 403)
+                #expect(
+                    try gate.form("/ui/session", ["key": OperatorGate.readKey], headers: foreign, isOwn: false).status
+                        == 403
+                )
             }
-            let rebound = try HTTPConnection(gate.admin).request("GET", "/ui/state", headers: OperatorGate.reader, host: "evil.example")
+            let rebound = try HTTPConnection(gate.admin).request(
+                "GET",
+                "/ui/state",
+                headers: OperatorGate.reader,
+                host: "evil.example"
+            )
             #expect(rebound.status == 403)
         }
     }
@@ -87,7 +95,11 @@ import Testing
             _ = try gate.play("<script>", token: token)
             let state = try gate.admin("GET", "/ui/state?after=0", headers: OperatorGate.reader)
             let rows = try #require(state.json["decisions"] as? [[String: Any]])
-            #expect(rows.map { $0["code"] as? String } == ["unknown_media", "unknown_media", "token_already_used", "verified"])
+            #expect(
+                rows.map { $0["code"] as? String } == [
+                    "unknown_media", "unknown_media", "token_already_used", "verified",
+                ]
+            )
             #expect(rows.last?["mvpd"] as? String == GateSample.claims().mvpdID)
             #expect(state.json["newest"] as? Int == 4)
             let page = try gate.admin("GET", "/ui", headers: OperatorGate.reader)
@@ -151,13 +163,32 @@ import Testing
             let foreign = try GateSample.foreign.get().issuer.issue(GateSample.claims(), at: gate.now).serialized
             let late = try gate.token()
             for (shown, target, texts) in [
-                (token, "tnt", [">envelope</th><td class=\"passed\">", ">resource</th><td class=\"passed\">", "revocations</th><td class=\"passed\">"]),
-                (token, "tbs", [">resource</th><td class=\"failed\">", "resource_mismatch", "revocations</th><td class=\"skipped\">"]),
-                (foreign, "tnt", [">signature</th><td class=\"failed\">", ">fields</th><td class=\"skipped\">", "can be forged"]),
+                (
+                    token, "tnt",
+                    [
+                        ">envelope</th><td class=\"passed\">", ">resource</th><td class=\"passed\">",
+                        "revocations</th><td class=\"passed\">",
+                    ]
+                ),
+                (
+                    token, "tbs",
+                    [
+                        ">resource</th><td class=\"failed\">", "resource_mismatch",
+                        "revocations</th><td class=\"skipped\">",
+                    ]
+                ),
+                (
+                    foreign, "tnt",
+                    [">signature</th><td class=\"failed\">", ">fields</th><td class=\"skipped\">", "can be forged"]
+                ),
                 ("x", "tnt", [">envelope</th><td class=\"failed\">"]),
                 (late, "none", ["No entry of the catalogue"]), (late, "trailer", ["demands no token"]),
             ] {
-                let page = try gate.form("/ui/inspect", ["token": shown, "target": target], headers: OperatorGate.reader)
+                let page = try gate.form(
+                    "/ui/inspect",
+                    ["token": shown, "target": target],
+                    headers: OperatorGate.reader
+                )
                 for text in texts { #expect(page.body.contains(text), "\(target): \(text)\n\(page.body)") }
                 #expect(shown.count < 2 || !page.body.contains(shown))
             }
@@ -170,18 +201,30 @@ import Testing
         try await OperatorGate.with { gate in
             let token = try gate.token(GateSample.claims(session: "s1"))
             let revocation = ["subject": "sessionGUID", "id": "s1"]
-            let refused = try gate.form("/ui/revoke", revocation.merging(["confirmed": "yes"]) { $1 }, headers: OperatorGate.reader)
+            let refused = try gate.form(
+                "/ui/revoke",
+                revocation.merging(["confirmed": "yes"]) { $1 },
+                headers: OperatorGate.reader
+            )
             #expect(refused.status == 403 && refused.body.contains("scope_missing"), "\(refused)")
             let confirmation = try gate.form("/ui/revoke", revocation, headers: OperatorGate.revoker)
             #expect(confirmation.status == 200 && confirmation.body.contains("Revoke?"))
             let wrong = try gate.form("/ui/revoke", ["subject": "all", "id": "s1"], headers: OperatorGate.revoker)
             #expect(wrong.status == 400)
-            let malformed = try gate.form("/ui/revoke", ["subject": "playback", "id": "s1"], headers: OperatorGate.revoker)
+            let malformed = try gate.form(
+                "/ui/revoke",
+                ["subject": "playback", "id": "s1"],
+                headers: OperatorGate.revoker
+            )
             #expect(malformed.status == 400 && malformed.body.contains("32 hexadecimal digits"))
             // Nothing is revoked so far.
             #expect(try gate.play(token: token).status == 200)
             let other = try gate.token(GateSample.claims(session: "s1"))
-            let done = try gate.form("/ui/revoke", revocation.merging(["confirmed": "yes"]) { $1 }, headers: OperatorGate.revoker)
+            let done = try gate.form(
+                "/ui/revoke",
+                revocation.merging(["confirmed": "yes"]) { $1 },
+                headers: OperatorGate.revoker
+            )
             #expect(done.status == 201, "\(done)")
             #expect(try gate.play(token: other).code == "session_revoked")
             #expect(try eventually { try gate.folder.text("log").contains("revoked by an operator") })
@@ -192,9 +235,15 @@ import Testing
     /// Configurations of the admin section that are refused.
     @Test(arguments: [
         ("keys: [{ name: a, sha256: \"00\", scopes: [read] }]", "must be a SHA-256 digest"),
-        ("keys: [{ name: a, sha256: \"\(OperatorGate.digest("a"))\", scopes: [playback] }]", "playback is not a scope; known: read, revoke"),
+        (
+            "keys: [{ name: a, sha256: \"\(OperatorGate.digest("a"))\", scopes: [playback] }]",
+            "playback is not a scope; known: read, revoke"
+        ),
         ("keys: [{ name: a, sha256: \"\(OperatorGate.digest("a"))\" }]", "scopes is missing"),
-        ("clientCertificates: [{ name: a, sha256: \"\(OperatorGate.digest("a"))\", scopes: [read] }]", "requires tls.clientAuthorities"),
+        (
+            "clientCertificates: [{ name: a, sha256: \"\(OperatorGate.digest("a"))\", scopes: [read] }]",
+            "requires tls.clientAuthorities"
+        ),
     ])
     func `refuses callers that make no sense`(admin: String, message: String) async throws {
         let text = RunningGate.configuration().replacing("admin: {", with: "admin: { \(admin),")
@@ -211,7 +260,9 @@ import Testing
     @Test func `has no page without callers, and says how to make one`() async throws {
         try await RunningGate.with { gate in
             let page = try gate.admin("GET", "/ui/sign-in")
-            #expect(page.body.contains("playgate keys api NAME --scope read --scope revoke") && !page.body.contains("<form"))
+            #expect(
+                page.body.contains("playgate keys api NAME --scope read --scope revoke") && !page.body.contains("<form")
+            )
             #expect(try gate.form("/ui/session", ["key": ""]).status == 401)
             #expect(try gate.admin("GET", "/ui/state", headers: ["Authorization": "Bearer "]).status == 401)
         }

@@ -110,7 +110,9 @@ package final class WebDriver {
     package func text(_ expression: String) throws -> String { try value(expression) as? String ?? "" }
 
     /// Evaluates a JavaScript expression as a number; not a number if it is none.
-    package func number(_ expression: String) throws -> Double { (try value(expression) as? NSNumber)?.doubleValue ?? .nan }
+    package func number(_ expression: String) throws -> Double {
+        (try value(expression) as? NSNumber)?.doubleValue ?? .nan
+    }
 
     /// Waits until a JavaScript expression is true.
     package func wait(until expression: String) throws {

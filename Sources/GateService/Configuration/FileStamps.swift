@@ -23,30 +23,11 @@ struct FileStamps: Equatable, Sendable {
     }
 
     private init(_ configuration: GateConfiguration, _ own: FileStamp?, _ stamp: (Secret.File) -> FileStamp?) {
-        let named =
-            configuration.trust.keys.map(\.file.value) + configuration.trust.anchors.map(\.value)
-            + configuration.catalogue.feeds.map(\.file.value)
-            + configuration.listenersWithTLS.flatMap { $0.tls?.files ?? [] }
-            + (configuration.grants?.files ?? [])
         var stamps: [String: FileStamp] = [:]
-        for path in named { stamps[path] = FileStamp(path) }
+        for file in configuration.namedFiles { stamps[file.value] = FileStamp(file.value) }
         // Keys were read with the configuration, and have stamps from before that.
         for file in configuration.grants?.keys.compactMap(\.file) ?? [] { stamps[file.path] = stamp(file) }
         stamps[configuration.file.path] = own
         self.stamps = stamps
-    }
-}
-
-extension GateConfiguration.Listener.TLS {
-    fileprivate var files: [String] { [certificate, key, clientAuthorities].compactMap { $0?.value } }
-}
-
-extension GateConfiguration.Grants {
-    /// The files that are read after the configuration.
-    fileprivate var files: [String] {
-        let sets = keys.compactMap { key -> String? in
-            if case .set(let file) = key.material { file.value } else { nil }
-        }
-        return sets + issuers.flatMap { [$0.keySet?.value, $0.remote?.authorities?.value].compactMap(\.self) }
     }
 }

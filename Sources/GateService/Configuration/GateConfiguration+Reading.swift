@@ -51,6 +51,8 @@ extension GateConfiguration {
         root.finish()
         effective = root.effective
         noteConflicts(root)
+        // Without an error here, each file is read soon, and tells more.
+        if !problems.problems.isEmpty { noteUnreadableFiles(problems) }
         try problems.throwIfAny()
     }
 

@@ -47,7 +47,10 @@ struct ViewCommand: AsyncParsableCommand, JSONAnswering {
     @Option(help: ArgumentHelp("The visitor's id in the programmer's analytics.", valueName: "id"))
     var visitorID: String?
 
-    @Option(help: ArgumentHelp("The file for logins; by default they end with the command.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("The file for logins; by default they end with the command.", valueName: "file"),
+        completion: .file()
+    )
     var storage: String?
 
     @Option(help: ArgumentHelp("The URL to which the service redirects at the end of a login.", valueName: "url"))

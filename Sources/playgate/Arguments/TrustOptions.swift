@@ -11,7 +11,8 @@ import Platform
 /// The options of a verifier.
 struct TrustOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("A PEM file with certificates or public keys to trust; may be repeated.", valueName: "file")
+        help: ArgumentHelp("A PEM file with certificates or public keys to trust; may be repeated.", valueName: "file"),
+        completion: .file()
     )
     var trust: [String] = []
 
@@ -20,7 +21,8 @@ struct TrustOptions: ParsableArguments {
         help: ArgumentHelp(
             "A PEM file with keys to trust for media tokens in JWS form (P-256, Ed25519); may be repeated.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var trustJWS: [String] = []
 
@@ -28,7 +30,8 @@ struct TrustOptions: ParsableArguments {
         help: ArgumentHelp(
             "A PEM file with certificates that trusted certificates must chain to; may be repeated.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var anchor: [String] = []
 
@@ -159,7 +162,7 @@ struct TokenArgument: ParsableArguments {
     )
     var token: String?
 
-    @Option(help: ArgumentHelp("A file with the token.", valueName: "file"))
+    @Option(help: ArgumentHelp("A file with the token.", valueName: "file"), completion: .file())
     var tokenFile: String?
 
     func validate() throws {

@@ -24,12 +24,13 @@ struct ExportCommand: ParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("The configuration file (YAML).", valueName: "file"))
+    @Option(help: ArgumentHelp("The configuration file (YAML).", valueName: "file"), completion: .file())
     var config: String
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("The file to write; standard output by default.", valueName: "file")
+        help: ArgumentHelp("The file to write; standard output by default.", valueName: "file"),
+        completion: .file()
     )
     var output: String?
 
@@ -43,7 +44,8 @@ struct ExportCommand: ParsableCommand {
         help: ArgumentHelp(
             "Sign it by the key that signs now in this file of playgate keys new: a pair, such as for ES256.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var sign: String?
 

@@ -18,7 +18,7 @@ struct HealthCommand: AsyncParsableCommand, JSONAnswering {
             """
     )
 
-    @Option(help: ArgumentHelp("The gate's configuration file (YAML).", valueName: "file"))
+    @Option(help: ArgumentHelp("The gate's configuration file (YAML).", valueName: "file"), completion: .file())
     var config = "/etc/playgate/gate.yaml"
 
     @Option(
@@ -46,21 +46,21 @@ struct HealthCommand: AsyncParsableCommand, JSONAnswering {
             throw CommandFailure("\(error)", code: "configuration_invalid")
         }
         let faults: [JSON.Member]
-        do throws(HealthCheck.Failure) { faults = try await ask(check).get() } catch {
+        do throws(AdminClient.Failure) { faults = try await ask(check).get() } catch {
             throw CommandFailure("no gate answers at \(check.address): \(error.reason)", code: "gate_unreachable")
         }
         Terminal.output.write(json ? Self.json(check.address, faults) : Self.text(check.address, faults))
         if !faults.isEmpty { throw ExitCode.refused }
     }
 
-    private typealias Answer = Result<[JSON.Member], HealthCheck.Failure>
+    private typealias Answer = Result<[JSON.Member], AdminClient.Failure>
 
     /// Asks until the gate is ready, or the wait is over. Returns the last answer.
     private func ask(_ check: HealthCheck) async -> Answer {
         let end = ContinuousClock.now + (wait?.duration ?? .zero)
         while true {
             let answer: Answer
-            do throws(HealthCheck.Failure) { answer = .success(try await check.faults()) } catch {
+            do throws(AdminClient.Failure) { answer = .success(try await check.faults()) } catch {
                 answer = .failure(error)
             }
             if case .success(let faults) = answer, faults.isEmpty { return answer }

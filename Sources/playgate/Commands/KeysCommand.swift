@@ -32,7 +32,12 @@ extension KeysCommand {
         @Argument(help: "The caller's name in logs.")
         var name: String
 
-        @Option(help: ArgumentHelp("The caller's scopes: playback, verify, catalogue, revoke, grant, tvs, edge; for the operator page: read, revoke.", valueName: "scope"))
+        @Option(
+            help: ArgumentHelp(
+                "The caller's scopes: playback, verify, catalogue, revoke, grant, tvs, edge; for the operator page: read, revoke.",
+                valueName: "scope"
+            )
+        )
         var scope: [String] = ["playback"]
 
         @Flag(help: "Print a JSON object.")

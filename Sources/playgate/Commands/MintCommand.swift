@@ -14,7 +14,7 @@ struct MintCommand: ParsableCommand {
         discussion: "Prints the token in Base64, as entitlement services return it, or unencoded with --raw."
     )
 
-    @Option(help: ArgumentHelp("A PEM file with the private key to sign with.", valueName: "file"))
+    @Option(help: ArgumentHelp("A PEM file with the private key to sign with.", valueName: "file"), completion: .file())
     var key: String
 
     @Option(help: ArgumentHelp("The requestor that the token is for.", valueName: "id"))

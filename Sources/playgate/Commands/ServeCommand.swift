@@ -17,7 +17,7 @@ struct ServeCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("The configuration file (YAML).", valueName: "file"))
+    @Option(help: ArgumentHelp("The configuration file (YAML).", valueName: "file"), completion: .file())
     var config: String
 
     func run() async throws {
@@ -41,7 +41,7 @@ struct CheckCommand: ParsableCommand, JSONAnswering {
             """
     )
 
-    @Argument(help: ArgumentHelp("The configuration file (YAML).", valueName: "file"))
+    @Argument(help: ArgumentHelp("The configuration file (YAML).", valueName: "file"), completion: .file())
     var file: String
 
     @Flag(help: "Print a JSON object.")

@@ -37,7 +37,10 @@ struct VerifyCommand: AsyncParsableCommand, JSONAnswering {
 
     @OptionGroup var trust: TrustOptions
 
-    @Option(help: ArgumentHelp("Verify one token per line of this file; - is standard input.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Verify one token per line of this file; - is standard input.", valueName: "file"),
+        completion: .file()
+    )
     var batch: String?
 
     @Option(

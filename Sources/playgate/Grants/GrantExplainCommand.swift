@@ -30,7 +30,8 @@ extension GrantCommand {
             help: ArgumentHelp(
                 "A JWK Set, or a COSE key set in CBOR. Without it, the grant is not verified.",
                 valueName: "file"
-            )
+            ),
+            completion: .file()
         )
         var keys: String?
 

@@ -44,7 +44,8 @@ struct GrantFactOptions: ParsableArguments {
     var position: PositionArgument?
 
     @Option(
-        help: ArgumentHelp("A PEM file with the client's certificate or public key of TLS.", valueName: "file")
+        help: ArgumentHelp("A PEM file with the client's certificate or public key of TLS.", valueName: "file"),
+        completion: .file()
     )
     var clientKey: String?
 

@@ -33,7 +33,8 @@ extension GrantCommand {
         var format = GrantFormatName.cat
 
         @Option(
-            help: ArgumentHelp("A key set with a key that signs; playgate grant keys makes one.", valueName: "file")
+            help: ArgumentHelp("A key set with a key that signs; playgate grant keys makes one.", valueName: "file"),
+            completion: .file()
         )
         var keys = ""
 

@@ -11,7 +11,8 @@ struct GrantKeyOptions: ParsableArguments {
         help: ArgumentHelp(
             "A JWK Set, or a COSE key set in CBOR; playgate grant keys makes one.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var keys = ""
 

@@ -23,7 +23,10 @@ extension GrantCommand {
                 """
         )
 
-        @Option(help: ArgumentHelp("The folder to write new keys to; created if it is missing.", valueName: "folder"))
+        @Option(
+            help: ArgumentHelp("The folder to write new keys to; created if it is missing.", valueName: "folder"),
+            completion: .directory
+        )
         var out: String?
 
         @Option(
@@ -41,7 +44,7 @@ extension GrantCommand {
         @Flag(name: .customLong("public"), help: "Write or print the public keys alone, for others.")
         var isPublic = false
 
-        @Option(help: ArgumentHelp("The key set to publish with --public.", valueName: "file"))
+        @Option(help: ArgumentHelp("The key set to publish with --public.", valueName: "file"), completion: .file())
         var keys: String?
 
         @Option(help: "The format of public keys.")

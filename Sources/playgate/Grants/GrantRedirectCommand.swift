@@ -42,7 +42,8 @@ extension GrantCommand {
         var to: URLArgument
 
         @Option(
-            help: ArgumentHelp("The key set with the key to sign with; that of --keys by default.", valueName: "file")
+            help: ArgumentHelp("The key set with the key to sign with; that of --keys by default.", valueName: "file"),
+            completion: .file()
         )
         var signingKeys: String?
 

@@ -8,13 +8,19 @@ import Encodings
 
 /// The options for the key and the settings of a vendor's format.
 struct GrantVendorOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("A file with the secret that the edge has; - is standard input.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("A file with the secret that the edge has; - is standard input.", valueName: "file"),
+        completion: .file()
+    )
     var secret: String?
 
     @Option(help: "The form of the secret; that of the vendor by default.")
     var secretForm: SecretFormArgument?
 
-    @Option(help: ArgumentHelp("A private key in PEM, for CloudFront and Media CDN.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("A private key in PEM, for CloudFront and Media CDN.", valueName: "file"),
+        completion: .file()
+    )
     var privateKey: String?
 
     @Option(

@@ -64,7 +64,10 @@ extension GrantCommand {
         @Option(help: ArgumentHelp("Verify at this time, \(TimeArgument.help); now by default.", valueName: "time"))
         var at: TimeArgument?
 
-        @Option(help: ArgumentHelp("Verify one grant per line of this file; - is standard input.", valueName: "file"))
+        @Option(
+            help: ArgumentHelp("Verify one grant per line of this file; - is standard input.", valueName: "file"),
+            completion: .file()
+        )
         var batch: String?
 
         @Option(

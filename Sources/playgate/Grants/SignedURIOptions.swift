@@ -15,7 +15,8 @@ struct SignedURIOptions: ParsableArguments {
     var match = PatternMatchArgument.whole
 
     @Option(
-        help: ArgumentHelp("A JWK Set with the keys that decrypt cdniip and sub (A128KW, dir …).", valueName: "file")
+        help: ArgumentHelp("A JWK Set with the keys that decrypt cdniip and sub (A128KW, dir …).", valueName: "file"),
+        completion: .file()
     )
     var decrypt: String?
 
@@ -109,7 +110,10 @@ struct SignedURIIssueOptions: ParsableArguments {
     )
     var depth: Int?
 
-    @Option(help: ArgumentHelp("A JWK Set whose first key encrypts --address and --subject.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("A JWK Set whose first key encrypts --address and --subject.", valueName: "file"),
+        completion: .file()
+    )
     var encrypt: String?
 
     @Option(help: ArgumentHelp("A subject, which is encrypted.", valueName: "text"))

@@ -37,7 +37,7 @@ extension KeysCommand {
         )
         var kid: String?
 
-        @Option(help: ArgumentHelp("The file to write, which is replaced.", valueName: "file"))
+        @Option(help: ArgumentHelp("The file to write, which is replaced.", valueName: "file"), completion: .file())
         var out: String?
 
         @Option(help: ArgumentHelp("The present time; that of the clock by default.", valueName: "time"))

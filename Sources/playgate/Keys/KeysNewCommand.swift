@@ -22,7 +22,10 @@ extension KeysCommand {
                 """
         )
 
-        @Option(help: ArgumentHelp("The folder to write to; created if it is missing.", valueName: "folder"))
+        @Option(
+            help: ArgumentHelp("The folder to write to; created if it is missing.", valueName: "folder"),
+            completion: .directory
+        )
         var out: String
 
         @Option(
@@ -106,7 +109,10 @@ extension KeysCommand {
                 """
         )
 
-        @Option(help: ArgumentHelp("The folder to write to; created if it is missing.", valueName: "folder"))
+        @Option(
+            help: ArgumentHelp("The folder to write to; created if it is missing.", valueName: "folder"),
+            completion: .directory
+        )
         var out: String
 
         @Option(help: "The size of the RSA keys, from 1024 to 8192.")

@@ -21,7 +21,10 @@ extension ManifestCommand {
                 """
         )
 
-        @Argument(help: ArgumentHelp("A playlist or an MPD; - is standard input.", valueName: "file"))
+        @Argument(
+            help: ArgumentHelp("A playlist or an MPD; - is standard input.", valueName: "file"),
+            completion: .file()
+        )
         var file: String
 
         @Option(
@@ -40,7 +43,10 @@ extension ManifestCommand {
         )
         var grant: String?
 
-        @Option(help: ArgumentHelp("A file with the grant; - is standard input.", valueName: "file"))
+        @Option(
+            help: ArgumentHelp("A file with the grant; - is standard input.", valueName: "file"),
+            completion: .file()
+        )
         var grantFile: String?
 
         @Option(help: "The place of the grant: the first segment of the path, or a parameter of the query.")

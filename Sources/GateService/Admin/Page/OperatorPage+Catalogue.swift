@@ -33,7 +33,8 @@ extension OperatorPage {
         switch visit.snapshot.gate.catalogue.find(target, host: name) {
         case .entry(let entry): return Self.table(Self.facts(entry))
         case .unknown:
-            return "<p class=\"fault\" role=\"status\">No entry covers it: it is protected, and nothing opens it (unknown_media).</p>"
+            return
+                "<p class=\"fault\" role=\"status\">No entry covers it: it is protected, and nothing opens it (unknown_media).</p>"
         case .invalidPath(let error):
             return "<p class=\"fault\" role=\"status\">The path is refused (invalid_path): \("\(error)")</p>"
         case .hostMissing:

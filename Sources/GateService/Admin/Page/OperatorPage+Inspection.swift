@@ -62,7 +62,8 @@ extension OperatorPage {
         var rows: [HTML] = []
         let name = host.flatMap { HostName($0[...])?.text }
         guard case .entry(let entry) = gate.catalogue.find(target, host: name) else {
-            return "<p class=\"fault\" role=\"status\">No entry of the catalogue covers the target: nothing opens it.</p>"
+            return
+                "<p class=\"fault\" role=\"status\">No entry of the catalogue covers the target: nothing opens it.</p>"
         }
         guard case .resource(let resource, let requestor) = entry.protection else {
             return "<p role=\"status\">The entry \(entry.key.text) demands no token.</p>"
@@ -86,12 +87,16 @@ extension OperatorPage {
         let decision = reason == nil && entry.methods.contains(.head) ? await silent.decide(probe, at: visit.time) : nil
         if let decision {
             let isAllowed = decision.code == nil
-            rows.append(Self.row("policies and revocations", isAllowed ? .passed : .failed, decision.code?.rawValue ?? ""))
+            rows.append(
+                Self.row("policies and revocations", isAllowed ? .passed : .failed, decision.code?.rawValue ?? "")
+            )
         } else {
             rows.append(Self.row("policies and revocations", .skipped, ""))
         }
         rows.append(Self.row("not used before", .skipped, "only a playback can tell, by consuming the token"))
-        let facts = (try? UnverifiedToken(reading: token)).map { Self.facts($0.content, isAuthentic: reason?.isOfContent ?? true) }
+        let facts = (try? UnverifiedToken(reading: token)).map {
+            Self.facts($0.content, isAuthentic: reason?.isOfContent ?? true)
+        }
         return """
             <h2>Checks for \(entry.key.text)</h2>
             <table role="status"><thead><tr><th>Check</th><th>Result</th><th></th></tr></thead><tbody>\(rows)</tbody></table>
@@ -122,8 +127,10 @@ extension OperatorPage {
     }
 
     private static func facts(_ token: MediaToken, isAuthentic: Bool) -> HTML {
-        let title: HTML = isAuthentic
-            ? "<h2>Content</h2>" : "<h2>Content, <span class=\"fault\">which is not authentic and can be forged</span></h2>"
+        let title: HTML =
+            isAuthentic
+            ? "<h2>Content</h2>"
+            : "<h2>Content, <span class=\"fault\">which is not authentic and can be forged</span></h2>"
         return """
             \(title)
             \(table([
@@ -136,7 +143,8 @@ extension OperatorPage {
 
     // MARK: Grants
 
-    private func grant(_ token: String, _ uri: RequestURI, _ client: String, _ visit: Visit) throws(APIRefusal) -> HTML {
+    private func grant(_ token: String, _ uri: RequestURI, _ client: String, _ visit: Visit) throws(APIRefusal) -> HTML
+    {
         guard let grants = visit.snapshot.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
         var facts = RequestFacts(uri: uri, method: "GET")
         if !client.isEmpty {
@@ -150,7 +158,8 @@ extension OperatorPage {
             switch explained.verdict {
             case .refused(let refusal):
                 "<p class=\"failed\" role=\"status\">Refused: \(refusal.code.rawValue)\(refusal.claimName.map { " (\($0))" } ?? "")</p>"
-            case .allowed: "<p class=\"passed\" role=\"status\">Accepted. Catalogue and revocations are not looked at.</p>"
+            case .allowed:
+                "<p class=\"passed\" role=\"status\">Accepted. Catalogue and revocations are not looked at.</p>"
             }
         let rows = explained.claims.map { claim -> HTML in
             let kind =

@@ -45,7 +45,8 @@ extension OperatorPage {
         let after = (try? visit.parameters.get().required("after")).flatMap { UInt64($0) } ?? 0
         let (newest, rows) = window.rows(after: after, filter, limit: Self.most)
         let plots = Plots(window.history(at: visit.time))
-        let texts = await texts(visit).map { ($0.name, JSON.string($0.text)) } + plots.texts.map { ($0.name, .string($0.text)) }
+        let texts =
+            await texts(visit).map { ($0.name, JSON.string($0.text)) } + plots.texts.map { ($0.name, .string($0.text)) }
         return .json(
             .object([
                 ("newest", .number(Int64(clamping: newest))), ("decisions", .array(rows.map(\.json))),
@@ -56,7 +57,8 @@ extension OperatorPage {
     }
 
     private static func filterForm(_ filter: DecisionWindow.Filter) -> HTML {
-        let codes = ["granted", "verified", "within_ttl", "unprotected", "repeated", "probe", "renewed"]
+        let codes =
+            ["granted", "verified", "within_ttl", "unprotected", "repeated", "probe", "renewed"]
             + DenyCode.allCases.map(\.rawValue).sorted()
         let options = codes.map { code in
             (code == filter.code ? "<option selected>\(code)</option>" : "<option>\(code)</option>") as HTML
@@ -97,7 +99,10 @@ extension OperatorPage {
                 "reloads", "Reloads",
                 "\(reloads.succeeded) succeeded, \(reloads.failed) failed\(reloads.lastFailed ? "; the last one failed: see the log" : "")"
             ),
-            ("revocations", "Revocations of grants", mirror.map { "\($0.count) known" } ?? "none: the gate issues no grants"),
+            (
+                "revocations", "Revocations of grants",
+                mirror.map { "\($0.count) known" } ?? "none: the gate issues no grants"
+            ),
             ("cache", "Cache of grants", cache ?? "none: the gate issues no grants"),
             ("flight", "In flight", "\(gauges.inFlight.inFlight)"),
         ]
@@ -137,7 +142,8 @@ extension DecisionWindow.Row {
 
     fileprivate var json: JSON {
         .object([
-            ("time", .string(clockTime)), ("decision", .string(decision)), ("code", .string(code)), ("target", .string(target)),
+            ("time", .string(clockTime)), ("decision", .string(decision)), ("code", .string(code)),
+            ("target", .string(target)),
             ("mvpd", .optional(mvpd)), ("source", .optional(source)), ("latency", .string(String(latency))),
             ("trace", .string(trace.description)),
         ])
@@ -181,7 +187,11 @@ private struct Plots {
 
     var figures: [HTML] {
         [
-            figure("Decisions a second, last two minutes", 0, [("line-allowed", "allowed"), ("line-refused", "refused")]),
+            figure(
+                "Decisions a second, last two minutes",
+                0,
+                [("line-allowed", "allowed"), ("line-refused", "refused")]
+            ),
             figure("Latency, last two minutes", 1, [("line-usual", "usual"), ("line-slow", "slow")]),
         ]
     }

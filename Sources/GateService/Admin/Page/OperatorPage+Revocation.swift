@@ -13,7 +13,8 @@ internal import PlaybackGate
 extension OperatorPage {
     /// The subjects of a revocation, as the form names them.
     private static let subjects = [
-        ("playback", "Playback: its id, 32 hexadecimal digits, as in the log"), ("sessionGUID", "Session: sessionGUID of its tokens"),
+        ("playback", "Playback: its id, 32 hexadecimal digits, as in the log"),
+        ("sessionGUID", "Session: sessionGUID of its tokens"),
         ("fingerprint", "Token: its SHA-256, as Inspect shows it"), ("mvpd", "MVPD: all viewers of a provider"),
     ]
 

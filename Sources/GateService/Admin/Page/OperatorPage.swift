@@ -77,7 +77,8 @@ struct OperatorPage: Sendable {
         let isRead = request.head.method == .GET || request.head.method == .HEAD
         switch request.path {
         case "/ui/page.css" where isRead: return .now(.file(PackageResources.operator_css, "text/css; charset=utf-8"))
-        case "/ui/page.js" where isRead: return .now(.file(PackageResources.operator_js, "text/javascript; charset=utf-8"))
+        case "/ui/page.js" where isRead:
+            return .now(.file(PackageResources.operator_js, "text/javascript; charset=utf-8"))
         case "/ui/sign-in" where isRead: return .now(signInPage())
         case "/ui/session" where request.head.method == .POST: return .now(signIn(request))
         default: break
@@ -85,7 +86,9 @@ struct OperatorPage: Sendable {
         let snapshot = live.current
         guard let caller = caller(of: request, snapshot) else { return .now(Self.strange(request)) }
         guard caller.scopes.contains(.read) else {
-            return .now(.page("Not permitted", "<p class=\"fault\">The scope read is required.</p>", status: .forbidden))
+            return .now(
+                .page("Not permitted", "<p class=\"fault\">The scope read is required.</p>", status: .forbidden)
+            )
         }
         let parameters = Result { () throws(APIRefusal) in try FormParameters(request) }
         let visit = Visit(caller: caller, parameters: parameters, snapshot: snapshot, time: clock())
@@ -117,11 +120,17 @@ struct OperatorPage: Sendable {
 
     /// Sends browsers to the sign-in, and refuses programs.
     private static func strange(_ request: HTTPRequest) -> APIAnswer {
-        let isPage = request.head.method == .GET && request.path != "/ui/state"
+        let isPage =
+            request.head.method == .GET && request.path != "/ui/state"
             && !request.head.headers.contains(name: "authorization")
         if isPage { return .redirect("/ui/sign-in") }
         var answer = APIAnswer.json(
-            .object([("error", .string("a key or a client certificate of admin.keys or admin.clientCertificates is required"))]),
+            .object([
+                (
+                    "error",
+                    .string("a key or a client certificate of admin.keys or admin.clientCertificates is required")
+                )
+            ]),
             status: .unauthorized,
             trace: nil
         )
@@ -176,7 +185,8 @@ struct OperatorPage: Sendable {
 
     private func cookie(_ value: String, _ life: Duration) -> String {
         let age = life.milliseconds / 1000
-        return "\(Self.cookie)=\(value); Path=/ui; Max-Age=\(age); HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
+        return
+            "\(Self.cookie)=\(value); Path=/ui; Max-Age=\(age); HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
     }
 }
 
@@ -184,7 +194,8 @@ struct OperatorPage: Sendable {
 
 extension APIAnswer {
     /// Permits the page's own files alone, and no frame around it.
-    private static let policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    private static let policy =
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
         + "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
     /// Creates a page of the operator page.
@@ -224,9 +235,13 @@ extension APIAnswer {
     }
 
     private static func header(_ caller: String, _ path: String) -> HTML {
-        let pages = [("/ui", "Decisions"), ("/ui/catalogue", "Catalogue"), ("/ui/inspect", "Inspect"), ("/ui/revoke", "Revoke")]
+        let pages = [
+            ("/ui", "Decisions"), ("/ui/catalogue", "Catalogue"), ("/ui/inspect", "Inspect"), ("/ui/revoke", "Revoke"),
+        ]
         let links = pages.map { target, name in
-            (target == path ? "<a href=\"\(target)\" aria-current=\"page\">\(name)</a>" : "<a href=\"\(target)\">\(name)</a>") as HTML
+            (target == path
+                ? "<a href=\"\(target)\" aria-current=\"page\">\(name)</a>" : "<a href=\"\(target)\">\(name)</a>")
+                as HTML
         }
         return """
             <header><strong>Playgate</strong><nav>\(links)</nav>
@@ -237,7 +252,8 @@ extension APIAnswer {
     static func file(_ bytes: [UInt8], _ type: StaticString, status: HTTPResponseStatus = .ok) -> APIAnswer {
         var answer = APIAnswer(bytes, type: type, status: status)
         answer.more = [
-            ("Content-Security-Policy", policy), ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "same-origin"),
+            ("Content-Security-Policy", policy), ("X-Content-Type-Options", "nosniff"),
+            ("Referrer-Policy", "same-origin"),
             ("Cross-Origin-Opener-Policy", "same-origin"), ("X-Frame-Options", "DENY"),
         ]
         return answer
