@@ -48,13 +48,14 @@ trafficserver-module: libplaygate  ## Build Traffic Server's plugin for the serv
 	@scripts/setup test
 	scripts/trafficserver-module --library .build-embed/dist/lib --rpath "$(CURDIR)/.build-embed/dist/lib"
 
-dist:  ## Build programs and Debian packages that need no Swift, with a bill of materials (.build-dist/dist)
+dist:  ## Build programs, Debian packages and an OCI image that need no Swift, with a bill of materials (.build-dist/dist)
 	@scripts/setup dist
 	scripts/dist
 
 # Not in .ci/run: the release's build takes 6 minutes on two cores, a minimal Debian 90 s the first time, and the test 25 s.
-dist-test: dist  ## Install, use, upgrade and purge the packages in a minimal Debian, as root
+dist-test: dist  ## Install, use, upgrade and purge the packages in a minimal Debian, and run the image, as root
 	scripts/dist-test
+	scripts/image-test
 
 test: nginx-module varnish-module envoy-module trafficserver-module  ## Run all tests, against real Redis, SQLite, edges, Chromium, OpenSSL and curl
 	@scripts/setup test

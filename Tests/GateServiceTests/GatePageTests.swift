@@ -77,7 +77,7 @@ import Testing
         // The sandbox has a page of its own.
         let steps = ConsoleStep.steps(of: section.components(separatedBy: "\n## ")[0])
             .filter { !$0.command.hasPrefix("playgate-sandbox") }
-        #expect(steps.count == 20 && steps.count { !$0.output.isEmpty } == 2)
+        #expect(steps.count == 21 && steps.count { !$0.output.isEmpty } == 2)
         try FileManager.default.createSymbolicLink(
             atPath: folder.file("examples"),
             withDestinationPath: "\(repository)/examples"

@@ -22,9 +22,15 @@ package final class TemporaryFolder: Sendable {
     @discardableResult
     package func write(_ name: String, _ text: String) throws -> String { try write(name, [UInt8](text.utf8)) }
 
+    /// Writes a file, in a folder that is made if it is missing, and returns its path.
     @discardableResult
     package func write(_ name: String, _ bytes: [UInt8]) throws -> String {
-        try Data(bytes).write(to: URL(fileURLWithPath: file(name)))
+        let url = URL(fileURLWithPath: file(name))
+        if name.contains("/") {
+            let folder = url.deletingLastPathComponent()
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        }
+        try Data(bytes).write(to: url)
         return file(name)
     }
 

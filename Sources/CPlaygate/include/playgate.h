@@ -215,11 +215,9 @@ int32_t playgate_engine_confirm(playgate_engine *engine, int64_t now);
 /// PLAYGATE_ASK with `ask_policy_stale`.
 int64_t playgate_engine_fresh_until(const playgate_engine *engine);
 
-/// Checks that the policy in force has the media and the profile that a place names, for the caller's configuration at its load.
-/// A check with a place that names others is refused.
+/// Checks that the policy in force has the media and the profile that a place names: checks with others are refused.
 ///
-/// error: Receives the fault, with the name; may be null.
-/// Returns PLAYGATE_OK, _E_ARGUMENT or _E_FORK.
+/// Returns PLAYGATE_OK, _E_FORK, or _E_ARGUMENT with the name in `error`, which may be null.
 int32_t playgate_engine_has_place(const playgate_engine *engine, const playgate_place *place, playgate_error *error);
 
 /// A number that changes whenever a policy or a part of it was replaced, never 0; 0 for null. Reading it takes no lock.

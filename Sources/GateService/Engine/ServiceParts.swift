@@ -51,10 +51,8 @@ struct ServiceParts {
         logger: Logger,
         loops: any EventLoopGroup
     ) throws(ConfigurationError) {
-        self.configuration = configuration
-        self.environment = environment
-        self.logger = logger
-        self.loops = loops
+        (self.configuration, self.environment) = (configuration, environment)
+        (self.logger, self.loops) = (logger, loops)
         store = try ReplayStoreFactory.make(configuration)
         keySets = KeySetKeeper(environment, logger: logger)
         keySets.adopt(builder.grants?.remotes ?? [])
@@ -63,7 +61,6 @@ struct ServiceParts {
         metrics = DecisionMetrics(factory: registry, store: store.name)
         (inFlight, reporter) = (ConcurrencyLimit(configuration.api.concurrency), PeerReporter(logger: logger))
         origin = configuration.manifest.map { OriginClient($0, loops: loops) }
-        // Only the operator page shows them.
         window = configuration.adminCallers.isEmpty ? nil : DecisionWindow()
         let observer = Self.observer(configuration.log, metrics, sink, window)
         let snapshot = LiveGate.Snapshot(

@@ -58,8 +58,7 @@ extension OperatorPage {
         _ host: String?,
         _ visit: Visit
     ) async -> HTML {
-        let gate = visit.snapshot.gate
-        var rows: [HTML] = []
+        let gate = Self.silent(visit.snapshot.gate)
         let name = host.flatMap { HostName($0[...])?.text }
         guard case .entry(let entry) = gate.catalogue.find(target, host: name) else {
             return
@@ -71,37 +70,42 @@ extension OperatorPage {
         let verdict = gate.verifier.verify(token.utf8.span, for: resource, requestor: requestor, at: visit.time)
         var reason: RefusalReason?
         if case .refused(let refused) = verdict { reason = refused.reason }
-        rows += Self.steps(reason)
-        // A gate like this one that tells nobody; a probe consumes nothing.
-        let silent = Gate(
-            catalogue: gate.catalogue,
-            verifier: gate.verifier,
-            policies: gate.policies,
-            store: gate.store,
-            rules: gate.rules,
-            grants: gate.grants
-        )
         var probe = PlaybackRequest(target, token: token)
         probe.host = name
         probe.method = .head
-        let decision = reason == nil && entry.methods.contains(.head) ? await silent.decide(probe, at: visit.time) : nil
-        if let decision {
-            let isAllowed = decision.code == nil
-            rows.append(
-                Self.row("policies and revocations", isAllowed ? .passed : .failed, decision.code?.rawValue ?? "")
-            )
-        } else {
-            rows.append(Self.row("policies and revocations", .skipped, ""))
-        }
-        rows.append(Self.row("not used before", .skipped, "only a playback can tell, by consuming the token"))
+        let canTell = reason == nil && entry.methods.contains(.head)
+        let decision = canTell ? await gate.decide(probe, at: visit.time) : nil
         let facts = (try? UnverifiedToken(reading: token)).map {
             Self.facts($0.content, isAuthentic: reason?.isOfContent ?? true)
         }
         return """
             <h2>Checks for \(entry.key.text)</h2>
-            <table role="status"><thead><tr><th>Check</th><th>Result</th><th></th></tr></thead><tbody>\(rows)</tbody></table>
+            <table role="status"><thead><tr><th>Check</th><th>Result</th><th></th></tr></thead>
+            <tbody>\(Self.steps(reason) + Self.steps(decision))</tbody></table>
             \(facts)
             """
+    }
+
+    /// A gate like another one that tells nobody, and keeps no token in a cache.
+    private static func silent(_ gate: Gate) -> Gate {
+        Gate(
+            catalogue: gate.catalogue,
+            verifier: Verifier(trust: gate.verifier.trust, policy: gate.verifier.policy),
+            policies: gate.policies,
+            store: gate.store,
+            rules: gate.rules,
+            grants: gate.grants
+        )
+    }
+
+    /// What follows the verification: by a probe, which consumes nothing.
+    private static func steps(_ decision: Decision?) -> [HTML] {
+        let name = "policies and revocations"
+        let result: Result = decision.map { $0.code == nil ? .passed : .failed } ?? .skipped
+        return [
+            row(name, result, decision?.code?.rawValue ?? ""),
+            row("not used before", .skipped, "only a playback can tell, by consuming the token"),
+        ]
     }
 
     private enum Result: String {
