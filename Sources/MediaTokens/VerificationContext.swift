@@ -13,8 +13,8 @@ final class VerificationContext: @unchecked Sendable {  // Used only by the hold
     /// The length of the padded Base64 text of the largest key's signature. A global constant would be a call each time.
     let maximumSignatureCharacters = (RSAPublicKey.maximumBits / 8 + 2) / 3 * 4
     let sha256 = SHA256Context()
-    /// The index of the candidate that made the last valid signature. It is tried first.
-    var lastKey = 0
+    /// The order in which keys are tried, if there are several.
+    var signers = SignerHistory()
     private var keys: [VerificationKeyContext?]
 
     init(keyCount: Int) {

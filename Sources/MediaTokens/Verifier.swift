@@ -226,7 +226,9 @@ public struct Verifier: Sendable {
         guard let digest = context.sha256?.hash(raw.extracting(envelope.signed)) else {
             return .refused(.internalFailure, key: nil)
         }
-        switch signer(signature, digest, context, now) {
+        // One key needs no order.
+        let kind = elementSigners > 1 ? SignerHistory.kind(of: raw, content: envelope.content) : 0
+        switch signer(signature, digest, kind, context, now) {
         case .failure(let reason): return .refused(reason, key: nil)
         case .success(let key):
             do throws(RefusalReason) {
@@ -238,19 +240,20 @@ public struct Verifier: Sendable {
         }
     }
 
-    /// Returns the candidate that made `signature` over `digest`. Tries the signer of the last valid signature first,
-    /// then the others in order.
+    /// Returns the candidate that made `signature` over `digest`. Those of like tokens are tried first; see ``SignerHistory``.
     private func signer(
         _ signature: Span<UInt8>,
         _ digest: TokenFingerprint,
+        _ kind: UInt64,
         _ context: VerificationContext,
         _ now: Timestamp
     ) -> Result<Int, RefusalReason> {
         var refusal = RefusalReason.noUsableKey
-        let last = context.lastKey
-        for round in -1..<elementSigners {
-            let place = round < 0 ? last : round
-            guard 0..<elementSigners ~= place, round < 0 || place != last else { continue }
+        var tried: UInt64 = 0
+        for _ in 0..<elementSigners {
+            let place =
+                elementSigners == 1 ? 0 : context.signers.next(for: kind, after: tried, among: 0..<elementSigners)
+            tried |= 1 << UInt64(place)
             guard candidates[place].isUsable(at: now) else { continue }
             guard candidates[place].signatureSize == signature.count else {
                 if refusal == .noUsableKey { refusal = .signatureLength }
@@ -260,7 +263,7 @@ public struct Verifier: Sendable {
                 return .failure(.internalFailure)
             }
             if key.verify(signature: signature, digest: digest) {
-                context.lastKey = place
+                if elementSigners > 1 { context.signers.record(place, for: kind) }
                 return .success(place)
             }
             refusal = .untrustedSignature

@@ -28,7 +28,7 @@ extension Verifier {
         }
         let signed = token.extracting(envelope.signed)
         let signer = context.signature.fill({ Base64.decodeURLSafe(text, into: &$0) }) { signature in
-            jwsSigner(signature, MessagePieces(signed), scheme, now)
+            jwsSigner(signature, MessagePieces(signed), scheme, token.extracting(envelope.header), context, now)
         }
         switch signer ?? .failure(.invalidSignatureEncoding) {
         case .failure(let reason): return .refused(reason, key: nil)
@@ -53,22 +53,34 @@ extension Verifier {
         }
     }
 
-    /// Returns the candidate that made `signature` with `scheme`. Keys of other schemes are never tried.
+    /// Returns the candidate that made `signature` with `scheme`. Keys of other schemes are never tried; those that have signed
+    /// tokens with the same header are tried first.
     private func jwsSigner(
         _ signature: Span<UInt8>,
         _ message: MessagePieces,
         _ scheme: SignatureScheme,
+        _ header: Span<UInt8>,
+        _ context: VerificationContext,
         _ now: Timestamp
     ) -> Result<Int, RefusalReason> {
         var refusal = RefusalReason.noUsableKey
-        for place in elementSigners..<candidates.count where candidates[place].isUsable(at: now) {
+        let signers = elementSigners..<candidates.count
+        let kind = signers.count > 1 ? SignerHistory.kind(ofHeader: header) : 1
+        var tried: UInt64 = 0
+        for _ in signers {
+            let place = context.signers.next(for: kind, after: tried, among: signers)
+            tried |= 1 << UInt64(place)
+            guard candidates[place].isUsable(at: now) else { continue }
             let verifier = trust.jwsGroups[candidates[place].index].verifier
             guard verifier.scheme == scheme else { continue }
             guard candidates[place].signatureSize == signature.count else {
                 if refusal == .noUsableKey { refusal = .signatureLength }
                 continue
             }
-            if verifier.isValid(signature, over: message) { return .success(place) }
+            if verifier.isValid(signature, over: message) {
+                if signers.count > 1 { context.signers.record(place, for: kind) }
+                return .success(place)
+            }
             refusal = .untrustedSignature
         }
         return .failure(refusal)

@@ -22,12 +22,12 @@ struct SignedToken: @unchecked Sendable {  // Its contexts are used by one threa
     private var rsa: OpaquePointer
     private let bits: Int
 
-    init(bits: Int = 2048, resource: String = "TNT") throws {
+    init(bits: Int = 2048, resource: String = "TNT", requestor: String = "REF30") throws {
         self.bits = bits
         let keys = try DevelopmentKeys(bits: bits, at: Self.time)
         certificate = keys.signerCertificate
         issuer = Issuer(key: try SigningKey(pem: keys.signerKey))
-        let issued = try issuer.issue(Self.claims(resource), at: Self.time)
+        let issued = try issuer.issue(Self.claims(resource, requestor: requestor), at: Self.time)
         token = [UInt8](issued.serialized.utf8)
         raw = [UInt8](issued.raw.utf8)
         let parts = issued.raw.split(separator: "<signatureInfo>")
@@ -64,7 +64,7 @@ struct SignedToken: @unchecked Sendable {  // Its contexts are used by one threa
         let sources = (others + [certificate]).enumerated().map { TrustSource.pem($1, name: "signer \($0)") }
         let size: MinimumRSAKeySize = bits < 2048 ? .legacy1024 : .standard
         let trust = try TrustStore(sources, minimumKeySize: size, at: Self.time)
-        let policy = try VerificationPolicy(requestors: ["REF30"], minimumKeySize: size)
+        let policy = try VerificationPolicy(requestors: ["REF30", "REF31"], minimumKeySize: size)
         return Verifier(trust: trust, policy: policy, cache: cache)
     }
 
