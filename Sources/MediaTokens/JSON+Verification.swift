@@ -29,6 +29,53 @@ extension JSON {
         )
     }
 
+    /// Appends the members of ``members(_:)``, each with a comma before it, without making a tree of them: a file has millions.
+    package static func writeMembers(_ answer: Verification, to line: inout [UInt8]) {
+        line.append(answer.isValid ? ",\"valid\":true,\"verifierStatus\":" : ",\"valid\":false,\"verifierStatus\":")
+        write(answer.status.rawValue, to: &line)
+        line.append(",\"code\":")
+        write(optional: answer.reason?.rawValue, to: &line)
+        line.append(",\"token\":")
+        if let token = answer.token { write(token, to: &line) } else { line.append("null") }
+        line.append(",\"key\":")
+        write(optional: answer.key, to: &line)
+    }
+
+    private static func write(optional text: String?, to line: inout [UInt8]) {
+        if let text { write(text, to: &line) } else { line.append("null") }
+    }
+
+    /// Appends ``init(_:)-(MediaToken)``.
+    private static func write(_ token: MediaToken, to line: inout [UInt8]) {
+        line.append("{\"requestorID\":")
+        token.fields.withBytes(.requestorID) { write(utf8: $0, to: &line) }
+        line.append(",\"resourceID\":")
+        token.fields.withBytes(.resourceID) { write(utf8: $0, to: &line) }
+        line.append(",\"timeIssued\":")
+        line += String(token.timeIssued.millisecondsSince1970).utf8
+        line.append(",\"timeToLive\":")
+        line += String(token.timeToLiveMilliseconds).utf8
+        line.append(",\"expires\":")
+        line += String(token.expires.millisecondsSince1970).utf8
+        line.append(",\"userSessionGUID\":")
+        token.fields.withBytes(.userSessionGUID) { write(utf8: $0, to: &line) }
+        line.append(",\"mvpdID\":")
+        token.fields.withBytes(.mvpdID) { write(utf8: $0, to: &line) }
+        line.append(",\"proxyMVPDID\":")
+        if token.fields.isMissing(.proxyMVPDID) {
+            line.append("null")
+        } else {
+            token.fields.withBytes(.proxyMVPDID) { write(utf8: $0, to: &line) }
+        }
+        line.append(",\"fingerprint\":\"")
+        let digit = { (value: UInt8) in value < 10 ? 0x30 + value : 0x57 + value }
+        for byte in token.fingerprint.bytes {
+            line.append(digit(byte >> 4))
+            line.append(digit(byte & 15))
+        }
+        line.append("\"}")
+    }
+
     /// Returns the members of a result of which the parts are known.
     package static func members(
         valid: Bool,

@@ -42,6 +42,17 @@ import Testing
         )
     }
 
+    /// Expects that the gate takes the configuration of a rendered chart, and returns it.
+    private static func expectConfiguration(of objects: [String: [String: Any]]) throws -> String {
+        let gate = try #require((objects["ConfigMap"]?["data"] as? [String: String])?["gate.yaml"])
+        let folder = try TemporaryFolder()
+        try folder.write("keys/signer.pem", try GateSample.current.get().keys.signerCertificate)
+        let file = try folder.write("gate.yaml", gate)
+        let check = try CommandRun("/usr/bin/env", ["REDIS_PASSWORD=x", Program.built("playgate"), "check", file])
+        #expect(check.status == 0, "\(check.error)\n\(gate)")
+        return gate
+    }
+
     @Test(arguments: [
         [], ["autoscaling.enabled=true"], ["replicas=1", "config.use.store=memory"],
         [
@@ -70,14 +81,7 @@ import Testing
             #expect(valid.status == 0, "\(valid.output) \(valid.error)")
         }
         let objects = try Self.objects(rendered.output)
-        let gate = try #require((objects["ConfigMap"]?["data"] as? [String: String])?["gate.yaml"])
-        try folder.write("keys/signer.pem", try GateSample.current.get().keys.signerCertificate)
-        let configuration = try folder.write("gate.yaml", gate)
-        let check = try CommandRun(
-            "/usr/bin/env",
-            ["REDIS_PASSWORD=x", Program.built("playgate"), "check", configuration]
-        )
-        #expect(check.status == 0, "\(check.error)\n\(gate)")
+        let gate = try Self.expectConfiguration(of: objects)
         let isScaled = settings.contains("autoscaling.enabled=true")
         let deployment = try #require(objects["Deployment"]?["spec"] as? [String: Any])
         #expect((deployment["replicas"] == nil) == isScaled && (objects["HorizontalPodAutoscaler"] != nil) == isScaled)
@@ -101,14 +105,7 @@ import Testing
         let rendered = try CommandRun("\(Self.programs)/helm", ["template", "gate", Self.chart, "--values", file])
         try #require(rendered.status == 0, "\(rendered.error)")
         let objects = try Self.objects(rendered.output)
-        let gate = try #require((objects["ConfigMap"]?["data"] as? [String: String])?["gate.yaml"])
-        try folder.write("keys/signer.pem", try GateSample.current.get().keys.signerCertificate)
-        let configuration = try folder.write("gate.yaml", gate)
-        let check = try CommandRun(
-            "/usr/bin/env",
-            ["REDIS_PASSWORD=x", Program.built("playgate"), "check", configuration]
-        )
-        #expect(check.status == 0, "\(check.error)\n\(gate)")
+        _ = try Self.expectConfiguration(of: objects)
         #expect(rendered.output.contains("secretKeyRef: { name: \"redis\", key: \"password\" }"))
         #expect(rendered.output.contains("kubernetes.io/metadata.name: monitoring"))
     }

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import Encodings
+import GateTestSupport
 import MediaResources
 import Platform
 import Testing
@@ -26,6 +27,34 @@ import Testing
         case .requestor, .time, .resource: #expect(answer.token != nil && answer.key == "signer")
         case nil: #expect(answer.isValid && answer.token != nil && answer.key == "signer")
         }
+    }
+
+    /// The two ways to write an answer in JSON.
+    @Test(arguments: Scenario.all)
+    func `has one form in JSON, with a tree and without`(scenario: Scenario) throws {
+        let answer = try #require(try scenario.verify().first)
+        #expect(Self.line(answer) == JSON.object([("line", .number(7))] + JSON.members(answer)).line)
+    }
+
+    @Test func `has one form in JSON, whatever the texts are`() throws {
+        let sample = try GateSample.trusted.get()
+        let verifier = Verifier(
+            trust: try TrustStore([.pem(sample.keys.signerCertificate, name: "sign\"er")], at: GateSample.time),
+            policy: try VerificationPolicy(requestor: "REF30")
+        )
+        for text in ["a", "\"", "\\", "\u{7F}", "é", "\u{202E}x", "a\tb", "<a>&amp;\u{1F600}"] {
+            let claims = GateSample.claims(mvpd: text, session: "s\(text)")
+            let token = try sample.issuer.issue(claims, at: GateSample.time).serialized
+            let answer = verifier.verify(token, for: try MediaResource("TNT"), at: GateSample.time)
+            #expect(answer.token != nil)
+            #expect(Self.line(answer) == JSON.object([("line", .number(7))] + JSON.members(answer)).line, "\(text)")
+        }
+    }
+
+    private static func line(_ answer: Verification) -> String {
+        var line: [UInt8] = Array("{\"line\":7".utf8)
+        JSON.writeMembers(answer, to: &line)
+        return String(decoding: line, as: UTF8.self) + "}"
     }
 
     @Test(arguments: RefusalReason.allCases.filter { $0 != .internalFailure })

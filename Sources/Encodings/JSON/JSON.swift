@@ -61,13 +61,14 @@ package enum JSON: Sendable {
     /// Appends `text` as a JSON string (RFC 8259 §7). Also escapes DEL, line separators and controls of text direction,
     /// so that a line stays one line on every terminal and reads in the order of its bytes.
     package static func write(_ text: String, to bytes: inout [UInt8]) {
-        bytes += "\"".utf8
         // Nearly all text is plain, and is copied in one operation.
         if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
+            bytes += "\"".utf8
             bytes += text.utf8
             bytes += "\"".utf8
             return
         }
+        bytes += "\"".utf8
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\"": bytes += "\\\"".utf8
@@ -82,6 +83,23 @@ package enum JSON: Sendable {
             }
         }
         bytes += "\"".utf8
+    }
+}
+
+extension JSON {
+    /// Appends a text as ``write(_:to:)-(String,_)`` does, from its bytes in UTF-8.
+    package static func write(utf8 text: Span<UInt8>, to bytes: inout [UInt8]) {
+        let isPlain =
+            text.firstIndex(outside: 0x20, from: 0) == text.count
+            && text.firstIndex(of: UInt8(ascii: "\""), from: 0) == nil
+            && text.firstIndex(of: UInt8(ascii: "\\"), from: 0) == nil
+        guard isPlain else {
+            write(String(decoding: text.indices.map { text[$0] }, as: UTF8.self), to: &bytes)
+            return
+        }
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(copying: text)
+        bytes.append(UInt8(ascii: "\""))
     }
 }
 

@@ -34,18 +34,28 @@ struct BatchVerification: Sendable {
         block.output.reserveCapacity(lines.text.count)
         var known: (text: ArraySlice<UInt8>, resource: Result<MediaResource, ResourceError>)?
         lines.forEach { number, line in
-            let (status, members) = answer(line, now, &known)
-            block.add(status.rawValue, line: number, members)
+            switch answer(line, now, &known) {
+            case .success(let answer): block.add(answer, line: number)
+            case .failure(let fault): block.add(fault.status.rawValue, line: number, fault.members)
+            }
         }
         return block
+    }
+
+    /// A line that is refused before its token is examined.
+    private struct LineFault: Error {
+        let status = VerificationStatus.invalidResourceID
+        let code: String
+
+        var members: [JSON.Member] { JSON.members(valid: false, status, code: code) }
     }
 
     private func answer(
         _ line: ArraySlice<UInt8>,
         _ now: Timestamp,
         _ known: inout (text: ArraySlice<UInt8>, resource: Result<MediaResource, ResourceError>)?
-    ) -> (VerificationStatus, [JSON.Member]) {
-        let tab = line.firstIndex(of: UInt8(ascii: "\t"))
+    ) -> Result<Verification, LineFault> {
+        let tab = line.span.firstIndex(of: UInt8(ascii: "\t"), from: 0).map { line.startIndex + $0 }
         let token = line[..<(tab ?? line.endIndex)]
         var wanted = resource
         if let tab {
@@ -56,22 +66,13 @@ struct BatchVerification: Sendable {
             }
             switch known?.resource {
             case .success(let resource): wanted = resource
-            case .failure(let error): return Self.refused(.invalidResourceID, error.code.rawValue)
+            case .failure(let error): return .failure(LineFault(code: error.code.rawValue))
             case nil: break
             }
         }
-        if let wanted {
-            let answer = verifier.verify(token.span, for: wanted, at: now)
-            return (answer.status, JSON.members(answer))
-        }
-        guard authenticityOnly else { return Self.refused(.invalidResourceID, "resource_missing") }
-        let answer = verifier.authenticate(String(decoding: token, as: UTF8.self), at: now)
-        return (answer.status, JSON.members(answer))
-    }
-
-    /// Returns the answer for a line with an invalid resource. The token is not examined.
-    private static func refused(_ status: VerificationStatus, _ reason: String) -> (VerificationStatus, [JSON.Member]) {
-        (status, JSON.members(valid: false, status, code: reason))
+        if let wanted { return .success(verifier.verify(token.span, for: wanted, at: now)) }
+        guard authenticityOnly else { return .failure(LineFault(code: "resource_missing")) }
+        return .success(verifier.authenticate(String(decoding: token, as: UTF8.self), at: now))
     }
 
     private static func summary(_ counts: [String: Int]) -> String {

@@ -3,6 +3,7 @@
 
 import CommandLineSupport
 import Encodings
+import MediaTokens
 import Platform
 
 /// The processing of a file of tokens, one on a line, on all cores and in constant memory.
@@ -17,8 +18,10 @@ enum LineBatch {
 
         /// Passes each line with its number, without the end of the line. Blank lines are counted, and not passed.
         func forEach(_ body: (Int, ArraySlice<UInt8>) throws -> Void) rethrows {
-            var number = first
-            for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
+            var (number, start) = (first, text.startIndex)
+            while let end = text.span.firstIndex(of: UInt8(ascii: "\n"), from: start) {
+                let line = text[start..<end]
+                start = end + 1
                 let content = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
                 let isBlank = content.allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
                 if !isBlank { try body(number, content) }
@@ -39,6 +42,15 @@ enum LineBatch {
             JSON.object([("line", .number(Int64(line)))] + members).write(to: &output)
             output.append(UInt8(ascii: "\n"))
             counts[verdict, default: 0] += 1
+        }
+
+        /// Adds the result of a verification.
+        mutating func add(_ answer: Verification, line: Int) {
+            output.append("{\"line\":")
+            output += String(line).utf8
+            JSON.writeMembers(answer, to: &output)
+            output.append("}\n")
+            counts[answer.status.rawValue, default: 0] += 1
         }
     }
 
@@ -112,9 +124,17 @@ private struct LineBlocks {
             isAtEnd = piece.isEmpty
             let block = isAtEnd ? lines.end() : lines.add(piece)
             guard !block.isEmpty else { continue }
-            defer { number += block.count { $0 == UInt8(ascii: "\n") } }
+            defer { number += Self.lines(in: block) }
             return LineBatch.Lines(text: block, first: number)
         }
         return nil
+    }
+
+    private static func lines(in block: [UInt8]) -> Int {
+        var (count, start) = (0, 0)
+        while let end = block.span.firstIndex(of: UInt8(ascii: "\n"), from: start) {
+            (count, start) = (count + 1, end + 1)
+        }
+        return count
     }
 }
