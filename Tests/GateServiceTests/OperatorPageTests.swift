@@ -257,6 +257,27 @@ import Testing
         #expect("\(String(describing: other))".contains("read is not a scope"))
     }
 
+    @Test func `opens with the callers of a reload, and closes without them`() async throws {
+        try await RunningGate.with { gate in
+            let without = try gate.folder.text("gate.yaml")
+            _ = try gate.play("before")
+            try gate.folder.write("gate.yaml", without.replacing("admin: {", with: OperatorGate.keys))
+            #expect(try gate.admin("POST", "/reload").status == 200)
+            #expect(try gate.admin("GET", "/ui/state", headers: OperatorGate.reader).status == 200)
+            let signedIn = try gate.form("/ui/session", ["key": OperatorGate.readKey])
+            let session = ["Cookie": String(try #require(signedIn.headers["set-cookie"]).prefix { $0 != ";" })]
+            _ = try gate.play("after")
+            let state = try gate.admin("GET", "/ui/state", headers: session)
+            // Nothing was kept while nobody could have seen it.
+            let rows = try #require(state.json["decisions"] as? [[String: Any]])
+            #expect(rows.map { $0["target"] as? String } == ["after"])
+            try gate.folder.write("gate.yaml", without)
+            #expect(try gate.admin("POST", "/reload").status == 200)
+            #expect(try gate.admin("GET", "/ui/state", headers: session).status == 401)
+            #expect(try gate.admin("GET", "/ui/state", headers: OperatorGate.reader).status == 401)
+        }
+    }
+
     @Test func `has no page without callers, and says how to make one`() async throws {
         try await RunningGate.with { gate in
             let page = try gate.admin("GET", "/ui/sign-in")
@@ -278,11 +299,13 @@ enum OperatorGate {
 
     static func digest(_ key: String) -> String { SHA256.digest(key).hexadecimal }
 
+    /// The beginning of a section `admin` with both keys.
+    static let keys = """
+        admin: { keys: [{ name: viewer, sha256: "\(digest(readKey))", scopes: [read] }, \
+        { name: operator, sha256: "\(digest(revokeKey))", scopes: [read, revoke] }],
+        """
+
     static func with(_ body: @escaping @Sendable (RunningGate) throws -> Void) async throws {
-        let keys = """
-            admin: { keys: [{ name: viewer, sha256: "\(digest(readKey))", scopes: [read] }, \
-            { name: operator, sha256: "\(digest(revokeKey))", scopes: [read, revoke] }],
-            """
         try await RunningGate.with(RunningGate.configuration().replacing("admin: {", with: keys), body)
     }
 }

@@ -32,8 +32,8 @@ struct ServiceParts {
     private let live: LiveGate
     private let registry = PrometheusRegistry()
     private let metrics: DecisionMetrics
-    /// The decisions for the operator page; `nil` if nobody may see it.
-    private let window: DecisionWindow?
+    /// The decisions for the operator page.
+    private let window: DecisionWindow
     private let inFlight: ConcurrencyLimit
     /// The connections to the origin of manifests; `nil` without a manifest listener.
     let origin: OriginClient?
@@ -61,7 +61,7 @@ struct ServiceParts {
         metrics = DecisionMetrics(factory: registry, store: store.name)
         (inFlight, reporter) = (ConcurrencyLimit(configuration.api.concurrency), PeerReporter(logger: logger))
         origin = configuration.manifest.map { OriginClient($0, loops: loops) }
-        window = configuration.adminCallers.isEmpty ? nil : DecisionWindow()
+        window = DecisionWindow(isStarted: !configuration.adminCallers.isEmpty)
         let observer = Self.observer(configuration.log, metrics, sink, window)
         let snapshot = LiveGate.Snapshot(
             gate: builder.gate(configuration, store: store, grants: grants, observer: observer),
@@ -87,15 +87,14 @@ struct ServiceParts {
         _ log: GateConfiguration.Log,
         _ metrics: DecisionMetrics,
         _ sink: LogSink,
-        _ window: DecisionWindow?
+        _ window: DecisionWindow
     ) -> DecisionObservers {
-        var observers: [any DecisionObserver] = [metrics]
+        var observers: [any DecisionObserver] = [metrics, window]
         // Decision lines have the level info, so higher log levels exclude them.
         if log.level.isAtMost(.info) {
             let salt = log.salt?.text ?? "\(TraceID.new())"
             observers.insert(DecisionLog(sink, format: log.format, salt: salt, logsChecks: log.checks == .all), at: 0)
         }
-        if let window { observers.append(window) }
         return DecisionObservers(observers)
     }
 
@@ -139,7 +138,7 @@ struct ServiceParts {
     private func operatorPage(_ gauges: ServiceGauges, _ state: Readiness) -> OperatorPage {
         OperatorPage(
             live: live,
-            window: window ?? DecisionWindow(),
+            window: window,
             gauges: gauges,
             state: state,
             mirror: mirror,

@@ -8,9 +8,18 @@ internal import Synchronization
 
 /// The last decisions, and their rates and latencies in each of the last two minutes' seconds, for the operator page.
 ///
-/// It keeps no token and no claim but the MVPD. Memory is bounded: 1,024 decisions.
+/// It keeps no token and no claim but the MVPD. Memory is bounded: 1,024 decisions. It costs nothing until it is started.
 final class DecisionWindow: DecisionObserver {
     private let state = Mutex(State())
+    private let isStarted: Atomic<Bool>
+
+    /// Creates a window.
+    ///
+    /// - Parameter isStarted: True to keep decisions from now on; false to keep none before ``start()``.
+    init(isStarted: Bool) { self.isStarted = Atomic(isStarted) }
+
+    /// Keeps decisions from now on.
+    func start() { isStarted.store(true, ordering: .relaxed) }
 
     /// The number of decisions that are kept.
     static let capacity = 1024
@@ -53,6 +62,7 @@ final class DecisionWindow: DecisionObserver {
     }
 
     func observe(_ event: DecisionEvent) {
+        guard isStarted.load(ordering: .relaxed) else { return }
         let latency = event.latency.nanoseconds / 1000
         let target =
             switch event.target {

@@ -90,6 +90,8 @@ struct OperatorPage: Sendable {
                 .page("Not permitted", "<p class=\"fault\">The scope read is required.</p>", status: .forbidden)
             )
         }
+        // A reload may have brought the first caller.
+        window.start()
         let parameters = Result { () throws(APIRefusal) in try FormParameters(request) }
         let visit = Visit(caller: caller, parameters: parameters, snapshot: snapshot, time: clock())
         do throws(APIRefusal) {
