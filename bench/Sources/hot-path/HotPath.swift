@@ -33,12 +33,8 @@ struct HotPath {
         }
         options.rounds = words.first.flatMap { Int($0) } ?? options.rounds
         options.only = words.count > 1 ? words[1] : nil
-        var faults = try verification(options)
-        faults += try resources(options)
-        faults += try gate(options)
-        faults += try grants(options)
-        faults += try jws(options)
-        faults += try signedURIs(options)
+        let parts = [verification, resources, gate, grants, jws, signedURIs]
+        let faults = try parts.flatMap { try steady(options, isGate: isGate, $0) }
         guard !isGate else {
             for fault in faults { print("gate: \(fault)") }
             print(faults.isEmpty ? "gate: all within their limits" : "gate: \(faults.count) failed")
@@ -53,5 +49,20 @@ struct HotPath {
         try catalogues(options)
         try threads(options)
         try await stores(options)
+    }
+
+    /// Measures a part, and for a gate up to three times: a machine that is busy otherwise exceeds a ratio now and then, and code
+    /// that became slower does each time. Returns the faults of the last time.
+    private static func steady(
+        _ options: Options,
+        isGate: Bool,
+        _ measure: (Options) throws -> [String]
+    ) rethrows -> [String] {
+        var faults = try measure(options)
+        for _ in 0..<2 where isGate && !faults.isEmpty {
+            for fault in faults { print("measured again: \(fault)") }
+            faults = try measure(options)
+        }
+        return faults
     }
 }
