@@ -48,7 +48,7 @@ import Testing
                 #expect(answer.status == 200 && answer.body == "segment \(number)", "\(number): \(answer)")
             }
             // The other one renews it.
-            let isRenewed = try eventually(within: 6) {
+            let isRenewed = try eventually(within: 20) {
                 let answer = try player.get(Film.segment(21))
                 #expect(answer.status == 200, "\(answer)")
                 return player.cookie(for: Film.variant) != grant

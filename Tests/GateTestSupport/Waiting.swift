@@ -6,7 +6,7 @@ import Platform
 import Synchronization
 
 /// Waits until `condition` holds; false after the time limit. Another process or thread must bring the condition about.
-package func eventually(within seconds: Double = 20, _ condition: () throws -> Bool) rethrows -> Bool {
+package func eventually(within seconds: Double = 60, _ condition: () throws -> Bool) rethrows -> Bool {
     let end = Date().addingTimeInterval(seconds)
     while Date() < end {
         if try condition() { return true }
