@@ -209,7 +209,7 @@ final class RunningEdge {
             let start = try page.start()
             let program = try Program(executable, start.arguments, log: folder.file("\(edge).log"))
             // Varnish compiles its configuration first.
-            #expect(eventually(within: 60) { page.isUp(start.address) || !program.isRunning })
+            #expect(eventually(within: 120) { page.isUp(start.address) || !program.isRunning })
             running = (program, start.address)
             attempts += 1
         } while !running.program.isRunning && attempts < 3
@@ -222,6 +222,9 @@ final class RunningEdge {
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".log") }
         return files.map { (try? String(contentsOfFile: folder.file($0), encoding: .utf8)) ?? "" }.joined()
     }
+
+    /// The number of its process.
+    var process: Int32 { program.identifier }
 
     /// Has nginx read its configuration again.
     func reload() { program.signal(SIGHUP) }

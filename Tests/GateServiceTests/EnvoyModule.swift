@@ -13,17 +13,6 @@ enum EnvoyModule {
         EdgeProxy.envoy.executable != nil && FileManager.default.fileExists(atPath: file)
     }
 
-    /// Compiles the library that sets the clock of an Envoy in `folder`, to be loaded before others. Envoy's allocator cannot wait
-    /// for libfaketime.
-    static func clockLibrary(_ folder: TemporaryFolder) throws -> String {
-        let compiler = try #require(Program.installed("cc") ?? Program.installed("clang"))
-        let library = folder.file("clock.so")
-        let source = "\(repository)/Tests/PreloadedClock/clock.c"
-        let compiled = try CommandRun(compiler, ["-shared", "-fPIC", "-O2", "-o", library, source])
-        try #require(compiled.status == 0, "\(compiled.error)")
-        return library
-    }
-
     /// The policy that the page prints.
     static let policy = "unix:/run/playgate/api.sock key=/etc/envoy/playgate.key"
     /// More places of tokens follow this one of the page.
@@ -43,7 +32,7 @@ extension EdgePage {
         text = text.replacing("/usr/local/lib/libplaygate_envoy.so", with: EnvoyModule.file)
             .replacing(EnvoyModule.policy, with: "unix:\(folder.file("api.sock"))")
         let envoy = try #require(EdgeProxy.envoy.executable)
-        let clock = ["LD_PRELOAD=\(try EnvoyModule.clockLibrary(folder))"] + NginxModule.environment(folder)
+        let clock = try PreloadedClock.environment(folder)
         return (clock + [envoy] + (try envoyArguments(text, workers: 2)), address)
     }
 }

@@ -302,12 +302,12 @@ import Testing
             }
             try write(0)
             let file = try folder.write("dynamic.yaml", bootstrap)
-            let preload = ["LD_PRELOAD=\(try EnvoyModule.clockLibrary(folder))"] + NginxModule.environment(folder)
+            let clock = try PreloadedClock.environment(folder)
             let envoy = try #require(EdgeProxy.envoy.executable)
             let arguments = ["-c", file, "--concurrency", "2", "--disable-hot-restart", "--drain-time-s", "1"]
             let program = try Program(
                 try #require(Program.installed("env")),
-                preload + [envoy] + arguments,
+                clock + [envoy] + arguments,
                 log: folder.file("dynamic.log")
             )
             defer { program.signal(SIGKILL) }

@@ -8,15 +8,11 @@ import Platform
 import PlaybackGate
 import Testing
 
-/// nginx's module as `make test` builds it, and the clock of an nginx that follows the test's.
+/// nginx's module as `make test` builds it.
 enum NginxModule {
     static let file = "\(repository)/.build-nginx/ngx_http_playgate_module.so"
 
-    /// The library that sets the clock of another program.
-    static let clockLibrary = ["x86_64", "aarch64"].map { "/usr/lib/\($0)-linux-gnu/faketime/libfaketime.so.1" }
-        .first { FileManager.default.fileExists(atPath: $0) }
-
-    static var isBuilt: Bool { FileManager.default.fileExists(atPath: file) && clockLibrary != nil }
+    static var isBuilt: Bool { FileManager.default.fileExists(atPath: file) }
 
     /// The policy that the page prints.
     static let policy = "unix:/run/playgate/api.sock key=/etc/nginx/playgate.key"
@@ -48,14 +44,6 @@ enum NginxModule {
         let signed = Data(try PolicyDocument.signed([UInt8](policy), by: ring.members[0].key).utf8)
         try signed.write(to: URL(fileURLWithPath: folder.file("policy.jws")), options: .atomic)
     }
-
-    /// The variables that nginx and its workers need for the clock.
-    static func environment(_ folder: TemporaryFolder) -> [String] {
-        [
-            "FAKETIME_TIMESTAMP_FILE=\(folder.file("clock"))", "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1",
-            "TZ=UTC",
-        ]
-    }
 }
 
 extension EdgePage {
@@ -72,12 +60,9 @@ extension EdgePage {
         text = try inFolder(text).replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin)")
             .replacing("modules/ngx_http_playgate_module.so", with: NginxModule.file)
             .replacing(NginxModule.policy, with: "unix:\(folder.file("api.sock"))")
-        let variables = NginxModule.environment(folder)
-        let names = variables.map { "env \($0.prefix { $0 != "=" });\n" }.joined()
-        let file = try folder.write("nginx.conf", names + text)
+        let file = try folder.write("nginx.conf", text)
         let nginx = try #require(EdgeProxy.nginx.executable)
-        let preload = "LD_PRELOAD=\(NginxModule.clockLibrary ?? "")"
         let arguments = ["-c", file, "-p", folder.path, "-e", folder.file("nginx-start.log")]
-        return ([preload] + variables + [nginx] + arguments, address)
+        return (try PreloadedClock.environment(folder) + [nginx] + arguments, address)
     }
 }

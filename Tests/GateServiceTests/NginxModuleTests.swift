@@ -264,8 +264,8 @@ import Testing
                 let file = try folder.write("test.conf", text)
                 let program = try #require(EdgeProxy.nginx.executable)
                 let arguments = ["-t", "-c", file, "-p", folder.path, "-e", folder.file("test.log")]
-                let preload = ["LD_PRELOAD=\(NginxModule.clockLibrary ?? "")"] + NginxModule.environment(folder)
-                let run = try CommandRun(try #require(Program.installed("env")), preload + [program] + arguments)
+                let clock = try PreloadedClock.environment(folder)
+                let run = try CommandRun(try #require(Program.installed("env")), clock + [program] + arguments)
                 return "\(run.status) \(run.error)"
             }
             #expect(try test(good).hasPrefix("0 "))
@@ -289,7 +289,8 @@ import Testing
         let workers = ["worker_processes auto;": "worker_processes 2; daemon off;"]
         try await EdgeProxy.nginxModule.withGate(replacing: workers, folder: folder) { (gate, nginx) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token())"]
-            let master = try folder.text("nginx.pid").trimmingCharacters(in: .whitespacesAndNewlines)
+            // Not from its file: nginx writes that after it takes connections.
+            let master = nginx.process
             func memory() throws -> Int {
                 let text = try String(contentsOfFile: "/proc/\(master)/status", encoding: .utf8)
                 let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
@@ -316,7 +317,7 @@ import Testing
     }
 
     /// The processes whose parent is `master`.
-    private static func workers(of master: String) throws -> [String] {
+    private static func workers(of master: Int32) throws -> [String] {
         try String(contentsOfFile: "/proc/\(master)/task/\(master)/children", encoding: .utf8).split(separator: " ")
             .map(String.init)
     }

@@ -5,7 +5,7 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// Traffic Server's plugin as `make test` builds it, and a clock for it that follows the test's.
+/// Traffic Server's plugin as `make test` builds it.
 enum TrafficServerModule {
     static let file = "\(repository)/.build-trafficserver/playgate.so"
 
@@ -16,64 +16,6 @@ enum TrafficServerModule {
     /// The policy that the page prints.
     static let policy = "policy=unix:/run/playgate/api.sock @pparam=key=/etc/trafficserver/playgate.key"
 
-    /// A library that gives the plugin and libplaygate the time in a file, which ``NginxModule/follow(_:_:)`` writes, and nobody else:
-    /// Traffic Server's own events depend on a clock that runs. While there is a file of that name with `.hold` after it, a Traffic
-    /// Server that is initialized makes no more locks on its main thread, and so no threads for tasks, which each have some.
-    static let clock = """
-        #define _GNU_SOURCE
-        #include <dlfcn.h>
-        #include <pthread.h>
-        #include <stdio.h>
-        #include <stdlib.h>
-        #include <string.h>
-        #include <sys/syscall.h>
-        #include <time.h>
-        #include <unistd.h>
-
-        int clock_gettime(clockid_t clock, struct timespec *time) {
-            static int (*next)(clockid_t, struct timespec *);
-            Dl_info caller;
-            if (next == NULL) next = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
-            if (clock != CLOCK_REALTIME || dladdr(__builtin_return_address(0), &caller) == 0) return next(clock, time);
-            const char *name = strrchr(caller.dli_fname, '/');
-            if (name == NULL || strstr(name, "playgate") == NULL) return next(clock, time);
-            FILE *file = fopen(getenv("PLAYGATE_CLOCK"), "r");
-            struct tm date = {0};
-            // Without the file, a test is to fail.
-            int is_read = file != NULL && fscanf(file, "%d-%d-%d %d:%d:%d", &date.tm_year, &date.tm_mon, &date.tm_mday,
-                                                 &date.tm_hour, &date.tm_min, &date.tm_sec) == 6;
-            if (file != NULL) fclose(file);
-            date.tm_year -= 1900;
-            date.tm_mon -= 1;
-            *time = (struct timespec){.tv_sec = is_read ? timegm(&date) : 0};
-            return 0;
-        }
-
-        static int is_initialized(void) {
-            const char *path = getenv("PLAYGATE_DIAGS");
-            FILE *file = path == NULL ? NULL : fopen(path, "r");
-            char line[1024];
-            int found = 0;
-            while (file != NULL && !found && fgets(line, sizeof(line), file) != NULL)
-                found = strstr(line, "fully initialized") != NULL;
-            if (file != NULL) fclose(file);
-            return found;
-        }
-
-        int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes) {
-            static int (*next)(pthread_mutex_t *, const pthread_mutexattr_t *);
-            const char *clock = getenv("PLAYGATE_CLOCK");
-            char hold[320];
-            if (next == NULL) next = (typeof(next))dlsym(RTLD_NEXT, "pthread_mutex_init");
-            snprintf(hold, sizeof(hold), "%s.hold", clock == NULL ? "" : clock);
-            for (int round = 0; round < 6000 && gettid() == getpid() && access(hold, F_OK) == 0; round++) {
-                if (!is_initialized()) break;
-                usleep(10000);
-            }
-            return next(mutex, attributes);
-        }
-        """
-
     /// The lines of `records.config` for a test that counts what the origin gets, and looks at counters and reloads.
     static let records = """
         CONFIG proxy.config.http.wait_for_cache INT 1
@@ -83,19 +25,6 @@ enum TrafficServerModule {
         CONFIG proxy.config.process_manager.timeout INT 1
 
         """
-
-    private static let clockFolder = Result { try TemporaryFolder() }
-
-    /// The library's file, compiled once.
-    static let clockLibrary: Result<String, any Error> = Result {
-        let folder = try clockFolder.get()
-        let source = try folder.write("clock.c", clock)
-        let library = folder.file("clock.so")
-        let compiler = try #require(Program.installed("cc"), "there is no compiler: run scripts/setup test")
-        let run = try CommandRun(compiler, ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"])
-        try #require(run.status == 0, "\(run.error)")
-        return library
-    }
 }
 
 extension EdgePage {
@@ -124,10 +53,10 @@ extension EdgePage {
         let own = records.replacing("user_id STRING trafficserver", with: "user_id STRING #-1")
         try #require(own != records)
         try server.write("records.config", own)
-        let variables = [
-            "LD_PRELOAD=\(try TrafficServerModule.clockLibrary.get())", "PLAYGATE_CLOCK=\(folder.file("clock"))",
-            "PLAYGATE_DIAGS=\(server.path)/log/diags.log",
-        ]
+        // Traffic Server's own events depend on a clock that runs.
+        let variables =
+            try PreloadedClock.environment(folder, for: "playgate")
+            + ["PLAYGATE_HOLD=\(folder.file("clock.hold"))", "PLAYGATE_DIAGS=\(server.path)/log/diags.log"]
         let name = options.isManaged ? "traffic_manager" : "traffic_server"
         let program = try #require(Program.installed(name), "\(name) is not installed: run scripts/setup test")
         return (variables + [program] + server.arguments, "127.0.0.1:\(port)")

@@ -9,11 +9,8 @@ import Testing
 enum VarnishModule {
     static let file = "\(repository)/.build-varnish/libvmod_playgate.so"
 
-    /// The library that sets the clock of another program, for one with many threads.
-    static let clockLibrary = NginxModule.clockLibrary?.replacing("libfaketime.so", with: "libfaketimeMT.so")
-
     static var isBuilt: Bool {
-        FileManager.default.fileExists(atPath: file) && clockLibrary != nil && EdgeProxy.varnish.executable != nil
+        FileManager.default.fileExists(atPath: file) && EdgeProxy.varnish.executable != nil
     }
 
     /// The policy that the page prints.
@@ -22,14 +19,7 @@ enum VarnishModule {
     /// Sends a command to the varnishd of `folder`.
     static func command(_ words: [String], in folder: TemporaryFolder) throws -> CommandRun {
         let program = try #require(Program.installed("varnishadm"))
-        var run: CommandRun
-        var attempts = 0
-        // The compiler inherits the clock, whose processes sometimes compete for a semaphore at their start.
-        repeat {
-            run = try CommandRun(program, ["-n", folder.file("varnish"), "-t", "60"] + words)
-            attempts += 1
-        } while run.output.contains("libfaketime: ") && attempts < 20
-        return run
+        return try CommandRun(program, ["-n", folder.file("varnish"), "-t", "60"] + words)
     }
 }
 
@@ -45,14 +35,12 @@ extension EdgePage {
             .replacing("policy.json", with: folder.file("policy.json"))
         let file = try folder.write("playgate.vcl", text)
         let varnish = try #require(EdgeProxy.varnish.executable)
-        // Debian's Varnish uses jemalloc, which reads the clock before the library for it is ready.
-        let preload = ["LD_PRELOAD=\(VarnishModule.clockLibrary ?? ""):libc.so.6"] + NginxModule.environment(folder)
         let arguments = [
             "-F", "-j", "none", "-n", folder.file("varnish"), "-a", listener(unix: socket), "-f", file, "-s",
             "malloc,16m",
             // A test moves the clock by days.
             "-p", "clock_step=1000000000",
         ]
-        return (preload + [varnish] + arguments, address)
+        return (try PreloadedClock.environment(folder) + [varnish] + arguments, address)
     }
 }
