@@ -48,8 +48,13 @@ import Testing
             let path = edge.asksOverTCP ? "" : folder.file("\(number).sock")
             let hex = answer.bytes.utf8.map { String(format: "%02x", $0) }.joined()
             let gate = try Program(python, ["-c", Self.script, path, hex], log: folder.file("\(number).log"))
-            #expect(eventually { gate.output.contains("ready") })
-            let port = gate.output.filter(\.isNumber)
+            var port = ""
+            #expect(
+                eventually {
+                    port = gate.output.filter(\.isNumber)
+                    return !port.isEmpty
+                }
+            )
             let proxy = try RunningEdge(edge, folder, gate: edge.asksOverTCP ? "127.0.0.1:\(port)" : path)
             for target in ["/live/seg/1", "/live/free/1"] {
                 // Varnish closes the connection at bytes that are not HTTP.

@@ -28,7 +28,7 @@ package struct CommandRun: Sendable {
         _ program: String,
         _ arguments: [String],
         input: [UInt8] = [],
-        within seconds: Double = 60
+        within seconds: Double = 180
     ) throws {
         let stdin = try ProcessPipe(isInput: true)
         let (stdout, stderr) = (try ProcessPipe(isInput: false), try ProcessPipe(isInput: false))
