@@ -27,6 +27,10 @@ let package = Package(
         ),
         .trait(name: "TLS", description: "TLS for listeners and for the connection to Redis (swift-nio-ssl)."),
         .trait(name: "GRPC", description: "Checks of Envoy over gRPC (grpc-swift-2).", enabledTraits: ["Service"]),
+        .trait(
+            name: "Traces",
+            description: "Spans of decisions, sent to a collector by OTLP/HTTP if configured (async-http-client)."
+        ),
         .trait(name: "Metrics", description: "Counts of decisions, reported through swift-metrics."),
         .trait(
             name: "Service",
@@ -34,7 +38,7 @@ let package = Package(
             enabledTraits: ["Metrics"]
         ),
         .default(enabledTraits: [
-            "Patterns", "SQLite", "Redis", "KeySets", "ManifestListener", "TLS", "GRPC", "Service",
+            "Patterns", "SQLite", "Redis", "KeySets", "ManifestListener", "TLS", "GRPC", "Traces", "Service",
         ]),
     ],
     dependencies: [
@@ -158,7 +162,12 @@ let package = Package(
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
                 "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "GateMetrics", "HTTPServer", "SPOPServer",
                 "GateStores", "KeySources", "GateGRPC", .log,
-                .metrics("Metrics"), .metrics("CoreMetrics"), .manifestListener("AsyncHTTPClient", "async-http-client"),
+                .metrics("Metrics"), .metrics("CoreMetrics"),
+                .product(
+                    name: "AsyncHTTPClient",
+                    package: "async-http-client",
+                    condition: .when(traits: ["ManifestListener", "Traces"])
+                ),
                 .manifestListener("NIOHTTPCompression", "swift-nio-extras"), .nio("NIOCore"), .nio("NIOPosix"),
                 .nio("NIOHTTP1"), .nioSSL,
                 .system, .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
@@ -267,7 +276,7 @@ let package = Package(
                 "GateGRPC", "GateService", "playgate", .nio("NIOCore"), .nio("NIOEmbedded"), .nio("NIOHTTP1"),
                 .nio("NIOPosix"), .nioExtras, .system,
             ],
-            exclude: ["BadConfigurations", "Players"]
+            exclude: ["BadConfigurations", "Oracles", "Players"]
         ),
         .tests("SPOPServer", ["HTTPServer", "SPOPServer", .nio("NIOCore"), .nio("NIOEmbedded")]),
         // An integrator's code, which is a package of its own too.

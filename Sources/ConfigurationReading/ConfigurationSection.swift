@@ -294,14 +294,16 @@ package final class ConfigurationSection {
 
     /// Returns the sections of a mapping from names to sections, in the order of the file.
     package func named<Value>(_ key: String, _ read: (String, ConfigurationSection) -> Value) -> [Value] {
-        section(key) { section in
-            (section.node?.mapping).map { mapping in
-                mapping.compactMap { name, _ in name.scalar?.string }.map { name in
-                    section.section(name) { read(name, $0) }
-                }
-            } ?? []
-        }
+        section(key) { section in section.names.map { name in section.section(name) { read(name, $0) } } }
     }
+
+    /// Returns a mapping of texts to secret texts, in the order of the file.
+    package func secrets(_ key: String) -> [(key: String, value: Secret)] {
+        section(key) { section in section.names.compactMap { name in section.secret(name).map { (name, $0) } } }
+    }
+
+    /// The keys in the order of the file.
+    private var names: [String] { (node?.mapping).map { $0.compactMap { name, _ in name.scalar?.string } } ?? [] }
 
     /// Returns a mapping of texts to texts, truth values and numbers, as they are written. The values may be secret.
     package func scalars(_ key: String) -> [(key: String, value: String)] {

@@ -155,6 +155,7 @@ public struct GateServer: Sendable {
         // Services shut down in reverse order: the last one first.
         var services: [any Service] = [StoreConnection(store: parts.store, logger: logger), parts.reloader]
         // After the listeners, which shut down first.
+        if let spans = parts.spans { services.append(spans) }
         if let origin = parts.origin { services.append(OriginConnections(origin: origin)) }
         if let mirror = parts.mirror {
             services.append(MirrorRefresh(mirror: mirror, store: parts.store, clock: environment.clock, logger: logger))

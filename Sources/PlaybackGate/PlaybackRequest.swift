@@ -58,14 +58,22 @@ public struct PlaybackRequest: Hashable, Sendable {
     public struct Client: Hashable, Sendable {
         /// The trace id of the request, as in its response.
         public var trace: TraceID
+        /// The caller's span that the request belongs to.
+        public var parent: TraceParent
         /// The authenticated caller, such as the name of an API key.
         public var caller: String?
         /// The kind of edge that asks for a client of its own; `nil` if a player backend asks.
         public var edge: String?
 
         /// Creates facts about a caller.
-        public init(trace: TraceID = .none, caller: String? = nil, edge: String? = nil) {
+        public init(
+            trace: TraceID = .none,
+            parent: TraceParent = .none,
+            caller: String? = nil,
+            edge: String? = nil
+        ) {
             self.trace = trace
+            self.parent = parent
             self.caller = caller
             self.edge = edge
         }

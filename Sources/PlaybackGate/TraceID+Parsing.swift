@@ -4,12 +4,17 @@
 internal import Encodings
 internal import Synchronization
 
+extension PlaybackRequest.Client {
+    /// Takes the trace ID and the span of `traceparent`; creates a new ID if the field is missing or malformed.
+    package init(traceparent: Substring?, caller: String? = nil, edge: String? = nil) {
+        let (trace, parent) = traceparent.flatMap { TraceID.parse($0.utf8.span) } ?? (.new(), .none)
+        self.init(trace: trace, parent: parent, caller: caller, edge: edge)
+    }
+}
+
 extension TraceID {
     /// Takes the trace ID of `traceparent`; creates a new one if the text is empty or malformed.
-    package init(traceparent: Substring) { self.init(traceparent: traceparent.utf8.span) }
-
-    /// Takes the trace ID of `traceparent`, as the text does.
-    package init(traceparent: Span<UInt8>) { self = Self.parse(traceparent) ?? .new() }
+    package init(traceparent: Span<UInt8>) { self = Self.parse(traceparent)?.0 ?? .new() }
 
     /// Creates a trace ID that no other request has.
     ///
@@ -29,15 +34,15 @@ extension TraceID {
     /// more.
     ///
     /// Source: W3C Trace Context, §3.2.
-    private static func parse(_ text: Span<UInt8>) -> TraceID? {
+    fileprivate static func parse(_ text: Span<UInt8>) -> (TraceID, TraceParent)? {
         let dash = UInt8(ascii: "-")
         guard text.count >= 55, text[2] == dash, text[35] == dash, text[52] == dash,
             let version = number(text, 0..<2), version != 0xFF,
             text.count == 55 || (version != 0 && text[55] == dash),
             let high = number(text, 3..<19), let low = number(text, 19..<35), high | low != 0,
-            let parent = number(text, 36..<52), parent != 0, number(text, 53..<55) != nil
+            let parent = number(text, 36..<52), parent != 0, let flags = number(text, 53..<55)
         else { return nil }
-        return TraceID(high, low)
+        return (TraceID(high, low), TraceParent(span: parent, isSampled: flags & 1 == 1))
     }
 
     private static func number(_ text: Span<UInt8>, _ digits: Range<Int>) -> UInt64? {

@@ -47,6 +47,7 @@ import Testing
             keys: { k1: { secret: \(secret) } }
             grants: { subjectKey: \(secret), profiles: { live: { issuer: playgate, key: k1 } } }
             edge: { listen: "127.0.0.1:0", tokens: [{ query: token }] }
+            traces: { endpoint: "http://127.0.0.1:9/v1/traces" }
             """
         )
         try await RunningGate.with(configuration) { (gate) throws in

@@ -39,6 +39,7 @@ final class ScriptedOrigin: Sendable {
 
     private final class State: Sendable {
         let heads = Mutex([HTTPRequestHead]())
+        let bodies = Mutex([String]())
         let open = Mutex(0)
         let script: @Sendable (HTTPRequestHead) -> Script
         init(_ script: @escaping @Sendable (HTTPRequestHead) -> Script) { self.script = script }
@@ -49,6 +50,8 @@ final class ScriptedOrigin: Sendable {
 
     /// The requests so far.
     var heads: [HTTPRequestHead] { state.heads.withLock { $0 } }
+    /// The bodies of the requests so far.
+    var bodies: [String] { state.bodies.withLock { $0 } }
     /// The number of open connections.
     var connections: Int { state.open.withLock { $0 } }
     var port: Int { channel.localAddress?.port ?? 0 }
@@ -89,18 +92,20 @@ final class ScriptedOrigin: Sendable {
 
         private let state: State
         private var head: HTTPRequestHead?
+        private var received = ""
 
         init(_ state: State) { self.state = state }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             switch unwrapInboundIn(data) {
-            case .head(let head): self.head = head
-            case .body: break
+            case .head(let head): (self.head, received) = (head, "")
+            case .body(let part): received += String(buffer: part)
             case .end: if let head { answer(head, context) }
             }
         }
 
         private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+            state.bodies.withLock { $0.append(received) }
             state.heads.withLock { $0.append(head) }
             let script = state.script(head)
             guard script.pause != .request else { return }

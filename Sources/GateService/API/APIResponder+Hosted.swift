@@ -62,8 +62,7 @@ extension APIResponder {
             protection: .resource(resource, requestor: requestor),
             grants: Catalogue.Entry.GrantTerms([profile], scope: folder, manifest: path, query: query)
         )
-        let client = PlaybackRequest.Client(trace: call.trace, caller: caller)
-        let request = PlaybackRequest(.path(path), token: token, client: client)
+        let request = PlaybackRequest(.path(path), token: token, client: call.client(caller))
         let trace = call.trace
         return try sign(request, entry, call) { grant in
             APIAnswer([UInt8]((grant.url ?? "").utf8), type: "text/plain; charset=utf-8", trace: trace)
@@ -92,14 +91,13 @@ extension APIResponder {
                 query: terms.query
             )
         )
-        let client = PlaybackRequest.Client(trace: call.trace, caller: caller)
         let request = PlaybackRequest(
             body.target,
             host: body.host,
             token: body.token,
             playbackID: body.playbackID,
             player: body.player,
-            client: client
+            client: call.client(caller)
         )
         let trace = call.trace
         return try sign(request, only, call) { grant in

@@ -57,11 +57,29 @@ struct APIResponder: HTTPService {
     /// A request in the course of an operation.
     struct RequestContext {
         let request: HTTPRequest
-        let trace: TraceID
+        /// The trace of the request, without its caller.
+        private let client: PlaybackRequest.Client
         let time: Timestamp
         let snapshot: LiveGate.Snapshot
 
+        init(_ request: HTTPRequest, at time: Timestamp, _ snapshot: LiveGate.Snapshot) {
+            self.request = request
+            client = PlaybackRequest.Client(traceparent: request.first("traceparent")?[...])
+            self.time = time
+            self.snapshot = snapshot
+        }
+
         var gate: Gate { snapshot.gate }
+
+        /// The trace id of the request, as in its response.
+        var trace: TraceID { client.trace }
+
+        /// Returns the facts about the caller, for the log.
+        func client(_ caller: String?) -> PlaybackRequest.Client {
+            var client = client
+            client.caller = caller
+            return client
+        }
     }
 
     /// Admits a body if the path names an operation that takes one and the caller may send it. A refused request is
@@ -84,8 +102,8 @@ struct APIResponder: HTTPService {
     }
 
     private func answer(_ request: HTTPRequest) -> HTTPReply<APIAnswer> {
-        let trace = TraceID(traceparent: request.first("traceparent")?[...])
-        let call = RequestContext(request: request, trace: trace, time: clock(), snapshot: live.current)
+        let call = RequestContext(request, at: clock(), live.current)
+        let trace = call.trace
         do throws(APIRefusal) {
             switch try operate(call) {
             case .now(let answer): return .now(counted(answer))
@@ -216,14 +234,13 @@ struct APIResponder: HTTPService {
 
     private func playbackRequest(_ body: PlaybackBody, _ caller: String?, _ call: RequestContext) -> PlaybackRequest {
         let target: PlaybackRequest.Target = body.media.map { .media($0) } ?? .path(body.path ?? "")
-        let client = PlaybackRequest.Client(trace: call.trace, caller: caller)
         return PlaybackRequest(
             target,
             host: body.host,
             token: body.token,
             playbackID: body.playbackID,
             player: body.player,
-            client: client
+            client: call.client(caller)
         )
     }
 

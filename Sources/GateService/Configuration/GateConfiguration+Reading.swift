@@ -44,9 +44,8 @@ extension GateConfiguration {
         }
         (admin, adminHosts, adminCallers) = root.section("admin", Self.admin)
         log = root.section("log", Log.init)
-        shutdownGrace = root.section("shutdown") {
-            $0.duration("grace", in: .milliseconds(100) ... .seconds(600), default: .seconds(10))
-        }
+        traces = root.optionalSection("traces", Traces.init)
+        shutdownGrace = root.section("shutdown", Self.shutdownGrace)
         watchInterval = root.section("reload", Self.watchInterval)
         root.finish()
         effective = root.effective
@@ -61,6 +60,10 @@ extension GateConfiguration {
         let listener = Listener(section, default: .tcp(host: "127.0.0.1", port: 9090))
         let callers = Caller.list(section, listener, scopes: Scope.ofAdmin)
         return (listener, section.hostNames("hosts").map { String($0.text) }, callers)
+    }
+
+    private static func shutdownGrace(_ section: ConfigurationSection) -> Duration {
+        section.duration("grace", in: .milliseconds(100) ... .seconds(600), default: .seconds(10))
     }
 
     private static func watchInterval(_ section: ConfigurationSection) -> Duration? {

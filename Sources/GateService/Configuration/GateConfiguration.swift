@@ -36,6 +36,8 @@ struct GateConfiguration: Sendable {
     /// The callers that may use the operator page; none if there is no page.
     var adminCallers: [Caller]
     var log: Log
+    /// The settings of the spans that are sent to a collector; `nil` if none are.
+    var traces: Traces?
     var shutdownGrace: Duration
     /// The interval at which files are checked for changes; `nil` for never.
     var watchInterval: Duration?

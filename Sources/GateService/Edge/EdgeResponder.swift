@@ -83,7 +83,7 @@ struct EdgeResponder: BodilessService {
             miss = EdgeMemo.Miss(memo: memo, key: key, revision: revision)
             return nil
         }
-        let client = PlaybackRequest.Client(trace: TraceID(traceparent: key.traceparent), edge: dialect.rawValue)
+        let client = PlaybackRequest.Client(traceparent: key.traceparent, edge: dialect.rawValue)
         snapshot.gate.observe(known.decision, again: .path(key.path), client, at: now, since: start)
         requests.count(dialect, 200)
         return RepeatedEdgeAnswer(answer: known, trace: client.trace)
@@ -107,7 +107,7 @@ struct EdgeResponder: BodilessService {
     ) -> Reply {
         let now = clock()
         let client = PlaybackRequest.Client(
-            trace: TraceID(traceparent: fields.first("traceparent")),
+            traceparent: fields.first("traceparent"),
             edge: found?.dialect.rawValue ?? "none"
         )
         // A target that cannot be parsed is not logged: it may contain a token.

@@ -189,9 +189,18 @@ extension GateConfiguration {
             "manifest.fetches, manifestBytes or timeouts.connect":
                 manifest.map { "\($0.fetches) \($0.manifestBytes) \($0.timeouts.connect)" } ?? "",
             "log": "\(log.format) \(log.level) \(log.checks) \(log.salt?.text ?? "")",
+            "traces": traces?.text ?? "",
             "shutdown.grace": shutdownGrace.text, "reload": watchInterval?.text ?? "",
             "grants.subjectKey": grants.map { SHA256.digest($0.subjectKey.value).hexadecimal } ?? "",
         ]
+    }
+}
+
+extension GateConfiguration.Traces {
+    /// The settings, without secrets in clear.
+    fileprivate var text: String {
+        let fields = headers.map { "\($0.name) \(SHA256.digest($0.value.text).hexadecimal)" }
+        return "\(endpoint) \(share) \(limit) \(service) \(fields)"
     }
 }
 

@@ -37,6 +37,8 @@ struct ServiceParts {
     private let inFlight: ConcurrencyLimit
     /// The connections to the origin of manifests; `nil` without a manifest listener.
     let origin: OriginClient?
+    /// The spans on their way to a collector; `nil` if none are made.
+    let spans: SpanSender?
     private let reloads = ReloadCounts()
     private let certificates = ListenerCertificates()
     private let budget = ByteBudget(32 << 20)
@@ -51,8 +53,7 @@ struct ServiceParts {
         logger: Logger,
         loops: any EventLoopGroup
     ) throws(ConfigurationError) {
-        (self.configuration, self.environment) = (configuration, environment)
-        (self.logger, self.loops) = (logger, loops)
+        (self.configuration, self.environment, self.logger, self.loops) = (configuration, environment, logger, loops)
         store = try ReplayStoreFactory.make(configuration)
         keySets = KeySetKeeper(environment, logger: logger)
         keySets.adopt(builder.grants?.remotes ?? [])
@@ -62,7 +63,9 @@ struct ServiceParts {
         (inFlight, reporter) = (ConcurrencyLimit(configuration.api.concurrency), PeerReporter(logger: logger))
         origin = configuration.manifest.map { OriginClient($0, loops: loops) }
         window = DecisionWindow(isStarted: !configuration.adminCallers.isEmpty)
-        let observer = Self.observer(configuration.log, metrics, sink, window)
+        let tracers: [DecisionTracer]
+        (tracers, spans) = Self.tracing(configuration.traces, registry, logger, loops)
+        let observer = Self.observer(configuration.log, sink, [metrics, window] + tracers)
         let snapshot = LiveGate.Snapshot(
             gate: builder.gate(configuration, store: store, grants: grants, observer: observer),
             configuration: configuration,
@@ -85,17 +88,29 @@ struct ServiceParts {
 
     private static func observer(
         _ log: GateConfiguration.Log,
-        _ metrics: DecisionMetrics,
         _ sink: LogSink,
-        _ window: DecisionWindow
+        _ others: [any DecisionObserver]
     ) -> DecisionObservers {
-        var observers: [any DecisionObserver] = [metrics, window]
+        var observers = others
         // Decision lines have the level info, so higher log levels exclude them.
         if log.level.isAtMost(.info) {
             let salt = log.salt?.text ?? "\(TraceID.new())"
             observers.insert(DecisionLog(sink, format: log.format, salt: salt, logsChecks: log.checks == .all), at: 0)
         }
         return DecisionObservers(observers)
+    }
+
+    private static func tracing(
+        _ settings: GateConfiguration.Traces?,
+        _ registry: PrometheusRegistry,
+        _ logger: Logger,
+        _ loops: any EventLoopGroup
+    ) -> (tracers: [DecisionTracer], sender: SpanSender?) {
+        guard let settings else { return ([], nil) }
+        let counters = DecisionTracer.Counters(factory: registry)
+        let tracer = DecisionTracer(share: settings.share, limit: settings.limit, counters)
+        let collector = SpanCollector(settings, loops: loops)
+        return ([tracer], SpanSender(tracer, counters, collector, service: settings.service, logger: logger))
     }
 
     private mutating func addListeners(_ sink: LogSink) throws(ConfigurationError) {

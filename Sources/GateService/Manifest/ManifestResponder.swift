@@ -33,13 +33,13 @@ struct ManifestResponder: HTTPService {
 
     func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
         let snapshot = live.current
-        let trace = TraceID(traceparent: request.first("traceparent")?[...])
+        let client = PlaybackRequest.Client(traceparent: request.first("traceparent")?[...], edge: "manifest")
         // If a reload removed the section, the listener stays open until a restart and serves nothing.
         guard let settings = snapshot.manifest else {
-            output.write(refusal(APIRefusal(.notServed), Call(trace: trace), .notServed))
+            output.write(refusal(APIRefusal(.notServed), Call(client), .notServed))
             return nil
         }
-        let call = Call(request, settings, snapshot, trace, at: clock())
+        let call = Call(request, settings, snapshot, client, at: clock())
         guard call.isOptions else { return serve(request, settings, call, snapshot, into: &output) }
         output.write(preflight(request, settings, call))
         return nil
@@ -47,7 +47,7 @@ struct ManifestResponder: HTTPService {
 
     /// A request in the course of its answer.
     struct Call: Sendable {
-        let trace: TraceID
+        let client: PlaybackRequest.Client
         /// The header fields that scripts of other sites need.
         var crossOrigin: [(StaticString, String)] = []
         var format = AnswerFormat.json
@@ -57,8 +57,11 @@ struct ManifestResponder: HTTPService {
         let settings: ManifestSettings?
         let gate: Gate?
 
-        fileprivate init(trace: TraceID) {
-            self.trace = trace
+        /// The trace id of the request, as in its response.
+        var trace: TraceID { client.trace }
+
+        fileprivate init(_ client: PlaybackRequest.Client) {
+            self.client = client
             (now, settings, gate) = (Timestamp(millisecondsSince1970: 0), nil, nil)
         }
 
@@ -66,10 +69,10 @@ struct ManifestResponder: HTTPService {
             _ request: HTTPRequest,
             _ settings: ManifestSettings,
             _ snapshot: LiveGate.Snapshot,
-            _ trace: TraceID,
+            _ client: PlaybackRequest.Client,
             at now: Timestamp
         ) {
-            self.trace = trace
+            self.client = client
             self.now = now
             self.settings = settings
             gate = snapshot.gate
@@ -102,9 +105,8 @@ struct ManifestResponder: HTTPService {
         _ snapshot: LiveGate.Snapshot,
         into output: inout HTTPOutput
     ) -> PendingAnswer? {
-        let client = PlaybackRequest.Client(trace: call.trace, edge: "manifest")
         // A target that cannot be parsed is not logged: it may contain a token.
-        var asked = PlaybackRequest(.path("/"), token: nil, client: client)
+        var asked = PlaybackRequest(.path("/"), token: nil, client: call.client)
         let isTrusted = settings.peers.trusts(request.connection, snapshot: snapshot.number)
         guard let found = ManifestRequest(request, settings.sources, isTrusted: isTrusted, isSecure: isSecure) else {
             return refuse(.edgeRequestInvalid, asked, snapshot.gate, call, into: &output)

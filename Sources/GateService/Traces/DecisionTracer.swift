@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Metrics
+internal import Platform
+internal import PlaybackGate
+internal import Synchronization
+
+/// Makes spans of decisions, and keeps them until they are sent.
+///
+/// A decision gets a span if its caller may have recorded its trace, or, without a parent, if its trace is in the configured share. A
+/// viewer can send the field of a parent through an edge, so the number of spans in a second is limited. A decision waits for nothing:
+/// while the collector is away, spans beyond the buffer are dropped and counted.
+final class DecisionTracer: DecisionObserver {
+    private let share: SampleShare
+    private let limit: Int
+    private let state = Mutex(State())
+    private let counters: Counters
+
+    /// The most spans that wait.
+    static let capacity = 8192
+
+    private struct State {
+        var spans: [DecisionSpan] = []
+        /// The present second, and the number of its spans.
+        var second: Int64 = 0
+        var count = 0
+    }
+
+    /// The results of spans.
+    struct Counters: Sendable {
+        /// The spans that the collector has taken, and those that it has refused.
+        let sent, refused: Counter
+        /// The spans beyond the limit or the buffer.
+        let dropped: Counter
+
+        init(factory: any MetricsFactory) {
+            func counter(_ result: String) -> Counter {
+                Counter(label: "playgate_spans", dimensions: [("result", result)], factory: factory)
+            }
+            (sent, refused, dropped) = (counter("sent"), counter("refused"), counter("dropped"))
+        }
+    }
+
+    /// - Parameters:
+    ///   - share: The share of decisions without a parent that get a span.
+    ///   - limit: The most spans in a second.
+    init(share: SampleShare, limit: Int, _ counters: Counters) {
+        (self.share, self.limit, self.counters) = (share, limit, counters)
+    }
+
+    func observe(_ event: DecisionEvent) {
+        let client = event.client
+        let isSampled =
+            client.parent == .none ? share.contains(randomness: client.trace.low) : client.parent.isSampled
+        guard isSampled else { return }
+        let span = DecisionSpan(event)
+        let second = event.time.millisecondsSince1970 / 1000
+        let isKept = state.withLock { state in
+            if state.second != second { (state.second, state.count) = (second, 0) }
+            guard state.count < limit, state.spans.count < Self.capacity else { return false }
+            state.count += 1
+            state.spans.append(span)
+            return true
+        }
+        if !isKept { counters.dropped.increment() }
+    }
+
+    /// Takes the oldest spans, at most `count`.
+    func take(_ count: Int) -> [DecisionSpan] {
+        state.withLock { state in
+            let taken = Array(state.spans.prefix(count))
+            state.spans.removeFirst(taken.count)
+            return taken
+        }
+    }
+}
