@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Cryptography
+import Encodings
 import Foundation
 import GateTestSupport
 import Platform
@@ -68,6 +70,33 @@ import Testing
         let listens = "[ -S \(folder.file("edge")) ]"
         let wait = "tries=0; until \(listens) && \(answers) || [ $((tries += 1)) -gt 600 ]; do sleep 0.1; done"
         try Self.run(steps, in: folder, preparing: ["playgate serve": wait])
+    }
+
+    @Test func `on running a gate has requests with the answers that stand below them`() async throws {
+        let page = try Self.page("docs/operations.md")
+        let steps = ConsoleStep.steps(of: page).filter { !$0.command.contains("/tvs/v1/") }
+        try #require(steps.map { $0.command.split(separator: " ")[0] } == ["curl", "curl", "playgate"])
+        let key = "pg_\(String(repeating: "A", count: 43))"
+        let configuration = RunningGate.configuration(
+            catalogue: "    - { media: tnt-live, resource: TNT }",
+            api: "  keys: [{ name: backend, sha256: \(SHA256.digest(key).hexadecimal), scopes: [playback] }]"
+        )
+        try await RunningGate.with(configuration) { gate in
+            let programs = URL(fileURLWithPath: Program.built("playgate")).deletingLastPathComponent().path
+            for step in steps {
+                let command = step.command.replacing("Bearer pg_…", with: "Bearer \(key)")
+                    .replacing("PHNpZ25h…", with: try gate.token())
+                    .replacing("http://127.0.0.1:8080", with: "http://\(gate.api)")
+                    .replacing("http://127.0.0.1:9090", with: "http://\(gate.admin)")
+                    .replacing("curl ", with: "curl -sf ")
+                let script = "cd \(gate.folder.path)\nPATH=\(programs):$PATH\n\(command)"
+                let run = try CommandRun(try #require(Program.installed("bash")), ["-c", script])
+                #expect(run.status == 0, "\(command): \(run.error)")
+                guard !step.output.isEmpty else { continue }
+                #expect(step.difference(from: run.output) == nil, "\(run.output)")
+            }
+            #expect(try gate.log("reloaded").count == 1)
+        }
     }
 
     @Test func `first has commands that work when they are pasted`() throws {
