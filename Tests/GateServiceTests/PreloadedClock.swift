@@ -25,8 +25,8 @@ enum PreloadedClock {
     /// - Parameter callers: A text in the names of the libraries for which the clock is set; empty for the whole program.
     static func environment(_ folder: TemporaryFolder, for callers: String = "") throws -> [String] {
         [
-            "LD_PRELOAD=\(try library.get())", "PLAYGATE_CLOCK=\(folder.file("clock"))", "PLAYGATE_CLOCK_FOR=\(callers)",
-            "TZ=UTC",
+            "LD_PRELOAD=\(try library.get())", "PLAYGATE_CLOCK=\(folder.file("clock"))",
+            "PLAYGATE_CLOCK_FOR=\(callers)", "TZ=UTC",
         ]
     }
 }
