@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import GateTestSupport
 import MediaResources
 import PlaybackGate
 import Testing
@@ -36,6 +37,64 @@ import Testing
     )
     func `takes the longest pattern of those that cover a path`(path: String, pattern: String?) throws {
         #expect(try Self.catalogue().entry(path: try MediaPath(path))?.key.text == pattern)
+    }
+
+    /// True if a pattern covers a path: the definition of patterns, byte by byte.
+    private static func covers(_ pattern: Substring, _ path: Substring) -> Bool {
+        guard let first = pattern.first else { return path.isEmpty }
+        switch first {
+        case "*":
+            let rest = pattern.drop { $0 == "*" }
+            let isWithinSegment = pattern.count - rest.count == 1
+            for taken in 0...path.count {
+                if isWithinSegment, path.prefix(taken).contains("/") { return false }
+                if covers(rest, path.dropFirst(taken)) { return true }
+            }
+            return false
+        case "?": return path.first.map { $0 != "/" } ?? false && covers(pattern.dropFirst(), path.dropFirst())
+        default: return path.first == first && covers(pattern.dropFirst(), path.dropFirst())
+        }
+    }
+
+    /// Compares random catalogues with a search of all entries.
+    @Test func `finds the entries that a search of all finds`() throws {
+        var random = SplitMix64(seed: 11)
+        var outcomes: [String: Int] = [:]
+        for _ in 0..<400 {
+            let parts = ["a", "b", "aa", random.next() % 2 == 0 ? "*" : "b", random.next() % 4 == 0 ? "**" : "a", "?b"]
+            var catalogue = Catalogue()
+            var all: [String: Bool] = [:]
+            for _ in 0..<Int(random.next() % 12) {
+                let names = (0..<Int(random.next() % 4)).map { _ in parts[Int(random.next() % 6)] }
+                let text = "/" + names.joined(separator: "/") + (random.next() % 2 == 0 && !names.isEmpty ? "/" : "")
+                let isProtected = random.next() % 2 == 0
+                guard all[text] == nil else { continue }
+                all[text] = isProtected
+                try catalogue.add(Self.entry(text, isProtected ? "TNT" : nil))
+            }
+            for _ in 0..<100 {
+                let names = (0..<Int(random.next() % 5)).map { _ in ["a", "b", "aa", "ab"][Int(random.next() % 4)] }
+                let path = "/" + names.joined(separator: "/") + (random.next() % 4 == 0 && !names.isEmpty ? "/" : "")
+                let found = catalogue.entry(path: try MediaPath(path))?.key.text
+                let isPlain = { (text: String) in !text.contains("*") && !text.contains("?") }
+                let covering = all.keys.filter { text in
+                    guard isPlain(text), text.hasSuffix("/") else { return Self.covers(text[...], path[...]) }
+                    return path.hasPrefix(text) || path + "/" == text
+                }
+                outcomes[covering.count > 1 ? "several" : covering.isEmpty ? "none" : "one", default: 0] += 1
+                if covering.contains(path), isPlain(path), !path.hasSuffix("/") {
+                    #expect(found == path)
+                    continue
+                }
+                let length = { (text: String) in text.count { $0 != "*" && $0 != "?" } }
+                let longest = covering.map(length).max()
+                let best = covering.filter { length($0) == longest }
+                let protecting = best.filter { all[$0] == true }
+                let expected = protecting.isEmpty ? best : protecting
+                #expect(found.map(expected.contains) ?? expected.isEmpty, "\(path): \(found ?? "none") of \(all)")
+            }
+        }
+        #expect(["none", "one", "several"].allSatisfy { outcomes[$0] ?? 0 > 1000 }, "\(outcomes)")
     }
 
     @Test func `tells spellings of one letter apart`() throws {

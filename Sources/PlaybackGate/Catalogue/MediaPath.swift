@@ -37,17 +37,19 @@ public struct MediaPath: Hashable, Sendable {
     ///   - form: The accepted spellings of a path.
     /// - Throws: ``MediaPathError``.
     public init(_ requested: Substring, form: Form = .resolved) throws(MediaPathError) {
-        let bytes = requested.utf8
+        let bytes = requested.utf8.span
         guard bytes.count <= Self.maximumSize else { throw .tooLong }
-        guard bytes.first == UInt8(ascii: "/") else { throw .notAbsolute }
-        if let end = Self.plainLength(bytes.span) {
-            characters = requested[..<bytes.index(bytes.startIndex, offsetBy: end)]
+        guard !bytes.isEmpty, bytes[0] == UInt8(ascii: "/") else { throw .notAbsolute }
+        if let end = Self.plainLength(bytes) {
+            let text = requested.utf8
+            // A slice of a text costs more than all else here.
+            characters = end == bytes.count ? requested : requested[..<text.index(text.startIndex, offsetBy: end)]
             return
         }
         let decoded: [UInt8]
         let resolved: [UInt8]
         do throws(URIPath.Fault) {
-            decoded = try URIPath.decode(bytes.span)
+            decoded = try URIPath.decode(bytes)
             resolved = try URIPath.resolve(decoded)
         } catch {
             throw MediaPathError(error)
@@ -72,13 +74,16 @@ public struct MediaPath: Hashable, Sendable {
         var previous: UInt8 = 0
         for place in bytes.indices {
             let byte = bytes[place]
-            switch byte {
-            case UInt8(ascii: "?"): return place
-            // No dot and no slash may follow a slash.
-            case UInt8(ascii: "/"), UInt8(ascii: "."): if previous == UInt8(ascii: "/") { return nil }
-            case UInt8(ascii: "%"), UInt8(ascii: "#"), UInt8(ascii: "\\"), UInt8(ascii: ";"): return nil
-            case 0x21..<0x7F: break
-            default: return nil
+            // Most are letters and digits.
+            if !byte.isASCIIAlphanumeric {
+                switch byte {
+                case UInt8(ascii: "?"): return place
+                // No dot and no slash may follow a slash.
+                case UInt8(ascii: "/"), UInt8(ascii: "."): if previous == UInt8(ascii: "/") { return nil }
+                case UInt8(ascii: "%"), UInt8(ascii: "#"), UInt8(ascii: "\\"), UInt8(ascii: ";"): return nil
+                case 0x21..<0x7F: break
+                default: return nil
+                }
             }
             previous = byte
         }

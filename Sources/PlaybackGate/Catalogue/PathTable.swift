@@ -3,9 +3,9 @@
 
 /// The entries of paths, looked up by path: exact paths, folders and globs.
 struct PathTable: Sendable {
-    private var paths: [ByteKey: Catalogue.Entry] = [:]
+    private var paths = PrefixTable<Catalogue.Entry>()
     /// The folders, by name without the trailing slash: the folder itself and the paths in it find the same entry.
-    private var folders: [ByteKey: Folder] = [:]
+    private var folders = PrefixTable<Folder>()
     private var hasGlobs = false
     /// The folders, without the trailing slash, of the paths above and of the folders above.
     private var inhabited: Set<ByteKey> = []
@@ -18,24 +18,46 @@ struct PathTable: Sendable {
 
     /// Returns the entry that decides about a path.
     func entry(_ path: MediaPath) -> Catalogue.Entry? {
-        let characters = path.characters
-        if let exact = paths[ByteKey(characters)] { return exact }
-        if folders.isEmpty { return nil }
+        let bytes = path.characters.utf8.span
+        var hash = PrefixHash()
+        // The folder with the longest name, or all if their globs differ in what they fix.
+        var (longest, others): (Int?, [Int]) = (nil, [])
+        let (hasFolders, hasGlobs) = (!folders.isEmpty, hasGlobs)
+        for place in bytes.indices {
+            let byte = bytes[place]
+            if byte == UInt8(ascii: "/"), hasFolders, let folder = folders.place(of: bytes.extracting(..<place), hash) {
+                if hasGlobs, let longest { others.append(longest) }
+                longest = folder
+            }
+            hash.add(byte)
+        }
+        if let exact = paths.place(of: bytes, hash) { return paths[exact] }
+        guard hasFolders else { return nil }
         // A request may name the folder without its trailing slash.
-        var best = folders[ByteKey(characters)]?.all
-        var end = characters.utf8.endIndex
-        while let slash = characters.utf8[..<end].lastIndex(of: UInt8(ascii: "/")) {
+        let itself = folders.place(of: bytes, hash).flatMap { folders[$0].all }
+        guard hasGlobs else { return itself ?? longest.flatMap { folders[$0].all } }
+        return strongest(path, among: longest.map { others + [$0] } ?? [], itself)
+    }
+
+    /// Returns the entry that takes precedence.
+    ///
+    /// - Parameters:
+    ///   - places: The folders that the path is in, the shortest first.
+    ///   - itself: The entry of the folder that the path names.
+    private func strongest(
+        _ path: MediaPath,
+        among places: [Int],
+        _ itself: Catalogue.Entry?
+    ) -> Catalogue.Entry? {
+        var best = itself
+        for place in places.reversed() {
             // Globs of this folder may fix more bytes than its name. Globs of folders above usually fix less, but not
             // always.
-            if let folder = folders[ByteKey(characters[..<slash])] {
-                for glob in folder.globs where glob.key.pattern?.covers(path) ?? false {
-                    best = glob.stronger(than: best)
-                }
-                if let all = folder.all { best = all.stronger(than: best) }
+            let folder = folders[place]
+            for glob in folder.globs where glob.key.pattern?.covers(path) ?? false {
+                best = glob.stronger(than: best)
             }
-            // A folder above fixes less.
-            if !hasGlobs, best != nil { return best }
-            end = slash
+            if let all = folder.all { best = all.stronger(than: best) }
         }
         return best
     }
@@ -43,9 +65,9 @@ struct PathTable: Sendable {
     /// Returns the entry of exactly this pattern.
     func entry(_ pattern: PathPattern) -> Catalogue.Entry? {
         switch pattern.form {
-        case .path: paths[ByteKey(pattern.root)]
-        case .folder: folders[ByteKey(pattern.folderName)]?.all
-        case .glob: folders[ByteKey(pattern.folderName)]?.globs.first { $0.key.pattern == pattern }
+        case .path: paths[pattern.root]
+        case .folder: folders[pattern.folderName]?.all
+        case .glob: folders[pattern.folderName]?.globs.first { $0.key.pattern == pattern }
         }
     }
 
@@ -59,20 +81,23 @@ struct PathTable: Sendable {
         guard present.map(mayReplace) ?? true else { return present }
         switch pattern.form {
         case .path:
-            paths[ByteKey(pattern.root)] = entry
+            paths[pattern.root] = entry
             setInhabited(around: pattern.root)
         case .folder:
             setInhabited(around: pattern.folderName)
-            folders[ByteKey(pattern.folderName), default: Folder()].all = entry
+            var folder = folders[pattern.folderName] ?? Folder()
+            folder.all = entry
+            folders[pattern.folderName] = folder
         case .glob:
-            var folder = folders[ByteKey(pattern.folderName)] ?? Folder()
+            var folder = folders[pattern.folderName] ?? Folder()
             folder.globs.removeAll { $0.key.pattern == pattern }
             folder.globs.append(entry)
-            folders[ByteKey(pattern.folderName)] = folder
+            folders[pattern.folderName] = folder
             hasGlobs = true
         }
         return present
     }
+
     private mutating func setInhabited(around path: Substring) {
         if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) { inhabited.insert(ByteKey(path[..<slash])) }
     }
