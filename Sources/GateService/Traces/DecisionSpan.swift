@@ -8,7 +8,7 @@ internal import Platform
 internal import PlaybackGate
 
 /// The span of a decision: the facts of its log line, without a token, a key or the viewer's session.
-struct DecisionSpan: Sendable {
+struct DecisionSpan {
     private let event: DecisionEvent
     private let id: UInt64
 
@@ -21,7 +21,7 @@ struct DecisionSpan: Sendable {
     /// The span as OTLP has it in JSON. Times have the precision of the gate's clock, which is a millisecond; the duration is exact.
     ///
     /// Source: OTLP 1.x, "JSON Protobuf Encoding": ids in hexadecimal, 64-bit integers as strings.
-    var json: JSON {
+    var text: [UInt8] {
         let (client, start) = (event.client, event.time.millisecondsSince1970 * 1_000_000)
         var members: [JSON.Member] = [
             ("traceId", .string("\(client.trace)")), ("spanId", .string(id.hexadecimal)),
@@ -35,7 +35,9 @@ struct DecisionSpan: Sendable {
             ("endTimeUnixNano", .string("\(start + event.latency.nanoseconds)")), ("attributes", .array(attributes)),
             ("status", status),
         ]
-        return .object(members)
+        var text: [UInt8] = []
+        JSON.object(members).write(to: &text)
+        return text
     }
 
     private var attributes: [JSON] {

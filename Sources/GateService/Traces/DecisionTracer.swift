@@ -21,7 +21,8 @@ final class DecisionTracer: DecisionObserver {
     static let capacity = 8192
 
     private struct State {
-        var spans: [DecisionSpan] = []
+        /// Spans as they are sent: a decision's own texts would hold on to the head of its request.
+        var spans: [[UInt8]] = []
         /// The present second, and the number of its spans.
         var second: Int64 = 0
         var count = 0
@@ -54,20 +55,23 @@ final class DecisionTracer: DecisionObserver {
         let isSampled =
             client.parent == .none ? share.contains(randomness: client.trace.low) : client.parent.isSampled
         guard isSampled else { return }
-        let span = DecisionSpan(event)
         let second = event.time.millisecondsSince1970 / 1000
-        let isKept = state.withLock { state in
+        let hasRoom = state.withLock { state in
             if state.second != second { (state.second, state.count) = (second, 0) }
-            guard state.count < limit, state.spans.count < Self.capacity else { return false }
             state.count += 1
-            state.spans.append(span)
-            return true
+            return state.count <= limit && state.spans.count < Self.capacity
         }
-        if !isKept { counters.dropped.increment() }
+        guard hasRoom else {
+            counters.dropped.increment()
+            return
+        }
+        // Outside of the lock. As many more as there are threads may wait than the capacity.
+        let span = DecisionSpan(event).text
+        state.withLock { $0.spans.append(span) }
     }
 
     /// Takes the oldest spans, at most `count`.
-    func take(_ count: Int) -> [DecisionSpan] {
+    func take(_ count: Int) -> [[UInt8]] {
         state.withLock { state in
             let taken = Array(state.spans.prefix(count))
             state.spans.removeFirst(taken.count)

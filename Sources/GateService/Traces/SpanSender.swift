@@ -19,7 +19,7 @@ actor SpanSender: Service {
     private let service: String
     private let logger: Logger
     /// The batch that the collector could not take yet.
-    private var waiting: [DecisionSpan] = []
+    private var waiting: [[UInt8]] = []
     /// The number of times in a row that the collector could not take a batch.
     private var failures = 0
     private var isFaulty = false
@@ -89,15 +89,16 @@ actor SpanSender: Service {
     }
 
     /// The body of a request.
-    private func document(_ spans: [DecisionSpan]) -> [UInt8] {
+    private func document(_ spans: [[UInt8]]) -> [UInt8] {
         let version = GateVersion.current
         let resource: JSON = [
             "attributes": [.attribute("service.name", service), .attribute("service.version", version)]
         ]
-        let scope: JSON = [
-            "scope": ["name": "playgate", "version": .string(version)], "spans": .array(spans.map(\.json)),
-        ]
-        let document: JSON = ["resourceSpans": [["resource": resource, "scopeSpans": [scope]]]]
-        return [UInt8](document.line.utf8)
+        let scope: JSON = ["name": "playgate", "version": .string(version)]
+        let head = #"{"resourceSpans":[{"resource":\#(resource.line),"scopeSpans":[{"scope":\#(scope.line),"spans":["#
+        var bytes = [UInt8](head.utf8)
+        bytes += spans.joined(separator: ",".utf8)
+        bytes += "]}]}]}".utf8
+        return bytes
     }
 }
