@@ -79,6 +79,19 @@ package final class RedisFleet: Sendable {
         return run.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
+    // MARK: Sentinels
+
+    /// True if a server copies another one.
+    package func isReplica(_ port: Int) throws -> Bool {
+        try command(port, "INFO", "replication").contains("role:slave")
+    }
+
+    /// Has a sentinel make the replica of `primary` the primary, if that is still the primary.
+    package func orderFailover(_ sentinel: Int, from primary: Int) throws {
+        let present = try command(sentinel, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "gate")
+        if present.hasSuffix("\n\(primary)") { try command(sentinel, "SENTINEL", "FAILOVER", "gate") }
+    }
+
     // MARK: Cluster
 
     private static func clusterOptions(_ port: Int) throws -> [String] {
