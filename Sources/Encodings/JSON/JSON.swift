@@ -61,14 +61,13 @@ package enum JSON: Sendable {
     /// Appends `text` as a JSON string (RFC 8259 §7). Also escapes DEL, line separators and controls of text direction,
     /// so that a line stays one line on every terminal and reads in the order of its bytes.
     package static func write(_ text: String, to bytes: inout [UInt8]) {
+        bytes += "\"".utf8
         // Nearly all text is plain, and is copied in one operation.
         if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
-            bytes += "\"".utf8
             bytes += text.utf8
             bytes += "\"".utf8
             return
         }
-        bytes += "\"".utf8
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\"": bytes += "\\\"".utf8

@@ -382,7 +382,5 @@ extension String {
     }
 
     /// True if this can name a cookie (RFC 6265 §4.1.1) or a header field: a token of RFC 9110 §5.6.2.
-    fileprivate var isToken: Bool {
-        !isEmpty && utf8.allSatisfy(\.isTokenCharacter)
-    }
+    var isToken: Bool { !isEmpty && utf8.allSatisfy(\.isTokenCharacter) }
 }

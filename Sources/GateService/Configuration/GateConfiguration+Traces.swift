@@ -82,9 +82,7 @@ extension GateConfiguration.Traces {
     }
 
     private static func checkedEndpoint(_ text: String) throws(ParseFault) {
-        guard let uri = RequestURI(url: text[...]), uri.host != nil, uri.scheme != nil, uri.path.utf8.count > 1,
-            uri.query?.isEmpty ?? false, !text.utf8.contains(UInt8(ascii: "@")), text.utf8.last != UInt8(ascii: "?")
-        else {
+        guard let address = try? OriginAddress(text), !address.base.isEmpty else {
             throw ParseFault(
                 "must be an http or https URL with a path and without a query, such as http://127.0.0.1:4318/v1/traces"
             )
@@ -102,8 +100,7 @@ extension GateConfiguration.Traces.Header {
 
     /// True if the field may be sent, and is not one that each request has.
     fileprivate var isValid: Bool {
-        !name.isEmpty && name.utf8.allSatisfy(\.isTokenCharacter)
-            && !Self.own.contains(name.lowercased())
-            && !value.text.isEmpty && value.text.utf8.allSatisfy { 0x20..<0x7F ~= $0 }
+        name.isToken && !Self.own.contains(name.lowercased()) && !value.text.isEmpty
+            && value.text.utf8.allSatisfy { 0x20..<0x7F ~= $0 }
     }
 }

@@ -5,8 +5,8 @@ internal import Encodings
 
 /// Values by byte strings, found by a hash that grows with its text: one pass over a path gives the hashes of all folders that it is in.
 ///
-/// A dictionary hashes each folder of a path from its start, and two thirds of a decision's time for the path went there. The keys are
-/// those of the catalogue, so whoever asks cannot make them collide; a path of many segments costs no more than its length.
+/// A dictionary hashes each folder of a path from its start, which was a fourth of a cached decision. The keys are those of the catalogue,
+/// so whoever asks cannot make them collide; a path of many segments costs no more than its length.
 struct PrefixTable<Value: Sendable>: Sendable {
     private var members: [Member] = []
     /// The keys, one after the other.
