@@ -34,8 +34,8 @@ public struct MediaResource: Sendable {
     /// The resource as written, byte for byte.
     public var text: String { storage.text }
 
-    /// The bytes of ``text``.
-    package var bytes: [UInt8] { storage.bytes }
+    /// True if the resource is written so, byte for byte.
+    package func isWritten(_ text: Span<UInt8>) -> Bool { storage.isWritten(text) }
 
     /// The form in which the resource is written.
     public var kind: Kind { storage.kind }
@@ -145,6 +145,12 @@ public struct MediaResource: Sendable {
             self.kind = .fragment
             self.facts = facts
             self.canonical = canonical
+        }
+
+        /// True if the text has these bytes.
+        func isWritten(_ text: Span<UInt8>) -> Bool {
+            let bytes = bytes
+            return bytes.span.hasSameBytes(as: text)
         }
 
         init(opaque text: String) {

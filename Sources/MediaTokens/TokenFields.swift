@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import Encodings
+internal import MediaResources
 internal import Platform
 
 /// The fields of a token's element, parsed but not yet checked.
@@ -36,13 +37,16 @@ struct TokenFields: Sendable {
     func isMissing(_ field: TextField) -> Bool { range(field).isEmpty }
 
     /// True if the text equals `expected` byte for byte.
-    func equals(_ field: TextField, _ expected: [UInt8]) -> Bool {
-        texts.span.extracting(range(field)).hasSameBytes(as: expected.span)
+    func equals(_ field: TextField, _ expected: Span<UInt8>) -> Bool {
+        texts.span.extracting(range(field)).hasSameBytes(as: expected)
     }
 
     func equals(_ field: TextField, _ expected: String) -> Bool {
         texts.span.extracting(range(field)).hasSameBytes(as: expected.utf8.span)
     }
+
+    /// True if the resource is `wanted`, byte for byte.
+    func isResource(_ wanted: MediaResource) -> Bool { wanted.isWritten(texts.span.extracting(range(.resourceID))) }
 
     func withBytes(_ field: TextField, _ body: (Span<UInt8>) -> Void) { body(texts.span.extracting(range(field))) }
 

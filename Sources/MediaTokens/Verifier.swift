@@ -25,7 +25,11 @@ public struct Verifier: Sendable {
     /// The requirements beside a trusted signature.
     public let policy: VerificationPolicy
     /// The cache of verified signatures, or `nil`.
-    public let cache: AuthenticatedTokenCache?
+    public var cache: AuthenticatedTokenCache? { isCaching ? memory : nil }
+
+    private let isCaching: Bool
+    /// The cache; without one, one that is not used: to unwrap an optional would count a reference of what all threads share.
+    private let memory: AuthenticatedTokenCache
 
     /// The keys that may sign for at least one requestor of this policy: those of signed elements, then those of JWS.
     let candidates: [Candidate]
@@ -33,33 +37,44 @@ public struct Verifier: Sendable {
     let elementSigners: Int
 
     /// A key by its index in the trust store, with its grants for requestors of the policy.
-    struct Candidate {
+    ///
+    /// A class, and its first grant a property of its own: a hit of the cache reads both without counting a reference.
+    final class Candidate: Sendable {
         let index: Int
         let signatureSize: Int
-        let grants: [Grant]
+        private let first: Grant
+        private let others: [Grant]
+
+        /// Creates a candidate; `nil` without a grant.
+        init?(_ index: Int, signatureSize: Int, grants: [Grant]) {
+            guard let first = grants.first else { return nil }
+            self.index = index
+            self.signatureSize = signatureSize
+            self.first = first
+            others = Array(grants.dropFirst())
+        }
 
         func isUsable(at now: Timestamp) -> Bool {
-            for place in grants.indices where grants[place].isValid(at: now) { return true }
+            if first.isValid(at: now) { return true }
+            for place in others.indices where others[place].isValid(at: now) { return true }
             return false
         }
 
         /// Returns the name of the key in the first grant that is valid at `now`.
         func name(at now: Timestamp) -> String? {
-            for place in grants.indices where grants[place].isValid(at: now) { return grants[place].name }
-            return nil
+            if first.isValid(at: now) { return first.name }
+            return others.first { $0.isValid(at: now) }?.name
         }
 
         /// Returns the name of the key in the first grant that is valid at `now` and covers the requestor of `token`.
         func name(at now: Timestamp, signing token: MediaToken) -> String? {
-            for place in grants.indices where grants[place].isValid(at: now) {
-                if grants[place].maySign(token) { return grants[place].name }
-            }
-            return nil
+            if first.isValid(at: now), first.maySign(token) { return first.name }
+            return others.first { $0.isValid(at: now) && $0.maySign(token) }?.name
         }
     }
 
-    /// The ids of the policy's requestors in UTF-8.
-    private let requestors: [[UInt8]]
+    /// The requestors of the policy.
+    private let requestors: RequestorNames
 
     /// A number that only this verifier and its copies have in this process. Cache entries carry it, because they hold
     /// for this trust and this policy only.
@@ -79,12 +94,13 @@ public struct Verifier: Sendable {
     public init(trust: TrustStore, policy: VerificationPolicy, cache: AuthenticatedTokenCache? = nil) {
         self.trust = trust
         self.policy = policy
-        self.cache = cache
-        requestors = policy.requestors.map { Array($0.utf8) }
+        isCaching = cache != nil
+        memory = cache ?? .unused
+        requestors = RequestorNames(policy.requestors)
         generation = Self.generations.add(1, ordering: .relaxed).newValue
         func candidate(_ index: Int, _ signatureSize: Int, _ grants: [Grant]) -> Candidate? {
             let grants = grants.filter { grant in policy.requestors.contains { grant.requestors.covers($0) } }
-            return grants.isEmpty ? nil : Candidate(index: index, signatureSize: signatureSize, grants: grants)
+            return Candidate(index, signatureSize: signatureSize, grants: grants)
         }
         let elements = trust.groups.indices.compactMap { index in
             let group = trust.groups[index]
@@ -116,7 +132,7 @@ public struct Verifier: Sendable {
         at now: Timestamp
     ) -> Verification {
         var token = token
-        return token.withUTF8Span { check($0, Demand(resource: resource, requestor: requestor), now) }
+        return token.withUTF8Span { verify($0, for: resource, requestor: requestor, at: now) }
     }
 
     /// Verifies a token for the playback of `resource`, from the bytes of the token as transmitted.
@@ -128,7 +144,7 @@ public struct Verifier: Sendable {
         requestor: String? = nil,
         at now: Timestamp
     ) -> Verification {
-        check(token, Demand(resource: resource, requestor: requestor), now)
+        check(token, resource, requestor, now)
     }
 
     /// Verifies that a token is authentic and within its time, for any resource. **Never permits playback.**
@@ -140,36 +156,52 @@ public struct Verifier: Sendable {
     ///   - now: The time of receipt.
     public func authenticate(_ token: String, at now: Timestamp) -> Verification {
         var token = token
-        return token.withUTF8Span { check($0, Demand(resource: nil, requestor: nil), now) }
-    }
-
-    /// The requirements of one call. The resource is `nil` only for ``authenticate(_:at:)``.
-    private struct Demand: ~Copyable {
-        let resource: MediaResource?
-        let requestor: String?
+        return token.withUTF8Span { check($0, AnyResource(), nil, now) }
     }
 
     // MARK: The steps
 
-    private func check(_ token: Span<UInt8>, _ demand: borrowing Demand, _ now: Timestamp) -> Verification {
+    /// - Parameters:
+    ///   - resource: The resource to play.
+    ///   - requestor: The requestor that the token must be for; `nil` for any of the policy.
+    private func check(
+        _ token: Span<UInt8>,
+        _ resource: some WantedResource,
+        _ requestor: String?,
+        _ now: Timestamp
+    ) -> Verification {
         guard !token.isEmpty else { return .refused(.tokenEmpty) }
         guard token.count <= Self.maximumEncodedSize else { return .refused(.tokenTooLarge) }
-        switch cache?.lookUp(token, generation: generation, at: now) {
-        case .authentic(let known, let key): return authorize(known, signedBy: key, demand, now)
-        case .forged(let reason): return .refused(reason)
-        case nil: break
+        if isCaching {
+            switch memory.lookUp(token, generation: generation, at: now) {
+            case .authentic(let known): return authorize(known.token, signedBy: known.signer, resource, requestor, now)
+            case .forged(let reason): return .refused(reason)
+            case nil: break
+            }
         }
+        return checkAnew(token, resource, requestor, now)
+    }
+
+    /// Checks a token that the cache does not have. Never inlined, so that a hit keeps no hold of the cache for it.
+    @inline(never)
+    private func checkAnew(
+        _ token: Span<UInt8>,
+        _ resource: some WantedResource,
+        _ requestor: String?,
+        _ now: Timestamp
+    ) -> Verification {
         switch decode(token, now) {
-        case .authentic(let known, let key):
-            guard let cache else { return authorize(known, signedBy: key, demand, now) }
-            let answer = authorize(known, signedBy: key, demand, now)
-            if answer.reason?.step != .time {
-                let end = known.expires.advanced(byMilliseconds: policy.lateLeewayMilliseconds)
-                cache.remember(token, says: known, key: key, generation: generation, until: end)
+        case .authentic(let content, let key):
+            let answer = authorize(content, signedBy: candidates[key], resource, requestor, now)
+            if isCaching, answer.reason?.step != .time {
+                let end = content.expires.advanced(byMilliseconds: policy.lateLeewayMilliseconds)
+                memory.remember(token, says: content, signer: candidates[key], generation: generation, until: end)
             }
             return answer
         case .refused(let reason, let key):
-            if reason == .untrustedSignature { cache?.rememberForged(token, reason, generation: generation, at: now) }
+            if isCaching, reason == .untrustedSignature {
+                memory.rememberForged(token, reason, generation: generation, at: now)
+            }
             return .refused(reason, key: key.flatMap { candidates[$0].name(at: now) })
         }
     }
@@ -273,23 +305,18 @@ public struct Verifier: Sendable {
 
     /// Checks everything that is checked again on every call: the key's validity and scope, requestor, time and resource.
     private func authorize(
-        _ token: consuming MediaToken,
-        signedBy key: Int,
-        _ demand: borrowing Demand,
+        _ token: MediaToken,
+        signedBy signer: Candidate,
+        _ resource: some WantedResource,
+        _ requestor: String?,
         _ now: Timestamp
     ) -> Verification {
-        guard candidates[key].isUsable(at: now) else { return .refused(.noUsableKey) }
-        guard requestors.contains(where: { token.fields.equals(.requestorID, $0) }),
-            demand.requestor.map({ token.fields.equals(.requestorID, $0) }) ?? true
-        else {
-            return .refused(.requestorMismatch, token: token, key: candidates[key].name(at: now))
-        }
-        guard let name = candidates[key].name(at: now, signing: token) else { return .refused(.keyOutOfScope) }
+        guard signer.isUsable(at: now) else { return .refused(.noUsableKey) }
+        guard requestors.contains(requestorOf: token), requestor.map({ token.fields.equals(.requestorID, $0) }) ?? true
+        else { return .refused(.requestorMismatch, token: token, key: signer.name(at: now)) }
+        guard let name = signer.name(at: now, signing: token) else { return .refused(.keyOutOfScope) }
         if let reason = refusalByTime(token, now) { return .refused(reason, token: token, key: name) }
-        if let resource = demand.resource,
-            !token.fields.equals(.resourceID, resource.bytes),
-            resource.mismatch(withGranted: token.resourceID, options: policy.matchOptions) != nil
-        {
+        guard resource.isCovered(by: token, policy.matchOptions) else {
             return .refused(.resourceMismatch, token: token, key: name)
         }
         return .valid(token, key: name)
@@ -304,6 +331,50 @@ public struct Verifier: Sendable {
         }
         guard now <= token.expires.advanced(byMilliseconds: policy.lateLeewayMilliseconds) else { return .expired }
         return nil
+    }
+}
+
+/// The resource that a token must be good for. A generic parameter: an optional would count a reference on each call.
+private protocol WantedResource {
+    /// True if the token is good for the resource.
+    func isCovered(by token: MediaToken, _ options: MediaResource.MatchOptions) -> Bool
+}
+
+extension MediaResource: WantedResource {
+    fileprivate func isCovered(by token: MediaToken, _ options: MediaResource.MatchOptions) -> Bool {
+        token.fields.isResource(self) || mismatch(withGranted: token.resourceID, options: options) == nil
+    }
+}
+
+/// No resource in particular: only for ``Verifier/authenticate(_:at:)``.
+private struct AnyResource: WantedResource {
+    func isCovered(by _: MediaToken, _: MediaResource.MatchOptions) -> Bool { true }
+}
+
+/// The requestors of a policy. A class with texts in one piece, so that a comparison counts no reference.
+private final class RequestorNames: Sendable {
+    private let texts: [UInt8]
+    private let ends: [Int]
+
+    init(_ names: some Sequence<String>) {
+        var (texts, ends): ([UInt8], [Int]) = ([], [])
+        for name in names {
+            texts += name.utf8
+            ends.append(texts.count)
+        }
+        self.texts = texts
+        self.ends = ends
+    }
+
+    /// True if the requestor of `token` is one of these.
+    func contains(requestorOf token: MediaToken) -> Bool {
+        let texts = texts
+        var start = 0
+        for place in ends.indices {
+            if token.fields.equals(.requestorID, texts.span.extracting(start..<ends[place])) { return true }
+            start = ends[place]
+        }
+        return false
     }
 }
 

@@ -125,9 +125,10 @@ import Testing
         let verifier = try Sample.verifier(cache: cache)
         let answer = verifier.verify(try Sample.token().raw, for: try MediaResource("TNT"), at: Sample.time)
         let token = try #require(answer.token)
+        let signer = try #require(verifier.candidates.first)
         for number in 0..<5000 {
             let bytes = [UInt8]("token \(number)".utf8)
-            cache.remember(bytes.span, says: token, key: 0, generation: 1, until: .latest)
+            cache.remember(bytes.span, says: token, signer: signer, generation: 1, until: .latest)
             cache.rememberForged(bytes.span, .untrustedSignature, generation: 1, at: Sample.time)
         }
         let bound = max(8, capacity / 8 * 8)

@@ -9,7 +9,7 @@ internal import Platform
 /// An entry records that these exact bytes carried a valid signature by this key of this trust store, and the token's
 /// content. The requestor, the time, the resource and the key's validity are checked again on every call, and the gate
 /// still consumes the token. Tokens are compared byte for byte. The cache is bounded, and an entry expires with its
-/// token. A verifier finds only its own entries, so none survive a change of trust or policy. Bad signatures are cached
+/// token. Each thread finds what it has verified itself, so that threads do not wait for each other. A verifier finds only its own entries, so none survive a change of trust or policy. Bad signatures are cached
 /// too, for a short time and in a separate table, so that a burst of retries is cheap and cannot evict valid tokens.
 public final class AuthenticatedTokenCache: Sendable {
     private let authentic: TokenTable
@@ -22,8 +22,9 @@ public final class AuthenticatedTokenCache: Sendable {
     /// Creates an empty cache.
     ///
     /// - Parameters:
-    ///   - capacity: The largest number of authentic tokens; at least 8. Each takes its size and about 300 bytes.
-    ///   - forgedCapacity: The largest number of tokens with bad signatures; at least 8.
+    ///   - capacity: The largest number of authentic tokens of each thread that verifies; at least 8. Each takes its size and about
+    ///     300 bytes. Of more than 16 threads, or more than the machine has processors, several share this number.
+    ///   - forgedCapacity: The largest number of tokens with bad signatures of each such thread; at least 8.
     ///   - forgedLifetime: The time for which a bad signature is cached, in whole milliseconds; at most a day.
     public init(capacity: Int = 4096, forgedCapacity: Int = 1024, forgedLifetime: Duration = .seconds(5)) {
         authentic = TokenTable(capacity: capacity)
@@ -31,6 +32,12 @@ public final class AuthenticatedTokenCache: Sendable {
         // A day is long enough for a bad signature, and cannot overflow.
         forgedMilliseconds = min(max(forgedLifetime, .zero), .seconds(86_400)).milliseconds
     }
+
+    /// The number of threads that have entries of their own.
+    var threads: Int { authentic.threads }
+
+    /// The cache of a verifier without one.
+    static let unused = AuthenticatedTokenCache(capacity: 0, forgedCapacity: 0)
 
     /// The counts since the cache was created.
     public var statistics: Statistics {
@@ -71,13 +78,13 @@ public final class AuthenticatedTokenCache: Sendable {
     }
 
     /// An authentic token, and the key that made its signature.
-    private final class Authentic: Sendable {
+    final class Authentic: Sendable {
         let token: MediaToken
-        let key: Int
+        let signer: Verifier.Candidate
 
-        init(_ token: MediaToken, key: Int) {
+        init(_ token: MediaToken, _ signer: Verifier.Candidate) {
             self.token = token
-            self.key = key
+            self.signer = signer
         }
     }
 
@@ -89,23 +96,29 @@ public final class AuthenticatedTokenCache: Sendable {
     }
 
     enum Memory {
-        case authentic(MediaToken, key: Int)
+        case authentic(Authentic)
         case forged(RefusalReason)
     }
 
     func lookUp(_ token: Span<UInt8>, generation: UInt64, at now: Timestamp) -> Memory? {
         guard token.count <= Self.maximumTokenSize else { return nil }
         if let known = authentic.lookUp(token, generation: generation, at: now) as? Authentic {
-            return .authentic(known.token, key: known.key)
+            return .authentic(known)
         }
         return (forged.lookUp(token, generation: generation, at: now) as? Forged).map { .forged($0.reason) }
     }
 
-    func remember(_ token: Span<UInt8>, says content: MediaToken, key: Int, generation: UInt64, until end: Timestamp) {
+    func remember(
+        _ token: Span<UInt8>,
+        says content: MediaToken,
+        signer: Verifier.Candidate,
+        generation: UInt64,
+        until end: Timestamp
+    ) {
         guard token.count <= Self.maximumTokenSize else { return }
         // No lower bound is needed: the issue time is checked again on every call.
         let life = Timestamp(millisecondsSince1970: .min)...end
-        authentic.insert(token, Authentic(content, key: key), generation: generation, life: life)
+        authentic.insert(token, Authentic(content, signer), generation: generation, life: life)
     }
 
     func rememberForged(_ token: Span<UInt8>, _ reason: RefusalReason, generation: UInt64, at now: Timestamp) {

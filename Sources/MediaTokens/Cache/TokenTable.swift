@@ -10,6 +10,10 @@ internal import Synchronization
 /// new entry replaces the least recently used entry of a full set. There is no list to maintain and no rehashing, and
 /// every operation takes a bounded time.
 ///
+/// Each thread has shards of its own, up to ``maximumThreads``: it finds only what it has stored. Threads that find the same value
+/// would otherwise wait for each other's counts of its references, and two would do less than one. A token that several threads see
+/// is stored by each.
+///
 /// The values are objects of any class. A generic class that is used across modules would cost a metadata look-up on every
 /// call, and a value of several references would cost a retain of each.
 package final class TokenTable: Sendable {
@@ -17,19 +21,30 @@ package final class TokenTable: Sendable {
     package typealias Value = AnyObject & Sendable
 
     private let shards: [Shard]
+    private let shardsOfThread: Int
+    /// The number of threads that have shards of their own, a power of two.
+    package let threads: Int
     private let setsPerShard: Int
     private let seed: UInt64
 
     /// The number of tokens in a set.
     private static var ways: Int { 8 }
 
-    /// Creates a table of at most `capacity` tokens, rounded down to full sets, with at least one set.
-    package init(capacity: Int) {
+    /// The largest number of threads that have shards of their own. Of more, several share theirs.
+    package static var maximumThreads: Int { 16 }
+
+    /// Creates a table of at most `capacity` tokens of each thread, rounded down to full sets, with at least one set.
+    ///
+    /// - Parameter threads: The number of threads that work at the same time, rounded up to a power of two.
+    package init(capacity: Int, threads: Int = onlineCores()) {
         let sets = max(1, capacity / Self.ways)
-        let shardCount = sets >= 128 ? 32 : 1
-        setsPerShard = sets / shardCount
+        shardsOfThread = sets >= 128 ? 32 : 1
+        setsPerShard = sets / shardsOfThread
         let places = setsPerShard * Self.ways
-        shards = (0..<shardCount).map { _ in Shard(places: places) }
+        var count = 1
+        while count < min(threads, Self.maximumThreads) { count *= 2 }
+        self.threads = count
+        shards = (0..<shardsOfThread * count).map { _ in Shard(places: places) }
         seed = UInt64.random(in: .min ... .max)
     }
 
@@ -67,10 +82,16 @@ package final class TokenTable: Sendable {
     }
 
     private struct State {
-        var hashes: [UInt64]
-        var entries: [Entry?]
+        /// Empty until something is stored, like the entries: most threads of a process verify nothing.
+        var hashes: [UInt64] = []
+        var entries: [Entry?] = []
         var clock: UInt64 = 0
         var counters = Counters()
+
+        mutating func allocate(_ places: Int) {
+            hashes = Array(repeating: 0, count: places)
+            entries = Array(repeating: nil, count: places)
+        }
 
         func leastRecentlyUsed(_ places: Range<Int>) -> Int {
             places.min { entries[$0]?.lastUse ?? 0 < entries[$1]?.lastUse ?? 0 } ?? places.lowerBound
@@ -85,16 +106,13 @@ package final class TokenTable: Sendable {
     }
 
     private final class Shard: Sendable {
-        private let state: Mutex<State>
+        let places: Int
+        private let state = Mutex(State())
         #if THREAD_SANITIZER
             private let lastUnlock = Atomic(0)
         #endif
 
-        init(places: Int) {
-            state = Mutex(
-                State(hashes: Array(repeating: 0, count: places), entries: Array(repeating: nil, count: places))
-            )
-        }
+        init(places: Int) { self.places = places }
 
         func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
             state.withLock { state in
@@ -114,6 +132,10 @@ package final class TokenTable: Sendable {
         let hash = TokenBytes.hash(token, seed: seed)
         let places = places(hash)
         return shard(hash).withLock { state in
+            guard !state.hashes.isEmpty else {
+                state.counters.misses += 1
+                return nil
+            }
             for place in places where state.hashes[place] == hash {
                 guard let entry = state.entries[place], TokenBytes.areEqual(entry.token, token) else { continue }
                 guard entry.generation == generation, entry.life.contains(now) else {
@@ -137,7 +159,9 @@ package final class TokenTable: Sendable {
         let copy = [UInt8](capacity: token.count) { output in
             for index in token.indices { output.append(token[index]) }
         }
-        shard(hash).withLock { state in
+        let shard = shard(hash)
+        shard.withLock { state in
+            if state.hashes.isEmpty { state.allocate(shard.places) }
             let known = places.first { state.hashes[$0] == hash && state.entries[$0]?.token == copy }
             let free = places.first { state.entries[$0] == nil }
             let place = known ?? free ?? state.leastRecentlyUsed(places)
@@ -172,7 +196,9 @@ package final class TokenTable: Sendable {
         }
     }
 
-    private func shard(_ hash: UInt64) -> Shard { shards[Int(hash >> 59) & (shards.count - 1)] }
+    private func shard(_ hash: UInt64) -> Shard {
+        shards[(ThreadNumber.current & (threads - 1)) * shardsOfThread + Int(hash >> 59) & (shardsOfThread - 1)]
+    }
 
     private func places(_ hash: UInt64) -> Range<Int> {
         let set = Int(((hash & 0xFFFF_FFFF) * UInt64(setsPerShard)) >> 32)

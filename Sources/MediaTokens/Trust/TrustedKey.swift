@@ -55,8 +55,8 @@ final class JWSKeyGroup: Sendable {
     }
 }
 
-/// The properties of a trusted key that a verification needs.
-struct Grant: Sendable {
+/// The properties of a trusted key that a verification needs. A class, so that it is passed along without counting its parts.
+final class Grant: Sendable {
     let name: String
     let requestors: RequestorScope
     private let start: Timestamp
@@ -74,6 +74,6 @@ struct Grant: Sendable {
     /// True if the key may sign a token for this token's requestor.
     func maySign(_ token: MediaToken) -> Bool {
         guard case .only(let ids) = requestors else { return true }
-        return ids.contains { token.fields.equals(.requestorID, Array($0.utf8)) }
+        return ids.contains { token.fields.equals(.requestorID, $0) }
     }
 }

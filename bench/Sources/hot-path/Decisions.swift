@@ -93,7 +93,7 @@ extension HotPath {
 
 extension Gate {
     /// The decision of a gate with a store in memory, which takes one step.
-    fileprivate func decision(_ request: PlaybackRequest, at now: Timestamp) -> Decision? {
+    func decision(_ request: PlaybackRequest, at now: Timestamp) -> Decision? {
         if case .decided(let decision) = begin(request, at: now) { decision } else { nil }
     }
 }

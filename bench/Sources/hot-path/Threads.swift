@@ -4,54 +4,90 @@
 import Foundation
 import MediaResources
 import MediaTokens
+import PlaybackGate
 import Synchronization
 
 extension HotPath {
-    /// Measures one and two threads with the same total number of verifications. If nothing is shared, two threads take half
-    /// the time.
+    /// Measures one and two threads with the same total number of checks. If nothing is shared, two threads take half the time.
     static func threads(_ options: Options) throws {
         let issued = try SignedToken()
         let resource = try MediaResource("TNT")
         let (plain, cached) = (try issued.verifier(), try issued.verifier(cache: AuthenticatedTokenCache()))
-        let tokens = try issued.tokens(256)
-        for (name, verifier, tokens, count) in [
-            ("whole verification", plain, [issued.token], 1000),
-            ("cache hit of one token", cached, [issued.token], 50_000),
-            ("cache hits of many tokens", cached, tokens, 50_000),
-        ] {
-            let table = Table(
-                "Threads, \(name): the time of one of all verifications",
-                options,
-                usesSeveralThreads: true
-            )
-            let work = { @Sendable (part: Int, n: Int) in
-                for number in 0..<n {
-                    // Each thread starts at a different token.
-                    let token = tokens[(number + part * tokens.count / 2) % tokens.count]
-                    precondition(verifier.verify(token.span, for: resource, at: SignedToken.time).isValid)
-                }
+        let gate = try cachingGate(issued, resource)
+        let (one, many) = ([issued.token], try issued.tokens(256))
+        func isValid(_ verifier: Verifier) -> @Sendable ([UInt8]) -> Bool {
+            { verifier.verify($0.span, for: resource, at: SignedToken.time).isValid }
+        }
+        let isAllowed = { @Sendable (request: PlaybackRequest) in
+            gate.decision(request, at: SignedToken.time)?.isAllowed == true
+        }
+        let copy = { (token: [UInt8]) in token.map { $0 } }
+        let request = { (token: [UInt8]) in
+            PlaybackRequest(.path("/live/tnt/low/seg1.ts"), token: String(decoding: token, as: UTF8.self))
+        }
+        try threads("whole verification", one, copy, 1000, options, limit: issued, isValid(plain))
+        try threads("cache hit of one token", one, copy, 50_000, options, isValid(cached))
+        try threads("cache hits of many tokens", many, copy, 50_000, options, isValid(cached))
+        try threads("cached decision about one token", one, request, 20_000, options, isAllowed)
+        try threads("cached decisions about many tokens", many, request, 20_000, options, isAllowed)
+    }
+
+    /// Measures checks on one thread and on two.
+    ///
+    /// - Parameters:
+    ///   - make: Makes the subject of a check from a token; for each thread another one, as if from a connection of its own.
+    ///   - count: The number of checks in a round.
+    ///   - limit: The token whose bare check is measured too; `nil` for no limit.
+    private static func threads<Subject: Sendable>(
+        _ name: String,
+        _ tokens: [[UInt8]],
+        _ make: ([UInt8]) -> Subject,
+        _ count: Int,
+        _ options: Options,
+        limit: SignedToken? = nil,
+        _ check: @escaping @Sendable (Subject) -> Bool
+    ) throws {
+        let table = Table("Threads, \(name): the time of one of all checks", options, usesSeveralThreads: true)
+        let subjects = [tokens.map(make), tokens.map(make)]
+        let work = { @Sendable (part: Int, n: Int) in
+            let own = subjects[part]
+            for number in 0..<n {
+                // Each thread starts at a different token.
+                precondition(check(own[(number + part * own.count / 2) % own.count]))
             }
-            let second = SecondThread()
-            if name == "whole verification" {
-                // This is the speed-up of two threads that share nothing. On a virtual machine it is not always 2.
-                let other = try issued.another()
-                table.measure("the bare check, 1 thread", count) { issued.check($0) }
-                table.measure("the bare check, 2 threads", count) { n in
-                    second.start { other.check(n / 2) }
-                    issued.check(n / 2)
-                    second.wait()
-                }
-            }
-            table.measure("1 thread", count) { work(0, $0) }
-            // Both rows do the same work in total, so without contention two threads take half the time.
-            table.measure("2 threads", count) { n in
-                second.start { work(1, n / 2) }
-                work(0, n / 2)
+        }
+        let second = SecondThread()
+        if let limit {
+            // This is the speed-up of two threads that share nothing. On a virtual machine it is not always 2.
+            let other = try limit.another()
+            table.measure("the bare check, 1 thread", count) { limit.check($0) }
+            table.measure("the bare check, 2 threads", count) { n in
+                second.start { other.check(n / 2) }
+                limit.check(n / 2)
                 second.wait()
             }
-            table.run()
-            second.end()
         }
+        table.measure("1 thread", count) { work(0, $0) }
+        // Both rows do the same work in total, so without contention two threads take half the time.
+        table.measure("2 threads", count) { n in
+            second.start { work(1, n / 2) }
+            work(0, n / 2)
+            second.wait()
+        }
+        table.run()
+        second.end()
+    }
+
+    private static func cachingGate(_ issued: SignedToken, _ resource: MediaResource) throws -> Gate {
+        var catalogue = Catalogue()
+        let path = Catalogue.Entry.Key.path(try PathPattern("/live/tnt/"))
+        let protection = Catalogue.Entry.Protection.resource(resource, requestor: "REF30")
+        try catalogue.add(Catalogue.Entry(key: path, protection: protection, use: .withinTTL))
+        return Gate(
+            catalogue: catalogue,
+            verifier: try issued.verifier(cache: AuthenticatedTokenCache()),
+            store: MemoryReplayStore(capacity: 1000)
+        )
     }
 }
 

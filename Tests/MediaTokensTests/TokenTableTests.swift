@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import Platform
+import Synchronization
+import Testing
+
+@testable import MediaTokens
+
+@Suite struct `Tables of tokens` {
+    private final class Content: Sendable {}
+
+    /// Runs `body` on a thread of its own, and waits for it.
+    private static func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) -> Result {
+        let found = Found<Result>()
+        let end = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            found.result.withLock { $0 = body() }
+            end.signal()
+        }
+        end.wait()
+        guard let result = found.result.withLock({ $0 }) else { fatalError("the thread has ended without a result") }
+        return result
+    }
+
+    private final class Found<Result: Sendable>: Sendable {
+        let result = Mutex<Result?>(nil)
+    }
+
+    @Test func `threads have numbers that stay, each its own`() {
+        let numbers = (0..<8).map { _ in Self.onThread { [ThreadNumber.current, ThreadNumber.current] } }
+        #expect(numbers.allSatisfy { $0[0] == $0[1] })
+        #expect(Set(numbers.map { $0[0] }).count == 8)
+        #expect(numbers.allSatisfy { $0[0] >= 0 })
+    }
+
+    @Test(arguments: [(1, 1), (2, 2), (3, 4), (4, 4), (16, 16), (17, 16), (1000, 16), (0, 1), (-1, 1)])
+    func `have parts for the threads that work at once`(threads: Int, parts: Int) {
+        #expect(TokenTable(capacity: 8, threads: threads).threads == parts)
+    }
+
+    /// Random operations of threads that come and go, compared with a dictionary for each part.
+    @Test(arguments: 0..<8 as Range<UInt64>)
+    func `find what a thread of the same part has stored last, and nothing else`(seed: UInt64) {
+        let table = TokenTable(capacity: 2048, threads: 4)
+        let time = Timestamp(millisecondsSince1970: 1_000_000)
+        var random = SplitMix64(seed: seed)
+        var model = [[Int: (content: Content, end: Int64)]](repeating: [:], count: 4)
+        var (hits, misses) = (0, 0)
+        for _ in 0..<400 {
+            let (number, choice) = (random.pick(Array(0..<12)), random.pick(Array(0..<20)))
+            let life = random.pick([0, 5, 50])
+            let now = time.advanced(byMilliseconds: random.pick([0, 5, 6, 50, 51]))
+            let bytes = [UInt8]("token \(number)".utf8)
+            switch choice {
+            case 0:
+                table.removeAll()
+                model = Array(repeating: [:], count: 4)
+            case 1:
+                table.removeExpired(at: now)
+                for part in 0..<4 { model[part] = model[part].filter { $0.value.end >= now.millisecondsSince1970 } }
+            case 2...8:
+                let content = Content()
+                let end = time.advanced(byMilliseconds: Int64(life))
+                let part = Self.onThread {
+                    table.insert(bytes.span, content, generation: 1, life: time...end)
+                    return ThreadNumber.current & 3
+                }
+                model[part][number] = (content, end.millisecondsSince1970)
+            default:
+                let generation = choice == 9 ? 2 : 1 as UInt64
+                let (part, found) = Self.onThread {
+                    (ThreadNumber.current & 3, table.lookUp(bytes.span, generation: generation, at: now))
+                }
+                var expected = model[part][number]
+                if let known = expected, generation == 2 || known.end < now.millisecondsSince1970 {
+                    // An entry that does not hold any more is removed by the look-up.
+                    model[part][number] = nil
+                    expected = nil
+                }
+                #expect(found === expected?.content)
+                if found == nil { misses += 1 } else { hits += 1 }
+            }
+            #expect(table.counters.count == model.reduce(0) { $0 + $1.count })
+        }
+        #expect(table.counters.hits == hits && table.counters.misses == misses)
+        #expect(hits > 0 && misses > 0)
+    }
+}
