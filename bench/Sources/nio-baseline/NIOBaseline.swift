@@ -5,11 +5,13 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// A minimal HTTP server on NIO: its parser, its encoder, and a handler that answers every request with 200, on one event
-/// loop. Prints its port.
+/// A minimal HTTP server on NIO: its parser, its encoder, and a handler that answers every request with 200. Prints its port.
+///
+/// Usage: `nio-baseline [LOOPS]`: one event loop by default.
 @main enum NIOBaseline {
     static func main() async throws {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let loops = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 1
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
         let server = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
             .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
