@@ -38,12 +38,32 @@ public struct NoObserver: DecisionObserver {
 
 /// An observer that forwards every decision to several observers in order.
 public struct DecisionObservers: DecisionObserver {
-    private let observers: [any DecisionObserver]
+    private let first: any DecisionObserver
 
     /// Creates an observer from several.
-    public init(_ observers: [any DecisionObserver]) { self.observers = observers }
+    public init(_ observers: [any DecisionObserver]) {
+        guard let last = observers.last else {
+            first = NoObserver()
+            return
+        }
+        first = observers.dropLast().reversed().reduce(last) { Pair($1, then: $0) }
+    }
 
-    public func observe(_ event: DecisionEvent) {
-        for observer in observers { observer.observe(event) }
+    public func observe(_ event: DecisionEvent) { first.observe(event) }
+
+    /// Two observers. An array would be read with a count of references for each element, which all threads share.
+    private final class Pair: DecisionObserver {
+        private let first: any DecisionObserver
+        private let second: any DecisionObserver
+
+        init(_ first: any DecisionObserver, then second: any DecisionObserver) {
+            self.first = first
+            self.second = second
+        }
+
+        func observe(_ event: DecisionEvent) {
+            first.observe(event)
+            second.observe(event)
+        }
     }
 }

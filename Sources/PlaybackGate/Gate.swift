@@ -32,9 +32,7 @@ public final class Gate: Sendable {
     public let grants: GrantAuthority?
 
     let observer: any DecisionObserver
-    private let localStore: (any LocalReplayStore)?
-    /// The store as one that can tell what is revoked, and nothing else, at once; `nil` if it is none.
-    private let examiner: (any RevocationExaminer)?
+    let immediateOutcomes: any ImmediateOutcomes
     /// The store as one for grants; `nil` if it is none, so that limits and uses of grants refuse.
     let grantStore: (any GrantStore)?
 
@@ -82,8 +80,7 @@ public final class Gate: Sendable {
         self.rules = rules
         self.grants = grants
         self.observer = observer
-        localStore = store as? any LocalReplayStore
-        examiner = store as? any RevocationExaminer
+        immediateOutcomes = store.immediateOutcomes
         grantStore = store as? any GrantStore
     }
 
@@ -109,7 +106,13 @@ public final class Gate: Sendable {
     ///   - request: The media, the token and the client.
     ///   - now: The time of receipt.
     public func begin(_ request: PlaybackRequest, at now: Timestamp) -> Step {
-        begin(Question(request, catalogue.find(request.target, host: request.host)), at: now)
+        begin(request, catalogue.find(request.target, host: request.host), fault: nil, grants: nil, at: now)
+    }
+
+    /// Looks up a path in the catalogue. From another module, ``catalogue`` would be copied with the references in it, which all
+    /// threads share.
+    package func find(_ path: Substring, host: Substring?, form: MediaPath.Form) -> Catalogue.Finding {
+        catalogue.find(path, host: host, form: form)
     }
 
     /// The result of the first of two steps of a decision.
@@ -189,24 +192,23 @@ public final class Gate: Sendable {
     }
 
     package func begin(_ question: Question, at now: Timestamp) -> Step {
-        let start = ContinuousClock.now
-        switch examine(question, at: now) {
-        case .decided(let decision): return .decided(finish(decision, question.request, now, start))
-        case .use(let examined):
-            guard let outcome = outcomeNow(of: examined, now) else {
-                return .pending(PendingUse(question.request, .use(examined), now, start))
-            }
-            let decision = decision(outcome, examined.subject, question.request, now)
-            return .decided(finish(decision, question.request, now, start))
-        case .grant(let use): return .pending(PendingUse(question.request, .grant(use), now, start))
-        }
+        begin(question.request, question.finding, fault: question.fault, grants: question.grants, at: now)
     }
 
-    /// Returns the outcome of a use, if the store can tell it without waiting.
-    private func outcomeNow(of examined: borrowing ExaminedUse, _ now: Timestamp) -> UseOutcome? {
-        guard examined.lease == nil else { return nil }
-        if let localStore { return examined.outcome(localStore, now) }
-        return examined.isConsumed ? nil : examiner?.examineIfKnown(examined.use)
+    /// See ``Question`` for the parameters. They are no question, which would have to copy them.
+    private func begin(
+        _ request: PlaybackRequest,
+        _ finding: Catalogue.Finding,
+        fault: DenyCode?,
+        grants shown: ShownGrants?,
+        at now: Timestamp
+    ) -> Step {
+        let start = ContinuousClock.now
+        switch examine(request, finding, fault, shown, at: now) {
+        case .decided(let decision): return .decided(finish(decision, request, now, start))
+        case .use(let examined): return .pending(PendingUse(request, .use(examined), now, start))
+        case .grant(let use): return .pending(PendingUse(request, .grant(use), now, start))
+        }
     }
 
     /// Asks the replay store, and decides. Call it once for a pending use, on the gate that began it.
@@ -243,130 +245,6 @@ public final class Gate: Sendable {
         return finish(refusal, request, now, ContinuousClock.now)
     }
 
-    // MARK: The steps
-
-    enum Examination {
-        case decided(Decision)
-        case use(ExaminedUse)
-        case grant(GrantUse)
-    }
-
-    /// The use of a token that has passed all checks but the replay store's.
-    struct ExaminedUse: Sendable {
-        let use: TokenUse
-        let subject: Decision.Subject
-        /// True if the token is consumed; false if it is only looked up among the revocations.
-        let isConsumed: Bool
-        /// The slot that the playback takes; `nil` without a limit.
-        let lease: StreamLease?
-
-        func outcome(_ store: any LocalReplayStore, _ now: Timestamp) -> UseOutcome {
-            isConsumed ? store.recordNow(use, at: now) : store.examineNow(use, at: now)
-        }
-    }
-
-    /// Runs all steps except the replay store. Records nothing.
-    private func examine(_ question: borrowing Question, at now: Timestamp) -> Examination {
-        let request = question.request
-        let entry: Catalogue.Entry
-        switch question.finding {
-        case .entry(let found): entry = found
-        case .unknown: return .decided(refusal(.unknownMedia, .nothing))
-        case .invalidPath: return .decided(refusal(.invalidPath, .nothing))
-        case .hostMissing: return .decided(refusal(.hostMissing, .nothing))
-        }
-        var subject = Decision.Subject(entry: entry, token: nil)
-        guard entry.permits(request.method) else { return .decided(refusal(.methodNotPermitted, subject)) }
-        if case .none = entry.protection {
-            return .decided(.allow(Decision.Allowance(reason: .unprotected, subject: subject)))
-        }
-        var missing = DenyCode.tokenMissing
-        if let terms = entry.grants, let grants {
-            switch examine(question, terms, entry, grants, at: now) {
-            case .decided(let decision): return decision
-            case .refused(let code, let outcome):
-                subject.signedURI = outcome
-                if code != .grant(.missing) || entry.use == .grant { missing = code }
-            }
-        }
-        if entry.use == .grant { return .decided(refusal(missing, subject)) }
-        if let fault = question.fault { return .decided(refusal(fault, subject)) }
-        guard let token = request.token, !token.isEmpty else { return .decided(refusal(missing, subject)) }
-        guard case .resource(let resource, let requestor) = entry.protection else {
-            return .decided(refusal(.token(.resourceMismatch), subject))
-        }
-        // A partial request must not consume the token of the playback, and must not fetch the media without consuming it.
-        if request.isPartial, entry.consumesToken(of: request) {
-            return .decided(refusal(.rangeNotPermitted, subject))
-        }
-        switch verifier.verify(token.utf8.span, for: resource, requestor: requestor, at: now) {
-        case .refused(let refused):
-            return .decided(refusal(.token(refused.reason), subject.with(refused.token)))
-        case .valid(let token, _): return use(of: token, resource, entry, request, subject.with(token), at: now)
-        }
-    }
-
-    /// Applies the policies to a verified token, and describes its use to the store.
-    private func use(
-        of token: MediaToken,
-        _ resource: MediaResource,
-        _ entry: Catalogue.Entry,
-        _ request: PlaybackRequest,
-        _ subject: Decision.Subject,
-        at now: Timestamp
-    ) -> Examination {
-        for policy in policies {
-            if let code = policy.refusal(token, resource) { return .decided(refusal(code, subject)) }
-        }
-        let use = TokenUse(
-            token,
-            maximumUses: rules.maximumUses,
-            playbackID: request.playbackID,
-            media: request.target.playedName
-        )
-        let isConsumed = entry.consumesToken(of: request)
-        // A start whose grants could not be bound to its player consumes nothing. A probe gets no grant.
-        if isConsumed || entry.use != .once, grants != nil, let code = entry.grants?.missingFact(of: request.player) {
-            return .decided(refusal(code, subject))
-        }
-        let lease = isConsumed ? lease(of: entry, token, request, at: now) : nil
-        return .use(ExaminedUse(use: use, subject: subject, isConsumed: isConsumed, lease: lease))
-    }
-
-    /// Maps the outcome of the store to a decision; `nil` means that the store did not answer.
-    private func decision(
-        _ outcome: UseOutcome?,
-        _ subject: Decision.Subject,
-        _ request: PlaybackRequest,
-        _ now: Timestamp
-    ) -> Decision {
-        switch outcome {
-        case .recorded: allowance(.verified, subject, request, now)
-        case .notRevoked:
-            subject.entry?.use == .once
-                ? .allow(Decision.Allowance(reason: .probe, subject: subject))
-                : allowance(.withinTTL, subject, request, now)
-        case .repeated: allowance(.repeated, subject, request, now)
-        case .usedUp: refusal(.tokenAlreadyUsed, subject)
-        case .revoked(.token): refusal(.tokenRevoked, subject)
-        case .revoked(.session): refusal(.sessionRevoked, subject)
-        case .revoked(.mvpd): refusal(.mvpdRevoked, subject)
-        // Revokes grants: no store answers so for a media token.
-        case .revoked(.playback): refusal(.tokenRevoked, subject)
-        case .full: refusal(.replayStoreFull, subject)
-        case nil:
-            rules.allowsUnknownUse
-                ? allowance(.useUnknown, subject, request, now) : refusal(.replayStoreUnavailable, subject)
-        }
-    }
-
-    func refusal(_ code: DenyCode, _ subject: Decision.Subject) -> Decision {
-        if rules.isShadow || subject.entry?.isShadow ?? false {
-            return .allow(Decision.Allowance(reason: .shadow(code), subject: subject))
-        }
-        return .refuse(Decision.Refusal(code: code, subject: subject))
-    }
-
     private func finish(
         _ decision: Decision,
         _ request: PlaybackRequest,
@@ -387,14 +265,4 @@ public final class Gate: Sendable {
         )
         return decision
     }
-}
-
-extension Decision.Subject {
-    /// Returns the subject with a token.
-    fileprivate func with(_ token: MediaToken?) -> Self { Self(entry: entry, token: token, signedURI: signedURI) }
-}
-
-extension Catalogue.Entry {
-    /// True if the request consumes its token: the entry takes a token once, and the method starts a playback.
-    func consumesToken(of request: PlaybackRequest) -> Bool { use == .once && !request.method.isProbe }
 }

@@ -123,7 +123,7 @@ struct EdgeResponder: BodilessService {
         let places = rules.sources
         let path = target.removingSegments(places.segments)
         asked.take(client, path.path)
-        let finding = snapshot.gate.catalogue.find(path, client, dialect)
+        let finding = snapshot.gate.find(path, client, dialect)
         let (sources, trace) = (places.tokens(finding), asked.client.trace)
         let shown = PresentedToken(in: sources, fields, target)
         asked.token = shown.token
@@ -348,13 +348,13 @@ extension DeliveredGrant {
     }
 }
 
-extension Catalogue {
+extension Gate {
     /// Looks up the path of a check. An ambiguous path is invalid.
     fileprivate func find(
         _ path: OriginalTarget.WithoutSegments,
         _ client: EdgeRequest,
         _ dialect: EdgeDialect
-    ) -> Finding {
+    ) -> Catalogue.Finding {
         if path.isAmbiguous { return .invalidPath(.notResolved) }
         return find(path.path, host: client.host, form: dialect.pathForm)
     }

@@ -121,7 +121,7 @@ struct ManifestResponder: HTTPService {
             output.write(refusal(APIRefusal(.notServed), call, .notServed))
             return nil
         }
-        let finding = snapshot.gate.catalogue.find(found.path.path, host: found.client.host, form: .asIs)
+        let finding = snapshot.gate.find(found.path.path, host: found.client.host, form: .asIs)
         let shown = PresentedToken(in: settings.sources.tokens(finding), found.fields, found.target)
         asked.token = shown.token
         guard case .found(let grants) = found.grants(settings.sources) else {

@@ -2,6 +2,8 @@
 // Copyright the Playgate authors.
 
 public import MediaResources
+internal import MediaTokens
+internal import Platform
 
 extension Catalogue {
     /// The rule of the catalogue for a media id or for paths.
@@ -41,6 +43,11 @@ extension Catalogue {
                 self.hosts = hosts
                 self.grants = grants
                 permitted = self.methods.reduce(0) { $0 | $1.bit }
+            }
+
+            func verify(_ token: Span<UInt8>, by verifier: Verifier, at now: Timestamp) -> Verification? {
+                guard case .resource(let resource, let requestor) = protection else { return nil }
+                return verifier.verify(token, for: resource, requestor: requestor, at: now)
             }
         }
 
@@ -87,6 +94,11 @@ extension Catalogue {
 
         /// True if the entry permits requests of this method.
         func permits(_ method: PlaybackRequest.Method) -> Bool { facts.permitted & method.bit != 0 }
+
+        /// Verifies a token for the resource and the requestor of the entry; `nil` if it names none.
+        func verify(_ token: Span<UInt8>, by verifier: Verifier, at now: Timestamp) -> Verification? {
+            facts.verify(token, by: verifier, at: now)
+        }
 
         /// Compares all properties.
         public static func == (left: Entry, right: Entry) -> Bool {

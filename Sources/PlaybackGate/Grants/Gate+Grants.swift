@@ -29,13 +29,14 @@ extension Gate {
 
     /// Examines the grants of a request.
     func examine(
-        _ question: borrowing Question,
+        _ shown: ShownGrants?,
+        _ method: PlaybackRequest.Method,
         _ terms: Catalogue.Entry.GrantTerms,
         _ entry: Catalogue.Entry,
         _ grants: GrantAuthority,
         at now: Timestamp
     ) -> GrantExamination {
-        guard let shown = question.grants else { return .refused(.grant(.missing), nil) }
+        guard let shown else { return .refused(.grant(.missing), nil) }
         var subject = Decision.Subject(entry: entry, token: nil)
         let accepted: GrantAuthority.Acceptance
         switch grants.check(shown, terms, at: now) {
@@ -52,7 +53,7 @@ extension Gate {
             accepted: accepted,
             subject: subject,
             path: shown.facts.uri.path,
-            isRenewing: question.request.method.isRenewing && shown.canReplace(accepted)
+            isRenewing: method.isRenewing && shown.canReplace(accepted)
         )
         let obligations = accepted.obligations
         if obligations.use == nil, obligations.proofUse == nil {
@@ -102,7 +103,7 @@ extension Gate {
     /// Allows a playback, and issues its grants.
     func allowance(
         _ reason: Decision.Allowance.Reason,
-        _ subject: Decision.Subject,
+        _ subject: consuming Decision.Subject,
         _ request: PlaybackRequest,
         _ now: Timestamp
     ) -> Decision {

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import MediaTokens
+internal import Platform
+
+extension Gate {
+    enum Examination {
+        case decided(Decision)
+        case use(ExaminedUse)
+        case grant(GrantUse)
+    }
+
+    /// The use of a token that has passed all checks but the replay store's.
+    struct ExaminedUse: Sendable {
+        let use: TokenUse
+        let entry: Catalogue.Entry
+        let signedURI: Decision.SignedURIOutcome?
+        /// True if the token is consumed; false if it is only looked up among the revocations.
+        let isConsumed: Bool
+        /// The slot that the playback takes; `nil` without a limit.
+        let lease: StreamLease?
+
+        var subject: Decision.Subject { Decision.Subject(entry: entry, token: use.token, signedURI: signedURI) }
+    }
+
+    /// Runs all steps except the replay store. Records nothing.
+    func examine(
+        _ request: PlaybackRequest,
+        _ finding: Catalogue.Finding,
+        _ fault: DenyCode?,
+        _ shown: ShownGrants?,
+        at now: Timestamp
+    ) -> Examination {
+        let entry: Catalogue.Entry
+        switch finding {
+        case .entry(let found): entry = found
+        case .unknown: return .decided(refusal(.unknownMedia, .nothing))
+        case .invalidPath: return .decided(refusal(.invalidPath, .nothing))
+        case .hostMissing: return .decided(refusal(.hostMissing, .nothing))
+        }
+        var subject = Decision.Subject(entry: entry, token: nil)
+        guard entry.permits(request.method) else { return .decided(refusal(.methodNotPermitted, subject)) }
+        if case .none = entry.protection {
+            return .decided(.allow(Decision.Allowance(reason: .unprotected, subject: subject)))
+        }
+        var missing = DenyCode.tokenMissing
+        if let terms = entry.grants, let grants {
+            switch examine(shown, request.method, terms, entry, grants, at: now) {
+            case .decided(let decision): return decision
+            case .refused(let code, let outcome):
+                subject.signedURI = outcome
+                if code != .grant(.missing) || entry.use == .grant { missing = code }
+            }
+        }
+        if entry.use == .grant { return .decided(refusal(missing, subject)) }
+        if let fault { return .decided(refusal(fault, subject)) }
+        guard let token = request.token, !token.isEmpty else { return .decided(refusal(missing, subject)) }
+        // A partial request must not consume the token of the playback, and must not fetch the media without consuming it.
+        let isCut = request.isPartial && entry.consumesToken(of: request)
+        if isCut { return .decided(refusal(.rangeNotPermitted, subject)) }
+        switch entry.verify(token.utf8.span, by: verifier, at: now) {
+        case nil: return .decided(refusal(.token(.resourceMismatch), subject))
+        case .refused(let refused): return .decided(refusal(.token(refused.reason), subject.with(refused.token)))
+        case .valid(let token, _): return use(of: token, entry, subject.signedURI, request, at: now)
+        }
+    }
+
+    /// Applies the policies to a verified token, and asks the store about its use, if it can tell at once.
+    private func use(
+        of token: consuming MediaToken,
+        _ entry: Catalogue.Entry,
+        _ signedURI: Decision.SignedURIOutcome?,
+        _ request: PlaybackRequest,
+        at now: Timestamp
+    ) -> Examination {
+        let policyRefusal = policies.isEmpty ? nil : refusal(of: token, entry)
+        let isConsumed = entry.consumesToken(of: request)
+        let use = TokenUse(
+            token,
+            maximumUses: rules.maximumUses,
+            playbackID: request.playbackID,
+            media: request.target.playedName
+        )
+        // A start whose grants could not be bound to its player consumes nothing. A probe gets no grant.
+        let isStart = isConsumed || entry.use != .once
+        let missing = isStart && grants != nil ? entry.grants?.missingFact(of: request.player) : nil
+        if let code = policyRefusal ?? missing {
+            return .decided(refusal(code, Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)))
+        }
+        let lease = isConsumed ? lease(of: entry, use.token, request, at: now) : nil
+        if lease == nil, let outcome = immediateOutcomes.outcome(of: use, isConsumed: isConsumed, at: now) {
+            let subject = Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)
+            return .decided(decision(outcome, subject, request, now))
+        }
+        return .use(
+            ExaminedUse(use: use, entry: entry, signedURI: signedURI, isConsumed: isConsumed, lease: lease)
+        )
+    }
+
+    /// Returns the refusal of the first policy that refuses the token; `nil` if none does.
+    private func refusal(of token: MediaToken, _ entry: Catalogue.Entry) -> DenyCode? {
+        guard let resource = entry.protection.resource else { return .token(.resourceMismatch) }
+        for policy in policies {
+            if let code = policy.refusal(token, resource) { return code }
+        }
+        return nil
+    }
+
+    /// Maps the outcome of the store to a decision; `nil` means that the store did not answer.
+    func decision(
+        _ outcome: UseOutcome?,
+        _ subject: consuming Decision.Subject,
+        _ request: PlaybackRequest,
+        _ now: Timestamp
+    ) -> Decision {
+        switch outcome {
+        case .recorded: allowance(.verified, subject, request, now)
+        case .notRevoked:
+            subject.entry?.use == .once
+                ? .allow(Decision.Allowance(reason: .probe, subject: subject))
+                : allowance(.withinTTL, subject, request, now)
+        case .repeated: allowance(.repeated, subject, request, now)
+        case .usedUp: refusal(.tokenAlreadyUsed, subject)
+        case .revoked(.token): refusal(.tokenRevoked, subject)
+        case .revoked(.session): refusal(.sessionRevoked, subject)
+        case .revoked(.mvpd): refusal(.mvpdRevoked, subject)
+        // Revokes grants: no store answers so for a media token.
+        case .revoked(.playback): refusal(.tokenRevoked, subject)
+        case .full: refusal(.replayStoreFull, subject)
+        case nil:
+            rules.allowsUnknownUse
+                ? allowance(.useUnknown, subject, request, now) : refusal(.replayStoreUnavailable, subject)
+        }
+    }
+
+    func refusal(_ code: DenyCode, _ subject: Decision.Subject) -> Decision {
+        if rules.isShadow || subject.entry?.isShadow ?? false {
+            return .allow(Decision.Allowance(reason: .shadow(code), subject: subject))
+        }
+        return .refuse(Decision.Refusal(code: code, subject: subject))
+    }
+}
+
+extension Decision.Subject {
+    /// Returns the subject with a token.
+    fileprivate func with(_ token: MediaToken?) -> Self { Self(entry: entry, token: token, signedURI: signedURI) }
+}
+
+extension Catalogue.Entry {
+    /// True if the request consumes its token: the entry takes a token once, and the method starts a playback.
+    func consumesToken(of request: PlaybackRequest) -> Bool { use == .once && !request.method.isProbe }
+}
