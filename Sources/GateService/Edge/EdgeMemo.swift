@@ -31,7 +31,8 @@ final class EdgeMemo: Sendable {
     ///
     /// - Parameter capacity: The largest number of answers; at least 8. Each takes the size of its head and about a KiB.
     init(capacity: Int) {
-        table = TokenTable(capacity: capacity)
+        // The threads divide the capacity, since an answer takes several KiB: a check without one finds its grant in a cache too.
+        table = TokenTable(capacity: capacity / TokenTable.parts())
         period = max(4096, 4 * capacity)
     }
 

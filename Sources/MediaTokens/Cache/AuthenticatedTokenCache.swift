@@ -9,8 +9,9 @@ internal import Platform
 /// An entry records that these exact bytes carried a valid signature by this key of this trust store, and the token's
 /// content. The requestor, the time, the resource and the key's validity are checked again on every call, and the gate
 /// still consumes the token. Tokens are compared byte for byte. The cache is bounded, and an entry expires with its
-/// token. Each thread finds what it has verified itself, so that threads do not wait for each other. A verifier finds only its own entries, so none survive a change of trust or policy. Bad signatures are cached
-/// too, for a short time and in a separate table, so that a burst of retries is cheap and cannot evict valid tokens.
+/// token. Each thread finds what it has verified itself, so that threads do not wait for each other. A verifier finds
+/// only its own entries, so none survive a change of trust or policy. Bad signatures are cached too, for a short time
+/// and in a separate table, so that a burst of retries is cheap and cannot evict valid tokens.
 public final class AuthenticatedTokenCache: Sendable {
     private let authentic: TokenTable
     private let forged: TokenTable
@@ -23,7 +24,7 @@ public final class AuthenticatedTokenCache: Sendable {
     ///
     /// - Parameters:
     ///   - capacity: The largest number of authentic tokens of each thread that verifies; at least 8. Each takes its size and about
-    ///     300 bytes. Of more than 16 threads, or more than the machine has processors, several share this number.
+    ///     300 bytes. Of more than four threads, or more than the machine has processors, several share this number.
     ///   - forgedCapacity: The largest number of tokens with bad signatures of each such thread; at least 8.
     ///   - forgedLifetime: The time for which a bad signature is cached, in whole milliseconds; at most a day.
     public init(capacity: Int = 4096, forgedCapacity: Int = 1024, forgedLifetime: Duration = .seconds(5)) {

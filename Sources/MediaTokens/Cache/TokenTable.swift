@@ -12,7 +12,7 @@ internal import Synchronization
 ///
 /// Each thread has shards of its own, up to ``maximumThreads``: it finds only what it has stored. Threads that find the same value
 /// would otherwise wait for each other's counts of its references, and two would do less than one. A token that several threads see
-/// is stored by each.
+/// is stored by each, so few threads have shards of their own, and more share them.
 ///
 /// The values are objects of any class. A generic class that is used across modules would cost a metadata look-up on every
 /// call, and a value of several references would cost a retain of each.
@@ -31,7 +31,14 @@ package final class TokenTable: Sendable {
     private static var ways: Int { 8 }
 
     /// The largest number of threads that have shards of their own. Of more, several share theirs.
-    package static var maximumThreads: Int { 16 }
+    package static var maximumThreads: Int { 4 }
+
+    /// Returns the number of threads that have shards of their own in a table for `threads`: a power of two.
+    package static func parts(of threads: Int = onlineCores()) -> Int {
+        var count = 1
+        while count < min(threads, maximumThreads) { count *= 2 }
+        return count
+    }
 
     /// Creates a table of at most `capacity` tokens of each thread, rounded down to full sets, with at least one set.
     ///
@@ -41,10 +48,8 @@ package final class TokenTable: Sendable {
         shardsOfThread = sets >= 128 ? 32 : 1
         setsPerShard = sets / shardsOfThread
         let places = setsPerShard * Self.ways
-        var count = 1
-        while count < min(threads, Self.maximumThreads) { count *= 2 }
-        self.threads = count
-        shards = (0..<shardsOfThread * count).map { _ in Shard(places: places) }
+        self.threads = Self.parts(of: threads)
+        shards = (0..<shardsOfThread * self.threads).map { _ in Shard(places: places) }
         seed = UInt64.random(in: .min ... .max)
     }
 
