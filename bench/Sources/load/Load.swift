@@ -41,11 +41,18 @@ struct Load: ParsableCommand {
     @Option(help: ArgumentHelp("The interval between printed lines.", valueName: "seconds"))
     var every = 10
 
+    @Option(help: ArgumentHelp("The capacity, in place of a measurement.", valueName: "requests-per-second"))
+    var capacity: Double?
+
+    @Flag(help: "Expects status 200 of every response, and no more: of a server that checks nothing.")
+    var bare = false
+
     @Option(help: ArgumentHelp("Writes the output to a file too, one line of JSON each.", valueName: "file"))
     var json: String?
 
     func validate() throws {
         guard !gate.isEmpty, !phase.isEmpty else { throw ValidationError("name a gate and a phase") }
+        guard capacity ?? 1 > 0 else { throw ValidationError("capacity is above 0") }
         guard viewers > 0, ttl >= 5, connections > 0, every > 0 else {
             throw ValidationError("viewers, connections and every are above 0; ttl is at least 5")
         }
@@ -66,11 +73,9 @@ struct Load: ParsableCommand {
         limits_use_last_core()
         let watched = gate.map { Watched(name: $0.name, process: $0.process) } + watch
         var report = try Report(watched, every: every, json: json)
-        let engine = try Engine(gate, audience, connections: connections)
+        let engine = try Engine(gate, audience, connections: connections, isBare: bare)
         _ = try engine.run(seconds: settling, rate: nil) { _ in }
-        report.title("capacity")
-        let capacity = try engine.run(seconds: measuring, rate: nil) { report.take($0) }
-        report.end()
+        let capacity = try capacity ?? measuredCapacity(engine, seconds: measuring, &report)
         for phase in phase {
             report.title("\(Int(phase.part * 100)) % of that")
             _ = try engine.run(seconds: phase.seconds, rate: capacity * phase.part) { report.take($0) }
@@ -86,6 +91,13 @@ struct Load: ParsableCommand {
             "load: every response as expected;",
             growths == nil ? "too short to judge memory" : "no growth of memory"
         )
+    }
+
+    private func measuredCapacity(_ engine: Engine, seconds: Int, _ report: inout Report) throws -> Double {
+        report.title("capacity")
+        let capacity = try engine.run(seconds: seconds, rate: nil) { report.take($0) }
+        report.end()
+        return capacity
     }
 }
 

@@ -109,6 +109,7 @@ struct Report {
         )
         fflush(nil)
         let row = Row(
+            server: watched.first?.name ?? "",
             phase: phase,
             seconds: seconds,
             answers: answers,
@@ -120,6 +121,8 @@ struct Report {
     }
 
     private struct Row: Encodable {
+        /// The first process that is watched.
+        let server: String
         let phase: String
         let seconds: Double
         let answers: Double
