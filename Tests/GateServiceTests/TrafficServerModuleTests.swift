@@ -340,14 +340,20 @@ import Testing
             let program = try #require(EdgeProxy.trafficserver.executable)
             func start(_ text: String) throws -> String {
                 try folder.write("\(etc)/remap.config", text)
-                let runroot = "--run-root=\(folder.file("trafficserver-\(port)"))/runroot.yaml"
-                let run = try CommandRun(program, [runroot])
-                return "\(run.status) \(try folder.text("trafficserver-\(port)/log/diags.log"))"
+                let root = "trafficserver-\(port)"
+                var said = ""
+                // Traffic Server 9.2 ends now and then by a signal of its own, before it reads remap.config and so before it loads
+                // the plugin.
+                for _ in 0..<3 where !said.contains("remap.config loading") {
+                    try? FileManager.default.removeItem(atPath: folder.file("\(root)/log/diags.log"))
+                    let run = try CommandRun(program, ["--run-root=\(folder.file(root))/runroot.yaml"])
+                    said = "\(run.status) \(try folder.text("\(root)/log/diags.log"))"
+                }
+                return said
             }
             for fault in Self.faults {
                 let printed = fault.printed.replacing("FOLDER", with: folder.path)
                 try #require(good.contains(printed), "the page prints something else than \(printed)")
-                try? FileManager.default.removeItem(atPath: folder.file("trafficserver-\(port)/log/diags.log"))
                 let said = try start(good.replacing(printed, with: fault.other.replacing("FOLDER", with: folder.path)))
                 #expect(!said.hasPrefix("0 ") && said.contains(fault.message), "\(fault.other): \(said)")
                 #expect(said.contains("remap.config line "), "\(said)")
