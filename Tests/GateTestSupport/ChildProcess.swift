@@ -29,9 +29,6 @@ final class ChildProcess: Sendable {
         case descriptor(Int32)
     }
 
-    /// Held while a process starts, and by whoever makes descriptors that another process could inherit.
-    static let starting = Mutex(())
-
     /// Starts a process.
     ///
     /// - Parameter streams: The streams that it gets with the numbers 0, 1, 2 and so on; it inherits nothing else.
@@ -62,13 +59,14 @@ final class ChildProcess: Sendable {
         defer { unsafe words.forEach { unsafe free($0) } }
         unsafe words.append(nil)
         var identifier: pid_t = 0
-        let result = try Self.starting.withLock { _ in
-            for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
-                guard let number = Int32(name), number >= streams.count else { continue }
-                unsafe posix_spawn_file_actions_addclose(&actions, number)
-            }
-            return unsafe posix_spawn(&identifier, command[0], &actions, &attributes, words, environ)
+        // Other threads open descriptors until the process starts. They get the lowest free numbers, so that the highest of
+        // now and a few beyond it are all; to close a number that is free is no error. (glibc has an action for this, but
+        // not for Swift: it is declared for _GNU_SOURCE only.)
+        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap(Int32.init)
+        for number in Int32(streams.count)...(open.max() ?? 0) + 256 {
+            unsafe posix_spawn_file_actions_addclose(&actions, number)
         }
+        let result = unsafe posix_spawn(&identifier, command[0], &actions, &attributes, words, environ)
         guard result == 0 else { throw ProgramFailure.notStarted(command, errno: result) }
         self.identifier = identifier
         _ = Self.running.withLock { $0.insert(identifier) }

@@ -3,7 +3,6 @@
 
 import Foundation
 import Platform
-import Synchronization
 
 /// A program that has run to its end, with input and without a terminal.
 package struct CommandRun: Sendable {
@@ -76,7 +75,7 @@ package struct CommandRun: Sendable {
     }
 }
 
-/// A pipe to or from a process. The end of this process does not block.
+/// A pipe to or from a process, which inherits nothing by itself. The end of this process does not block.
 private final class ProcessPipe {
     /// The descriptors of both ends; -1, which `poll` passes over, if closed.
     private(set) var own: Int32
@@ -84,11 +83,7 @@ private final class ProcessPipe {
 
     init(isInput: Bool) throws {
         var ends: [Int32] = [-1, -1]
-        let isMade = ChildProcess.starting.withLock { _ in
-            guard unsafe pipe(&ends) == 0 else { return false }
-            return ends.allSatisfy { fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }
-        }
-        guard isMade else { throw POSIXError(.EMFILE) }
+        guard unsafe pipe(&ends) == 0 else { throw POSIXError(.EMFILE) }
         (own, other) = isInput ? (ends[1], ends[0]) : (ends[0], ends[1])
         _ = fcntl(own, F_SETFL, O_NONBLOCK)
     }

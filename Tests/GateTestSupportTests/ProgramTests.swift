@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Foundation
 import GateTestSupport
 import Platform
+import Synchronization
 import Testing
 
 @Suite struct `A program that a test runs` {
@@ -21,9 +23,23 @@ import Testing
 
     @Test func `tells the signal that ended it`() throws { #expect(try Self.shell("kill -TERM $$").status == -SIGTERM) }
 
-    @Test func `has nothing open but its input and outputs`() throws {
-        // The fourth is that of the listing.
-        #expect(try CommandRun("/bin/ls", ["/proc/self/fd"]).output == "0\n1\n2\n3\n")
+    @Test func `has nothing open but its input and outputs, while another thread opens more`() throws {
+        let isDone = Flag()
+        Thread.detachNewThread {
+            while !isDone.isSet.load(ordering: .relaxed) {
+                let files = (0..<8).map { _ in dup(2) }
+                for file in files { close(file) }
+            }
+        }
+        defer { isDone.isSet.store(true, ordering: .relaxed) }
+        for _ in 0..<25 {
+            // The fourth is that of the listing.
+            #expect(try CommandRun("/bin/ls", ["/proc/self/fd"]).output == "0\n1\n2\n3\n")
+        }
+    }
+
+    private final class Flag: Sendable {
+        let isSet = Atomic(false)
     }
 
     /// Each pipe of the system takes 64 KiB.
