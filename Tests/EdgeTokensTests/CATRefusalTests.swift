@@ -85,6 +85,9 @@ import Testing
         Change("a renewal that is no map", .renewalInvalid) {
             try with(removingRenewal: true, adding: "a119014301")
         },
+        Change("a renewal with a map of 2⁶² entries, and more behind it", .malformed) {
+            try with(removingRenewal: true, adding: "a1190143 a2 08 bb4000000000000000 00 07 00")
+        },
         Change("a renewal of null", nil) { try with(removingRenewal: true, adding: "a1190143f6") },
         Change("no expiry", .malformed) { try with { $0.expires = nil } },
     ]

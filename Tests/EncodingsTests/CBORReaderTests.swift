@@ -75,6 +75,26 @@ import Testing
     }
 
     @Test(arguments: [
+        ("a2 08 bb4000000000000000 00 07 00", CBORFault.truncated), ("a2 08 f97e00 07 00", .invalidFloat),
+        ("a2 08 61ff 07 00", .invalidUTF8), ("a3 08 00 08 00 07 00", .duplicateKey), ("a2 08 1c 07 00", .reserved),
+        ("a2 08 1800 07 00", .notShortest), ("a2 08 ff 07 00", .indefiniteLength), ("a2 80 00 07 00", .invalidKey),
+    ])
+    func `reads nothing behind a fault, and throws it again`(hex: String, fault: CBORFault) {
+        let bytes = Self.bytes(hex)
+        var reader = CBORReader(bytes.span)
+        var faults: [CBORFault] = []
+        var position = 0
+        for _ in 0..<bytes.count {
+            do throws(CBORFault) { _ = try reader.next() } catch {
+                if faults.isEmpty { position = reader.position }
+                faults.append(error)
+            }
+        }
+        #expect(faults.count > 1 && faults.allSatisfy { $0 == fault })
+        #expect(reader.position == position)
+    }
+
+    @Test(arguments: [
         ("", CBORFault.truncated), ("18", .truncated), ("19 03", .truncated), ("44 010203", .truncated),
         ("83 0102", .truncated), ("a1 01", .truncated), ("c1", .truncated), ("5a ffffffff 00", .truncated),
         ("9b ffffffffffffffff 00", .truncated), ("bb 7fffffffffffffff 00", .truncated), ("00 00", .trailingBytes),

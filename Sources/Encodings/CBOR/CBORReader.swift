@@ -35,6 +35,8 @@ package struct CBORReader: ~Copyable, ~Escapable {
 
     private let limits: CBORLimits
     private var itemsLeft: Int
+    /// The first fault, after which nothing more is read.
+    private var fault: CBORFault?
     private var isStarted = false
     private var isTagged = false
     private var levels: [16 of Level] = .init(repeating: Level())
@@ -63,7 +65,18 @@ package struct CBORReader: ~Copyable, ~Escapable {
     // MARK: Items
 
     /// Reads the next item: a whole number, string or simple value, or the head of an array, map or tag.
+    ///
+    /// A reader that has thrown a fault throws it again, for what follows a malformed item is no item, and the search for equal
+    /// keys requires those before to be well-formed.
     package mutating func next() throws(CBORFault) -> CBORHead {
+        do throws(CBORFault) { return try readNext() } catch {
+            (fault, itemsLeft) = (error, 0)
+            throw error
+        }
+    }
+
+    @inline(__always)
+    private mutating func readNext() throws(CBORFault) -> CBORHead {
         let start = position
         let isKey = try beginItem()
         let head = try CBORScan.head(bytes, &position, allowsLongTags: limits.allowsLongTags)
@@ -105,7 +118,7 @@ package struct CBORReader: ~Copyable, ~Escapable {
 
     /// Counts an item. Returns true if it is the key of an entry.
     private mutating func beginItem() throws(CBORFault) -> Bool {
-        guard itemsLeft > 0 else { throw .tooManyItems }
+        guard itemsLeft > 0 else { throw fault ?? .tooManyItems }
         itemsLeft -= 1
         guard depth > 0 else {
             if isStarted, !isTagged { throw .trailingBytes }
