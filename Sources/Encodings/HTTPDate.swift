@@ -17,11 +17,12 @@ extension Timestamp {
     /// Parses an HTTP date in the form that is written today; `nil` for any other text, the obsolete forms among them.
     package init?(httpDate text: String) {
         let parts = text.split(separator: " ", omittingEmptySubsequences: false)
-        guard text.utf8.count == 29, parts.count == 6, let day = Int(parts[1]), let year = Int(parts[3]),
-            let month = Self.months.firstIndex(of: String(parts[2]))
+        // No more digits than there are in a date: larger numbers could overflow.
+        guard text.utf8.count == 29, parts.count == 6, let day = Int(parts[1]), 1...31 ~= day,
+            let year = Int(parts[3]), 1...9999 ~= year, let month = Self.months.firstIndex(of: String(parts[2]))
         else { return nil }
         let clock = parts[4].split(separator: ":").compactMap { Int($0) }
-        guard clock.count == 3 else { return nil }
+        guard clock.count == 3, clock.allSatisfy({ 0...60 ~= $0 }) else { return nil }
         let days = Int64(CivilTime.days(year: year, month: month + 1, day: day))
         let seconds = Int64(clock[0] * 3600 + clock[1] * 60 + clock[2])
         self.init(secondsSince1970: days * 86_400 + seconds)

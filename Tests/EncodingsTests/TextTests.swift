@@ -2,7 +2,29 @@
 // Copyright the Playgate authors.
 
 import Encodings
+import Platform
 import Testing
+
+@Suite struct `HTTP dates` {
+    @Test(arguments: [
+        ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
+    ])
+    func `are read and written`(text: String, seconds: Int64) throws {
+        let time = try #require(Timestamp(httpDate: text))
+        #expect(time == Timestamp(secondsSince1970: seconds))
+        #expect(time.httpDate == text)
+    }
+
+    /// Those of 29 bytes and six parts are as close as possible to a date, with numbers that overflow what is computed from them.
+    @Test(arguments: [
+        "", "Sun, 06 Nov 1994 08:49:37", "Sunday, 06-Nov-94 08:49:37 GMT", "Mon, 06 Nov 1994 08:49:37 GMT",
+        "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:61 GMT", "x 1 Jan 9999999999999 0:0:0 x",
+        "x 999999999999999 Jan 1 0:0:0", "x 999999999999999 Jan 10 0:0 x", "x 1 Jan 1970 99999999999:0:0 x",
+        "x -1 Jan -99999999999 -1:0:0 ", "Sun, 6 Nov 1994 08:49:037 GMT",
+    ])
+    func `are nothing else`(text: String) { #expect(Timestamp(httpDate: text) == nil) }
+}
 
 @Suite struct `Texts` {
     @Test(arguments: [
