@@ -340,6 +340,7 @@ extension ResourceError {
         case .doctype: self.init(.doctype, "a document type declaration is not allowed")
         case .tooDeep: self.init(.tooDeep, "elements are nested more than 8 levels deep")
         case .tooManyElements: self.init(.tooManyElements, "more than 64 elements")
+        case .tooLarge: self.init(.malformedXML, "the names and values take more than 16 MiB")
         case .unsupportedEncoding(let name):
             self.init(.unsupportedEncoding, "the declared encoding is \(name.printable(limit: 40)), not UTF-8")
         case .otherRoot: self.init(.missingChannel, "the root element is not rss")

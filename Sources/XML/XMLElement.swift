@@ -51,7 +51,7 @@ package struct XMLElement: Hashable, Sendable {
         switch parser.failure {
         case nil: break
         case .doctype: throw Fault(reason: "a document type declaration is not allowed")
-        case .tooDeep, .tooManyElements: throw Fault(reason: "too many elements, or nested too deeply")
+        case .tooDeep, .tooManyElements, .tooLarge: throw Fault(reason: "too many elements, or nested too deeply")
         case .syntax(_, let line, let column): throw Fault(reason: "not well-formed, line \(line), column \(column)")
         default: throw Fault(reason: "not XML in UTF-8")
         }

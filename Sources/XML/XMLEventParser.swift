@@ -145,6 +145,11 @@ private struct XMLEventSink {
         return unsafe events.store(UnsafeBufferPointer(start: text, count: Int(xmlStrlen(text))))
     }
 
+    /// The most bytes of a list before another element or attribute. A namespace is stored with each of them, however long it is.
+    private static let maximumBytes = 16 * 1024 * 1024
+
+    private var hasRoom: Bool { events.bytes.count <= Self.maximumBytes }
+
     // MARK: Callbacks
 
     static var handlers: xmlSAXHandler {
@@ -186,6 +191,7 @@ private struct XMLEventSink {
         guard depth <= limits.depth else { return stop(.tooDeep) }
         guard elements <= limits.elements else { return stop(.tooManyElements) }
         let line = lineOfTag
+        guard hasRoom else { return stop(.tooLarge) }
         unsafe events.append(
             XMLEvent(kind: .start, namespace: store(namespace), name: store(name), line: line)
         )
@@ -194,6 +200,7 @@ private struct XMLEventSink {
             // Five pointers each: local name, prefix, namespace, value, end of value.
             let attribute = unsafe attributes + 5 * index
             guard let value = unsafe attribute[3], let end = unsafe attribute[4] else { continue }
+            guard hasRoom else { return stop(.tooLarge) }
             unsafe events.append(
                 XMLEvent(
                     kind: .attribute,

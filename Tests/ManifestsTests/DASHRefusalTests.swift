@@ -48,6 +48,15 @@ import Testing
         ),
         ("user information", Array(DASH.period("<BaseURL>https://a@cdn.example/</BaseURL>").utf8), .referenceInvalid),
         (
+            "a template that names a long identifier very often",
+            Array(
+                DASH.period(
+                    "<SegmentTemplate media=\"/\(String(repeating: "$RepresentationID$", count: 3000))\"/>",
+                    id: String(repeating: "a", count: 60_000)
+                ).utf8
+            ), .tooLarge
+        ),
+        (
             "an encoded slash", Array(DASH.period("<SegmentTemplate media=\"a%2fb/$Number$.m4s\"/>").utf8),
             .referenceInvalid
         ),

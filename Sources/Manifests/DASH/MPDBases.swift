@@ -155,7 +155,11 @@ extension ManifestFault {
     ) -> ManifestFault {
         let line = document.line(of: place.range.lowerBound)
         if chooser.isExhausted {
-            return ManifestFault(.tooLarge, line: line, "too many references with several bases")
+            return ManifestFault(
+                .tooLarge,
+                line: line,
+                "too many references with several bases, or a template that is too long once it is filled in"
+            )
         }
         guard fault == .grantToOtherHost else { return ManifestFault(fault, line: line) }
         return ManifestFault(.unsupported, line: line, "a reference has several bases, and no text of it fits all")

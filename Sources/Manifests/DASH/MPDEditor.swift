@@ -212,7 +212,7 @@ extension ManifestFault {
         case .tagTooLong: self.init(.tooLarge, "a tag is too long, or has too many attributes")
         case .disagreement, .parsing(.otherRoot): self.init(.malformed, "the tags do not match")
         case .parsing(.doctype): self.init(.unsupported, "a document type declaration is not allowed")
-        case .parsing(.tooDeep), .parsing(.tooManyElements):
+        case .parsing(.tooDeep), .parsing(.tooManyElements), .parsing(.tooLarge):
             self.init(.tooLarge, "too many elements, or nested too deeply")
         case .parsing(.unsupportedEncoding): self.init(.encodingInvalid, "the encoding is not UTF-8")
         case .parsing(.syntax(_, let line, _)): self.init(.malformed, line: line, "not well-formed")

@@ -32,6 +32,8 @@ struct MPDReferenceChooser {
     private var writer: ReferenceWriter
     /// The number of resolutions that are still allowed.
     private var budget: Int
+    /// The largest template that is filled in, in bytes.
+    private let longest: Int
     /// True if a reference was left to the URL of the MPD.
     private(set) var usesDocument = false
     /// True if players differ about the host of that URL too, so that absolute paths count.
@@ -40,9 +42,10 @@ struct MPDReferenceChooser {
     init(_ rules: ManifestRules) {
         writer = ReferenceWriter(rules)
         budget = 4 * rules.limits.references
+        longest = rules.limits.lineLength
     }
 
-    /// True if there were too many references for their bases.
+    /// True if there were too many references for their bases, or one was too long.
     var isExhausted: Bool { budget < 0 }
 
     /// Chooses the text of a reference.
@@ -56,7 +59,7 @@ struct MPDReferenceChooser {
         var targets: [ReferenceBase] = []
         var granted: MPDContext?
         for context in contexts {
-            let filled = fill(value, context, conditions)
+            guard let filled = fill(value, context, conditions) else { return .impossible }
             var target = try writer.base(filled.span, against: context.base.old)
             if target.isProtected, !conditions.contains(.bare) {
                 granted = granted ?? context
@@ -113,8 +116,12 @@ struct MPDReferenceChooser {
         return try writer.base(reference.span, against: base)
     }
 
-    private func fill(_ value: [UInt8], _ context: MPDContext, _ conditions: Conditions) -> [UInt8] {
-        conditions.contains(.template) ? MPDTemplate.fill(value, id: context.id) : value
+    /// Fills a template in; `nil` if that is longer than a tag may be.
+    private mutating func fill(_ value: [UInt8], _ context: MPDContext, _ conditions: Conditions) -> [UInt8]? {
+        guard conditions.contains(.template) else { return value }
+        let filled = MPDTemplate.fill(value, id: context.id, limit: longest)
+        if filled == nil { budget = -1 }
+        return filled
     }
 
     /// Returns true if a text is the wanted URL against every base.
@@ -127,7 +134,7 @@ struct MPDReferenceChooser {
         if conditions.contains(.absolute) { guard try !isRelative(candidate) else { return false } }
         for (context, target) in zip(contexts, targets) {
             budget -= 1
-            let filled = fill(candidate, context, conditions)
+            guard let filled = fill(candidate, context, conditions) else { return false }
             let found = try writer.base(filled.span, against: context.base.new)
             guard found.isSame(as: target) else { return false }
         }

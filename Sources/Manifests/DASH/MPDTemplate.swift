@@ -6,14 +6,16 @@ internal import Encodings
 /// Identifiers in templates of segments (ISO/IEC 23009-1 §5.3.9.4.4).
 enum MPDTemplate {
     /// Returns the template as a player fills it in for one segment of a Representation: `$$` is a dollar sign, and all
-    /// numbers are 1. Other text between dollar signs stays.
-    static func fill(_ template: [UInt8], id: [UInt8]?) -> [UInt8] {
+    /// numbers are 1. Other text between dollar signs stays. Returns `nil` if the result is longer than `limit` bytes: a template may
+    /// name the identifier thousands of times.
+    static func fill(_ template: [UInt8], id: [UInt8]?, limit: Int) -> [UInt8]? {
         let bytes = template.span
         guard var dollar = bytes.firstIndex(of: UInt8(ascii: "$"), from: 0) else { return template }
         var filled: [UInt8] = []
         var start = 0
         while let end = bytes.firstIndex(of: UInt8(ascii: "$"), from: dollar + 1) {
             filled.append(copying: bytes.extracting(start..<dollar))
+            guard filled.count <= limit else { return nil }
             let name = bytes.extracting(dollar + 1..<end)
             if name.isEmpty {
                 filled.append(UInt8(ascii: "$"))
@@ -29,7 +31,7 @@ enum MPDTemplate {
             dollar = next
         }
         filled.append(copying: bytes.extracting(start...))
-        return filled
+        return filled.count <= limit ? filled : nil
     }
 
     /// Returns true if the template has the identifier of the Representation.

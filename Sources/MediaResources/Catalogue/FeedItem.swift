@@ -136,6 +136,7 @@ extension FeedError {
     init(_ failure: XMLFailure) {
         switch failure {
         case .doctype: self.init(.doctype, "a document type declaration is not allowed")
+        case .tooLarge: self.init(.malformedXML, "the names and values of a part of the feed take more than 16 MiB")
         case .tooDeep, .tooManyElements: self.init(.tooDeep, "elements are nested more than 64 levels deep")
         case .otherRoot: self.init(.notRSS, "the root element is not rss")
         case .syntax(let message, let line, let column):
