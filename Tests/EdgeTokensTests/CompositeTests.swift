@@ -22,9 +22,14 @@ import Testing
         return labels
     }
 
-    static func check(_ claim: String, path: String, labels: CATLabels = labels()) throws -> GrantRefusal? {
+    static func check(
+        _ claim: String,
+        path: String,
+        labels: CATLabels = labels(),
+        isOwn: Bool = true
+    ) throws -> GrantRefusal? {
         var issuer = AcceptedIssuer("playgate")
-        issuer.labels = labels
+        (issuer.labels, issuer.isOwn) = (labels, isOwn)
         var claims = CATClaims()
         claims.issuer = "playgate"
         claims.expires = CATSample.time(300)
@@ -64,6 +69,14 @@ import Testing
         // Without the profile they refuse the token.
         let refusal = try Self.check(claim, path: path, labels: .registered)
         #expect(refusal?.code == .claimUnsupported || refusal?.code == .malformed && code == .malformed)
+    }
+
+    /// The label -65537 is `playgate`'s session, and means nothing in tokens of others. A set of such claims alone always holds.
+    @Test(arguments: ["-65537 3a00010000", "-70000 3a0001116f"], [true, false])
+    func `exclude nothing by claims that are not understood`(label: String, isOwn: Bool) throws {
+        let set = "a1" + label.split(separator: " ")[1] + "01"
+        let refusal = try Self.check(Self.composite("b", set), path: "/a", isOwn: isOwn)
+        #expect(refusal?.code == .claimUnsupported)
     }
 
     @Test func `are bounded in depth and number`() throws {

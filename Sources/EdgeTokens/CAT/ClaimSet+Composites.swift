@@ -20,7 +20,8 @@ extension ClaimSet {
     ) -> GrantRefusal? {
         // The first refusal, and the first because of an unknown fact.
         var (first, unknown): (GrantRefusal?, GrantRefusal?)
-        var options = Options(labels: context.profile.labels, isNested: true)
+        var options = context.profile.options
+        options.isNested = true
         options.base = place.lowerBound
         do throws(ClaimFault) {
             var reader = ClaimReader(context.payload.extracting(place))
