@@ -105,8 +105,9 @@ public struct PathPattern: Hashable, Sendable {
         var live = [Bool](repeating: false, count: steps.count + 1)
         live[0] = true
         skipStars(&live, steps)
+        var next = live
         for byte in path {
-            var next = [Bool](repeating: false, count: steps.count + 1)
+            for place in next.indices { next[place] = false }
             for place in steps.indices where live[place] {
                 switch steps[place] {
                 case .byte(let wanted): if byte == wanted { next[place + 1] = true }
@@ -122,7 +123,8 @@ public struct PathPattern: Hashable, Sendable {
                     next[place + 1] = true
                 }
             }
-            live = next
+            swap(&live, &next)
+            guard live.contains(true) else { return false }
             skipStars(&live, steps)
         }
         return live[steps.count]
