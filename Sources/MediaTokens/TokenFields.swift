@@ -48,6 +48,9 @@ struct TokenFields: Sendable {
     /// True if the resource is `wanted`, byte for byte.
     func isResource(_ wanted: MediaResource) -> Bool { wanted.isWritten(texts.span.extracting(range(.resourceID))) }
 
+    /// The resource; `nil` if the text is none.
+    var resource: MediaResource? { GrantedResources.resource(texts.span.extracting(range(.resourceID))) }
+
     func withBytes(_ field: TextField, _ body: (Span<UInt8>) -> Void) { body(texts.span.extracting(range(field))) }
 
     func string(_ field: TextField) -> String { String(decoding: texts[range(field)], as: UTF8.self) }

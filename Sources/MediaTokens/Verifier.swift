@@ -11,7 +11,8 @@ internal import Synchronization
 ///
 /// The result is a pure function of token, trust, policy and clock. The first failed check decides it. A verifier does
 /// not detect that a token was consumed before; the gate does. Create one verifier and share it: any number of threads
-/// may verify at once, and without a cache they share no lock. Create a new one when the trust changes.
+/// may verify at once, and without a cache they share no lock, but for resources that are spelt in another way than the wanted one.
+/// Create a new one when the trust changes.
 ///
 /// ```swift
 /// let trust = try TrustStore(files: ["signer.pem"], at: .now())
@@ -342,7 +343,8 @@ private protocol WantedResource {
 
 extension MediaResource: WantedResource {
     fileprivate func isCovered(by token: MediaToken, _ options: MediaResource.MatchOptions) -> Bool {
-        token.fields.isResource(self) || mismatch(withGranted: token.resourceID, options: options) == nil
+        if token.fields.isResource(self) { return true }
+        return !options.exactOnly && token.fields.resource?.covers(self, options: options) ?? false
     }
 }
 
