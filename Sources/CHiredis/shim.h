@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-// hiredis as a codec: the writer of commands and the reader of replies. Connections are NIO's.
+// hiredis as the reader of replies. Connections are NIO's.
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/types.h>

@@ -4,9 +4,17 @@
 public import Platform
 
 extension Gate {
+    /// Asks the store, and waits for at most ``Rules/storeDeadline``; `nil` if there is no answer by then.
+    ///
+    /// A store that ends its waits by itself needs no task beside the call, and so keeps it on its thread.
+    func ask<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value? {
+        if let wait = store.longestWait, wait <= rules.storeDeadline { return await body() }
+        return await withDeadline(rules.storeDeadline, body)
+    }
+
     /// Records a revocation within the deadline of the store.
     public func record(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
-        let answer = await withDeadline(rules.storeDeadline) { [store] () -> Result<Void, ReplayStoreError> in
+        let answer = await ask { [store] () -> Result<Void, ReplayStoreError> in
             do throws(ReplayStoreError) {
                 try await store.revoke(revocation, at: now)
                 return .success(())
@@ -18,7 +26,7 @@ extension Gate {
 
     /// Checks within the deadline of the store that it can record uses.
     public func checkStore() async throws(ReplayStoreError) {
-        let answer = await withDeadline(rules.storeDeadline) { [store] () -> Result<Void, ReplayStoreError> in
+        let answer = await ask { [store] () -> Result<Void, ReplayStoreError> in
             do throws(ReplayStoreError) {
                 try await store.check()
                 return .success(())

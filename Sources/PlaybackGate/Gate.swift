@@ -230,7 +230,7 @@ public final class Gate: Sendable {
     private func complete(_ examined: ExaminedUse, _ request: PlaybackRequest, _ now: Timestamp) async -> Decision {
         let slot = await take(examined.lease, at: now)
         if let code = slot?.refusal(allowsUnknown: rules.allowsUnknownUse) { return refusal(code, examined.subject) }
-        let answer = await withDeadline(rules.storeDeadline) { [store] () -> UseOutcome? in
+        let answer = await ask { [store] () -> UseOutcome? in
             examined.isConsumed
                 ? try? await store.record(examined.use, at: now) : try? await store.examine(examined.use, at: now)
         }

@@ -286,18 +286,11 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("uses.sqlite")
         let store = try SQLiteReplayStore(path: path, busyTimeout: .milliseconds(20))
-        try #require(Program.installed("sqlite3") != nil, "sqlite3 is not installed; run scripts/setup test")
-        // Holds the write lock until its input ends, and signals when it holds the lock.
-        let script = """
-            (echo '.timeout 20000'; echo 'BEGIN IMMEDIATE;'; echo ".shell touch \(folder.file("held"))"; sleep 600) |
-            sqlite3 -bail \(path)
-            """
-        let holder = try Program("/bin/sh", ["-c", script], log: folder.file("log"))
-        #expect(eventually { FileManager.default.fileExists(atPath: folder.file("held")) })
+        let holder = try SQLiteHolder(path, in: folder)
         await #expect(throws: ReplayStoreError(.unavailable, "")) {
             try await store.record(try GateSample.use(1), at: GateSample.time)
         }
-        holder.signal(SIGKILL)
+        holder.end()
     }
 }
 

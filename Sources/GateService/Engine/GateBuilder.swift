@@ -2,7 +2,6 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
-internal import GateStores
 internal import MediaResources
 internal import MediaTokens
 internal import Platform
@@ -214,32 +213,5 @@ extension TrustSource {
             validity: key.validity,
             tokens: key.tokens
         )
-    }
-}
-
-/// Creates the configured replay store.
-enum ReplayStoreFactory {
-    /// Creates the store.
-    ///
-    /// - Throws: ``ConfigurationError`` if the store cannot be opened.
-    static func make(_ configuration: GateConfiguration) throws(ConfigurationError) -> any GrantStore {
-        switch configuration.use.store {
-        case .memory(let capacity): return MemoryReplayStore(capacity: capacity)
-        case .sqlite(let file):
-            #if SQLite
-                do throws(ReplayStoreError) { return try SQLiteReplayStore(path: file.value) } catch {
-                    throw ConfigurationError(problems: [
-                        ConfigurationProblem(place: file.place, message: error.reason)
-                    ])
-                }
-            #else
-                throw ConfigurationError(problems: [
-                    ConfigurationProblem(place: file.place, message: "this build of playgate has no SQLite support")
-                ])
-            #endif
-        #if Redis
-            case .redis(let settings): return RedisReplayStore(settings)
-        #endif
-        }
     }
 }

@@ -44,6 +44,9 @@ final class LiveGate: Sendable {
         /// The public keys of the gate; `nil` for a gate without grants.
         var publishedKeys: PublishedKeys? { gate.grants == nil ? nil : builder.grants?.published }
 
+        /// Makes the store end its waits in time for this gate. The store outlives its gates.
+        fileprivate func limitWaits() { gate.store.limitWaits(to: gate.rules.storeDeadline) }
+
         /// Returns a snapshot of the same configuration with another gate.
         func with(_ gate: Gate) -> Snapshot {
             Snapshot(gate: gate, configuration: configuration, builder: builder, loaded: loaded)
@@ -52,7 +55,10 @@ final class LiveGate: Sendable {
 
     private let snapshot: Mutex<Snapshot>
 
-    init(_ snapshot: Snapshot) { self.snapshot = Mutex(snapshot) }
+    init(_ snapshot: Snapshot) {
+        self.snapshot = Mutex(snapshot)
+        snapshot.limitWaits()
+    }
 
     /// The active snapshot.
     var current: Snapshot { snapshot.withLock { $0 } }
@@ -61,5 +67,8 @@ final class LiveGate: Sendable {
     func standing(of peer: SocketAddress?) -> PeerStanding { current.edge?.peers.standing(of: peer) ?? .untrusted }
 
     /// Makes `next` the active snapshot.
-    func replace(with next: Snapshot) { snapshot.withLock { $0 = next } }
+    func replace(with next: Snapshot) {
+        snapshot.withLock { $0 = next }
+        next.limitWaits()
+    }
 }

@@ -54,7 +54,7 @@ struct ServiceParts {
         loops: any EventLoopGroup
     ) throws(ConfigurationError) {
         (self.configuration, self.environment, self.logger, self.loops) = (configuration, environment, logger, loops)
-        store = try ReplayStoreFactory.make(configuration)
+        store = try ReplayStoreFactory.make(configuration, loops)
         keySets = KeySetKeeper(environment, logger: logger)
         keySets.adopt(builder.grants?.remotes ?? [])
         let grants = builder.grants?.authority(keySets, registry)

@@ -2,7 +2,6 @@
 // Copyright the Playgate authors.
 
 #if Redis
-    internal import NIOCore
     internal import PlaybackGate
     internal import Synchronization
 
@@ -52,7 +51,7 @@
             }
             guard !round.isEmpty else { return }
             let command = RedisCommand("WAIT", "\(settings.replicas)", "\(settings.timeout.wholeMilliseconds)")
-            link.reply(to: command).whenComplete { result in
+            link.send(command) { result in
                 let fault = self.fault(in: result)
                 if fault != nil { self.missing.add(round.count) }
                 for continuation in round { continuation.resume(returning: fault) }
@@ -60,15 +59,14 @@
             }
         }
 
-        private func fault(in result: Result<RedisReply, any Error>) -> ReplayStoreError? {
+        private func fault(in result: Result<RedisReply, ReplayStoreError>) -> ReplayStoreError? {
             switch result {
             case .success(.integer(let count)) where count >= settings.replicas: nil
             case .success(.integer(let count)):
                 ReplayStoreError(.unavailable, "\(count) of \(settings.replicas) replicas acknowledged in time")
             case .success(.error(let text)): ReplayStoreError(.unavailable, "Redis refused WAIT: \(text)")
             case .success(let reply): .unexpected(reply)
-            case .failure(let error as ReplayStoreError): error
-            case .failure(let error): ReplayStoreError(.unavailable, "the connection to Redis failed: \(error)")
+            case .failure(let error): error
             }
         }
     }

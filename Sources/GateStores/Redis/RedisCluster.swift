@@ -12,6 +12,7 @@
     final class RedisCluster: RedisServers {
         private let seeds: [RedisSettings.Address]
         private let settings: RedisSettings
+        private let deadline: StoreDeadline
         private let counters: RedisCounters
         private let state = Mutex(State())
 
@@ -37,9 +38,15 @@
         private static let interval = Duration.seconds(1)
         private static let shortestPause = Duration.milliseconds(50)
 
-        init(_ seeds: [RedisSettings.Address], _ settings: RedisSettings, _ counters: RedisCounters) {
+        init(
+            _ seeds: [RedisSettings.Address],
+            _ settings: RedisSettings,
+            _ deadline: StoreDeadline,
+            _ counters: RedisCounters
+        ) {
             self.seeds = seeds
             self.settings = settings
+            self.deadline = deadline
             self.counters = counters
         }
 
@@ -115,6 +122,7 @@
                 let node = try await RedisNode.connect(
                     to: address,
                     settings,
+                    deadline,
                     mustBePrimary: true,
                     unacknowledged: counters.unacknowledged
                 )

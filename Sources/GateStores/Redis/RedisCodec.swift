@@ -13,38 +13,33 @@
         case array([RedisReply])
     }
 
-    /// A command in wire format, encoded by hiredis.
+    /// A command in wire format: an array of bulk strings (RESP 2), which are counted and need no escapes.
     struct RedisCommand: Sendable {
         let bytes: [UInt8]
 
-        /// Creates a command; `nil` if memory is exhausted.
-        init?(_ words: [[UInt8]]) {
-            // One buffer for all words: the pointers into it are valid inside the closure.
-            var lengths: [Int] = []
-            var joined: [CChar] = []
+        /// Creates a command from its words.
+        init(_ words: [String]) {
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(words.reduce(16) { $0 + $1.utf8.count + 12 })
+            bytes.append("*", words.count)
             for word in words {
-                lengths.append(word.count)
-                joined += word.map { CChar(bitPattern: $0) }
+                bytes.append("$", word.utf8.count)
+                bytes += word.utf8
+                bytes += "\r\n".utf8
             }
-            let bytes: [UInt8]? = unsafe joined.withUnsafeBufferPointer { joined in
-                var starts: [UnsafePointer<CChar>?] = unsafe []
-                var offset = 0
-                for length in lengths {
-                    unsafe starts.append(joined.baseAddress.map { unsafe $0 + offset })
-                    offset += length
-                }
-                var formatted: UnsafeMutablePointer<CChar>?
-                let count = unsafe redisFormatCommandArgv(&formatted, Int32(words.count), &starts, lengths)
-                guard count > 0, let text = unsafe formatted else { return nil }
-                defer { unsafe redisFreeCommand(text) }
-                return unsafe UnsafeBufferPointer(start: text, count: Int(count)).map { UInt8(bitPattern: $0) }
-            }
-            guard let bytes else { return nil }
             self.bytes = bytes
         }
 
-        /// Creates a command from texts.
-        init?(_ words: String...) { self.init(words.map { [UInt8]($0.utf8) }) }
+        /// Creates a command from its words.
+        init(_ words: String...) { self.init(words) }
+    }
+
+    extension [UInt8] {
+        fileprivate mutating func append(_ sign: Unicode.Scalar, _ count: Int) {
+            append(UInt8(ascii: sign))
+            self += String(count).utf8
+            self += "\r\n".utf8
+        }
     }
 
     /// The owner of a hiredis reply reader. Each connection has one.

@@ -3,19 +3,40 @@
 
 #if Redis
     internal import NIOCore
+    internal import Platform
     internal import PlaybackGate
 
     /// The handler of a connection to Redis: commands out, replies in, in the same order.
     ///
-    /// Commands are pipelined. All outstanding requests fail at once if the connection ends or the oldest reply is overdue.
-    final class RedisConnectionHandler: ChannelDuplexHandler {
+    /// Commands are pipelined, and all of one turn of the event loop leave in one write. A request whose reply is overdue
+    /// fails, and its reply is dropped when it arrives. All requests fail at once if the connection ends, or if the oldest
+    /// reply is so late that the connection is closed.
+    final class RedisConnectionHandler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
-        typealias OutboundIn = RedisRequest
         typealias OutboundOut = ByteBuffer
 
-        private var waiting = CircularBuffer<(promise: EventLoopPromise<RedisReply>, since: NIODeadline)>()
+        private struct Request {
+            /// `nil` if the request has failed, because its reply is overdue.
+            var receive: RedisReceiver?
+            let sent: NIODeadline
+        }
+
+        /// The requests whose replies have not arrived.
+        private var waiting = CircularBuffer<Request>()
+        /// The number of replies so far, which is the number of the first request that waits.
+        private var replies = 0
+        /// The requests that wait with a deadline, by their numbers, with the deadline when they were sent.
+        private var limited = CircularBuffer<(number: Int, sent: NIODeadline, limit: Duration)>()
+        /// The time of the next look at the deadlines.
+        private var nextLook = NIODeadline.distantFuture
+        private var outgoing = ByteBuffer()
+        private var isFlushScheduled = false
+        /// True after a failure: nothing that follows is sent or read.
+        private var isOver = false
+        private var context: ChannelHandlerContext?
         private let reader: RedisReplyReader?
         private let patience: TimeAmount
+        private let deadline: StoreDeadline
         private var watch: RepeatedTask?
 
         /// The maximum number of outstanding replies.
@@ -23,10 +44,20 @@
 
         /// Creates a handler.
         ///
-        /// - Parameter patience: The maximum wait for the oldest reply before the connection is closed.
-        init(patience: TimeAmount) {
+        /// - Parameters:
+        ///   - patience: The maximum wait for the oldest reply before the connection is closed.
+        ///   - deadline: The maximum wait for a reply before its request fails.
+        init(patience: TimeAmount, deadline: StoreDeadline) {
             self.patience = patience
+            self.deadline = deadline
             reader = RedisReplyReader()
+        }
+
+        func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+        func handlerRemoved(context: ChannelHandlerContext) {
+            fail("the connection to Redis closed")
+            self.context = nil
         }
 
         func channelActive(context: ChannelHandlerContext) {
@@ -39,23 +70,85 @@
         }
 
         private func closeIfStuck(_ channel: any Channel) {
-            guard let oldest = waiting.first, oldest.since + patience < .now() else { return }
+            guard let oldest = waiting.first, oldest.sent + patience < .now() else { return }
             channel.close(mode: .all, promise: nil)
         }
 
-        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-            let request = unwrapOutboundIn(data)
-            guard waiting.count < Self.waitingLimit else {
-                request.promise.fail(
-                    ReplayStoreError(.unavailable, "\(Self.waitingLimit) requests are waiting for replies")
-                )
-                return
+        // MARK: Requests
+
+        /// Sends a command. The event loop of the connection calls this, and `receive` once.
+        ///
+        /// - Parameters:
+        ///   - isAsking: True to send `ASKING` before it.
+        ///   - hasDeadline: True if the request fails if its reply is later than the deadline.
+        func send(
+            _ command: RedisCommand,
+            asking isAsking: Bool,
+            hasDeadline: Bool,
+            _ receive: @escaping RedisReceiver
+        ) {
+            guard !isOver, let context, context.channel.isActive else {
+                return receive(.failure(ReplayStoreError(.unavailable, "the connection to Redis closed")))
             }
-            waiting.append((request.promise, .now()))
-            context.write(wrapOutboundOut(ByteBuffer(bytes: request.command.bytes)), promise: promise)
+            guard waiting.count + (isAsking ? 2 : 1) <= Self.waitingLimit else {
+                let reason = "\(Self.waitingLimit) requests are waiting for replies"
+                return receive(.failure(ReplayStoreError(.unavailable, reason)))
+            }
+            let now = context.eventLoop.now
+            // No other command comes between the two, and only the second reply matters.
+            if isAsking {
+                waiting.append(Request(receive: nil, sent: now))
+                outgoing.writeBytes(RedisCommand("ASKING").bytes)
+            }
+            if hasDeadline, let limit = deadline.limit { limited.append((replies + waiting.count, now, limit)) }
+            waiting.append(Request(receive: receive, sent: now))
+            watchDeadlines(context.eventLoop)
+            outgoing.writeBytes(command.bytes)
+            guard !isFlushScheduled else { return }
+            isFlushScheduled = true
+            // After the other tasks of this turn, which may send more.
+            context.eventLoop.assumeIsolated().execute { self.flush() }
         }
 
+        private func flush() {
+            isFlushScheduled = false
+            guard !isOver, let context else { return }
+            let bytes = outgoing
+            outgoing = ByteBuffer()
+            context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+        }
+
+        /// Sees to it that overdue requests fail. Between two reloads all have the same deadline, so the oldest ends first.
+        private func watchDeadlines(_ loop: any EventLoop) {
+            guard let end = nextDeadline, end < nextLook else { return }
+            nextLook = end
+            loop.assumeIsolated().scheduleTask(deadline: end) {
+                // A look that was meant to be later stays scheduled, and finds nothing.
+                if self.nextLook == end { self.nextLook = .distantFuture }
+                self.failOverdue(loop)
+                self.watchDeadlines(loop)
+            }
+        }
+
+        /// The deadline of the oldest request that has one and has not failed.
+        private var nextDeadline: NIODeadline? {
+            limited.first.map { $0.sent + .nanoseconds(deadline.limit(since: $0.limit).nanoseconds) }
+        }
+
+        private func failOverdue(_ loop: any EventLoop) {
+            let now = loop.now
+            while let end = nextDeadline, end <= now, let request = limited.popFirst() {
+                let place = waiting.index(waiting.startIndex, offsetBy: request.number - replies)
+                let receive = waiting[place].receive
+                waiting[place].receive = nil
+                receive?(.failure(ReplayStoreError(.deadline, "Redis did not answer in time")))
+            }
+        }
+
+        // MARK: Replies
+
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            guard !isOver else { return }
             let buffer = unwrapInboundIn(data)
             do throws(RedisReplyReader.Malformed) {
                 guard let reader else { throw RedisReplyReader.Malformed(reason: "out of memory") }
@@ -66,7 +159,9 @@
                     guard let first = waiting.popFirst() else {
                         throw RedisReplyReader.Malformed(reason: "a reply without a request")
                     }
-                    first.promise.succeed(reply)
+                    if limited.first?.number == replies { limited.removeFirst() }
+                    replies += 1
+                    first.receive?(.success(reply))
                 }
             } catch {
                 fail("a reply from Redis cannot be parsed: \(error.reason)")
@@ -85,18 +180,18 @@
             context.close(promise: nil)
         }
 
+        /// Fails all requests, and those that follow. The connection is closed or closing.
         private func fail(_ reason: String) {
+            isOver = true
             let failed = waiting
             waiting.removeAll()
-            for entry in failed { entry.promise.fail(ReplayStoreError(.unavailable, reason)) }
+            limited.removeAll()
+            for request in failed { request.receive?(.failure(ReplayStoreError(.unavailable, reason))) }
         }
     }
 
-    /// A command, and the promise of its reply.
-    struct RedisRequest: Sendable {
-        let command: RedisCommand
-        let promise: EventLoopPromise<RedisReply>
-    }
+    /// A closure that is called once, with the reply to a request, or with the reason for which there is none.
+    typealias RedisReceiver = @Sendable (Result<RedisReply, ReplayStoreError>) -> Void
 
     extension ByteBuffer {
         fileprivate func withReplyBytes<Failure: Error>(

@@ -10,23 +10,30 @@
     struct RedisLink: Sendable {
         let address: RedisSettings.Address
         private let channel: any Channel
+        private let handler: NIOLoopBound<RedisConnectionHandler>
 
         /// Connects.
         ///
-        /// - Parameter patience: The maximum wait for the connection, and for a reply before the connection is closed.
+        /// - Parameters:
+        ///   - patience: The maximum wait for the connection, and for a reply before the connection is closed.
+        ///   - deadline: The deadline of a reply; `patience` by default.
+        ///   - loop: The event loop of the connection; any by default.
         static func open(
             _ address: RedisSettings.Address,
             tls: RedisSettings.TLS?,
-            patience: TimeAmount
+            patience: TimeAmount,
+            deadline: StoreDeadline = StoreDeadline(),
+            on loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.any()
         ) async throws(ReplayStoreError) -> RedisLink {
             do {
                 let tls = try tls.map { try RedisTLS($0, serverName: address.serverName) }
-                let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                let bootstrap = ClientBootstrap(group: loop)
                     .connectTimeout(patience)
                     .channelInitializer { channel in
                         channel.eventLoop.makeCompletedFuture {
+                            let handler = RedisConnectionHandler(patience: patience, deadline: deadline)
                             try tls?.addHandler(to: channel.pipeline.syncOperations)
-                            try channel.pipeline.syncOperations.addHandler(RedisConnectionHandler(patience: patience))
+                            try channel.pipeline.syncOperations.addHandler(handler)
                         }
                     }
                 let channel =
@@ -34,7 +41,11 @@
                     case .tcp(let host, let port): try await bootstrap.connect(host: host, port: port).get()
                     case .unix(let path): try await bootstrap.connect(unixDomainSocketPath: path).get()
                     }
-                return RedisLink(address: address, channel: channel)
+                let handler = loop.submit {
+                    let handler = try channel.pipeline.syncOperations.handler(type: RedisConnectionHandler.self)
+                    return NIOLoopBound(handler, eventLoop: loop)
+                }
+                return RedisLink(address: address, channel: channel, handler: try await handler.get())
             } catch {
                 throw ReplayStoreError(.unavailable, "\(address) cannot be reached: \(error)")
             }
@@ -42,43 +53,38 @@
 
         /// Sends a command, and returns its reply.
         ///
-        /// - Parameter isAsking: True for a command about a slot of a cluster that migrates to this server (`ASKING`).
+        /// - Parameters:
+        ///   - isAsking: True for a command about a slot of a cluster that migrates to this server (`ASKING`).
+        ///   - hasDeadline: True if the request fails if its reply is later than the deadline.
         func send(
-            _ command: RedisCommand?,
-            asking isAsking: Bool = false
+            _ command: RedisCommand,
+            asking isAsking: Bool = false,
+            hasDeadline: Bool = false
         ) async throws(ReplayStoreError) -> RedisReply {
-            do { return try await reply(to: command, asking: isAsking).get() } catch let error as ReplayStoreError {
-                throw error
-            } catch {
-                throw ReplayStoreError(.unavailable, "the connection to Redis failed: \(error)")
+            let result: Result<RedisReply, ReplayStoreError> = await withCheckedContinuation { continuation in
+                send(command, asking: isAsking, hasDeadline: hasDeadline) { continuation.resume(returning: $0) }
             }
+            return try result.get()
         }
 
-        /// Sends a command.
-        func reply(to command: RedisCommand?, asking isAsking: Bool = false) -> EventLoopFuture<RedisReply> {
-            let promise = channel.eventLoop.makePromise(of: RedisReply.self)
-            guard let command, let asking = RedisCommand("ASKING") else {
-                promise.fail(ReplayStoreError(.unavailable, "out of memory for a command"))
-                return promise.futureResult
+        /// Sends a command, and calls a closure with its reply.
+        func send(
+            _ command: RedisCommand,
+            asking isAsking: Bool = false,
+            hasDeadline: Bool = false,
+            _ receive: @escaping RedisReceiver
+        ) {
+            // On its event loop, a request wakes no other thread.
+            guard channel.eventLoop.inEventLoop else {
+                return channel.eventLoop.execute {
+                    send(command, asking: isAsking, hasDeadline: hasDeadline, receive)
+                }
             }
-            guard isAsking else {
-                write(RedisRequest(command: command, promise: promise))
-                return promise.futureResult
-            }
-            // On the event loop, no other command comes between the two. Only the second reply matters.
-            channel.eventLoop.execute {
-                write(RedisRequest(command: asking, promise: channel.eventLoop.makePromise()))
-                write(RedisRequest(command: command, promise: promise))
-            }
-            return promise.futureResult
-        }
-
-        private func write(_ request: RedisRequest) {
-            channel.writeAndFlush(request).whenFailure { request.promise.fail($0) }
+            handler.value.send(command, asking: isAsking, hasDeadline: hasDeadline, receive)
         }
 
         /// Sends a command that the server must answer with OK.
-        func expectOK(_ command: RedisCommand?, _ what: String) async throws(ReplayStoreError) {
+        func expectOK(_ command: RedisCommand, _ what: String) async throws(ReplayStoreError) {
             switch try await send(command) {
             case .text(let text) where text == [UInt8]("OK".utf8): return
             case .error(let reason): throw ReplayStoreError(.misconfigured, "Redis refused the \(what): \(reason)")
@@ -90,7 +96,7 @@
         func login(_ user: String?, _ password: RedisPassword?) async throws(ReplayStoreError) {
             guard let password else { return }
             let words = ["AUTH"] + (user.map { [$0] } ?? []) + [password.text]
-            try await expectOK(RedisCommand(words.map { [UInt8]($0.utf8) }), "login at \(address)")
+            try await expectOK(RedisCommand(words), "login at \(address)")
         }
 
         func close() { channel.close(mode: .all, promise: nil) }

@@ -18,15 +18,23 @@
         /// Connects to a server, and prepares it.
         ///
         /// - Parameters:
+        ///   - deadline: The deadline of the replies to scripts.
         ///   - mustBePrimary: True if a server that does not call itself a primary is refused.
         ///   - unacknowledged: Counts writes that too few replicas acknowledged.
         static func connect(
             to address: RedisSettings.Address,
             _ settings: RedisSettings,
+            _ deadline: StoreDeadline,
             mustBePrimary: Bool,
             unacknowledged: RedisCounter
         ) async throws(ReplayStoreError) -> RedisNode {
-            let link = try await RedisLink.open(address, tls: settings.tls, patience: settings.patience)
+            let link = try await RedisLink.open(
+                address,
+                tls: settings.tls,
+                patience: settings.patience,
+                deadline: deadline,
+                on: settings.loop
+            )
             do throws(ReplayStoreError) {
                 try await link.login(settings.user, settings.password)
                 if mustBePrimary { try await link.checkIsPrimary() }
@@ -58,9 +66,10 @@
             to call: RedisScript.Invocation,
             asking isAsking: Bool = false
         ) async throws(ReplayStoreError) -> RedisReply {
-            var reply = try await link.send(call.command(digest: digests[call.script] ?? ""), asking: isAsking)
+            let command = call.command(digest: digests[call.script] ?? "")
+            var reply = try await link.send(command, asking: isAsking, hasDeadline: call.hasDeadline)
             if case .error(let text) = reply, text.hasPrefix("NOSCRIPT") {
-                reply = try await link.send(call.command(), asking: isAsking)
+                reply = try await link.send(call.command(), asking: isAsking, hasDeadline: call.hasDeadline)
             }
             if let acknowledgements, case .integer(let number) = reply, call.recording.contains(number) {
                 try await acknowledgements.wait()
@@ -70,7 +79,8 @@
 
         /// Finds out whether the server responds.
         func check() async throws(ReplayStoreError) {
-            guard case .text(let text) = try await link.send(RedisCommand("PING")), text == [UInt8]("PONG".utf8) else {
+            let reply = try await link.send(RedisCommand("PING"), hasDeadline: true)
+            guard case .text(let text) = reply, text == [UInt8]("PONG".utf8) else {
                 throw ReplayStoreError(.unavailable, "Redis did not answer PING with PONG")
             }
         }

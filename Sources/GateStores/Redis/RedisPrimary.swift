@@ -25,6 +25,7 @@
     /// One server at a time: that of a fixed address, or the primary that sentinels name.
     final class RedisPrimary: RedisServers {
         private let settings: RedisSettings
+        private let deadline: StoreDeadline
         private let counters: RedisCounters
         private let place: Place
         private let link = Mutex<Link>(.down("not connected yet"))
@@ -40,16 +41,28 @@
         }
 
         /// Creates the connection to the server at `address`.
-        init(at address: RedisSettings.Address, _ settings: RedisSettings, _ counters: RedisCounters) {
+        init(
+            at address: RedisSettings.Address,
+            _ settings: RedisSettings,
+            _ deadline: StoreDeadline,
+            _ counters: RedisCounters
+        ) {
             place = .fixed(address)
             self.settings = settings
+            self.deadline = deadline
             self.counters = counters
         }
 
         /// Creates the connection to the primary that `sentinels` name.
-        init(of sentinels: RedisSettings.Sentinels, _ settings: RedisSettings, _ counters: RedisCounters) {
+        init(
+            of sentinels: RedisSettings.Sentinels,
+            _ settings: RedisSettings,
+            _ deadline: StoreDeadline,
+            _ counters: RedisCounters
+        ) {
             place = .named(RedisSentinels(sentinels, tls: settings.tls))
             self.settings = settings
+            self.deadline = deadline
             self.counters = counters
         }
 
@@ -123,6 +136,7 @@
             return try await RedisNode.connect(
                 to: address,
                 settings,
+                deadline,
                 mustBePrimary: mustBePrimary,
                 unacknowledged: counters.unacknowledged
             )

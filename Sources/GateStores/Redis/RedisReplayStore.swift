@@ -21,6 +21,7 @@ internal import Platform
         private let keys: RedisKeys
         private let counters = RedisCounters()
         private let servers: any RedisServers
+        private let deadline = StoreDeadline()
 
         /// Creates a store. It connects when ``run(report:)`` runs.
         public init(_ settings: RedisSettings) {
@@ -28,9 +29,9 @@ internal import Platform
             keys = settings.keys
             servers =
                 switch settings.servers {
-                case .one(let address): RedisPrimary(at: address, settings, counters)
-                case .sentinels(let sentinels): RedisPrimary(of: sentinels, settings, counters)
-                case .cluster(let seeds): RedisCluster(seeds, settings, counters)
+                case .one(let address): RedisPrimary(at: address, settings, deadline, counters)
+                case .sentinels(let sentinels): RedisPrimary(of: sentinels, settings, deadline, counters)
+                case .cluster(let seeds): RedisCluster(seeds, settings, deadline, counters)
                 }
         }
 
@@ -40,6 +41,11 @@ internal import Platform
         public func run(report: @escaping @Sendable (ReplayStoreError?) -> Void) async {
             await servers.run(report: report)
         }
+
+        /// The deadline of a reply. (After `SCRIPT FLUSH`, one answer takes two replies.)
+        public var longestWait: Duration? { settings.hasOneReply ? deadline.limit : nil }
+
+        public func limitWaits(to limit: Duration) { deadline.limit = limit }
 
         public var gauges: [StoreGauge] {
             var gauges: [StoreGauge] = []

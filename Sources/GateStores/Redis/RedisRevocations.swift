@@ -143,7 +143,8 @@ internal import Platform
                 arguments: [
                     "list", String(UInt64.random(in: .min ... .max), radix: 16), place.name, "\(place.number)",
                     "\(RevocationChanges.limit)",
-                ]
+                ],
+                hasDeadline: false
             )
         }
 

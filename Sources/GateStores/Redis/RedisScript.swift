@@ -39,7 +39,7 @@
             """
 
         /// The command that loads the script and returns its digest.
-        var load: RedisCommand? { RedisCommand("SCRIPT", "LOAD", text) }
+        var load: RedisCommand { RedisCommand("SCRIPT", "LOAD", text) }
 
         /// A call of a script.
         struct Invocation {
@@ -48,15 +48,17 @@
             let arguments: [String]
             /// The replies after which a record exists that a failover must not lose.
             var recording: Set<Int64> = []
+            /// True if a playback waits for the reply; a list of revocations may take longer.
+            var hasDeadline = true
 
             /// The command that calls the script by its digest.
-            func command(digest: String) -> RedisCommand? { command(["EVALSHA", digest]) }
+            func command(digest: String) -> RedisCommand { command(["EVALSHA", digest]) }
 
             /// The command that calls the script by its text.
-            func command() -> RedisCommand? { command(["EVAL", script.text]) }
+            func command() -> RedisCommand { command(["EVAL", script.text]) }
 
-            private func command(_ head: [String]) -> RedisCommand? {
-                RedisCommand((head + ["\(keys.count)"] + keys + arguments).map { [UInt8]($0.utf8) })
+            private func command(_ head: [String]) -> RedisCommand {
+                RedisCommand(head + [String(keys.count)] + keys + arguments)
             }
         }
     }

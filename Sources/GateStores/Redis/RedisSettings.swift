@@ -2,7 +2,9 @@
 // Copyright the Playgate authors.
 
 #if Redis
-    internal import NIOCore
+    package import NIOCore
+    internal import NIOPosix
+    internal import Platform
 
     /// The settings of a connection to Redis.
     public struct RedisSettings: Sendable {
@@ -20,6 +22,9 @@
         public var tls: TLS?
         /// The replicas that must acknowledge a write; `nil` if the primary's word is enough.
         public var wait: Wait?
+
+        /// The event loop of the connection to a single server, whose calls then wake no other thread; any by default.
+        package var eventLoop: (any EventLoop)?
 
         /// The address of a server.
         public enum Address: Hashable, Sendable, CustomStringConvertible {
@@ -115,7 +120,21 @@
 
         /// The maximum wait for a connection, and for a reply before the connection is closed: longer than any deadline of
         /// a use.
-        var patience: TimeAmount { .seconds(2) }
+        package var longestSilence = Duration.seconds(2)
+
+        /// The same for NIO.
+        var patience: TimeAmount { .nanoseconds(longestSilence.nanoseconds) }
+
+        /// The event loop of a connection to a server. Calls that take several replies leave their event loop anyway.
+        var loop: any EventLoop {
+            (hasOneReply ? eventLoop : nil) ?? MultiThreadedEventLoopGroup.singleton.any()
+        }
+
+        /// True if each answer of the store takes one reply.
+        var hasOneReply: Bool {
+            if case .cluster = servers { return false }
+            return wait == nil
+        }
     }
 
     extension RedisSettings.Address {

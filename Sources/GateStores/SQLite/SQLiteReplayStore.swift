@@ -18,6 +18,7 @@ internal import Platform
 
         private let database: DatabaseQueue
         private let commits: GroupCommit
+        private let deadline = StoreDeadline()
 
         /// The maximum number of uses that wait for the disk. Further uses are refused.
         public static let waitingLimit = 10_000
@@ -41,8 +42,13 @@ internal import Platform
             } catch {
                 throw ReplayStoreError(.misconfigured, "\(path): cannot be opened as a store: \(error.sqliteText)")
             }
-            commits = GroupCommit(database, waitingLimit: Self.waitingLimit)
+            commits = GroupCommit(database, waitingLimit: Self.waitingLimit, deadline: deadline)
         }
+
+        /// The deadline of the gate: a job that is late fails.
+        public var longestWait: Duration? { deadline.limit }
+
+        public func limitWaits(to limit: Duration) { deadline.limit = limit }
 
         // MARK: ReplayStore
 
@@ -51,7 +57,7 @@ internal import Platform
         }
 
         public func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
-            try await read { try UseTables($0).examine(use, at: now) }
+            try await commits.read { try UseTables($0).examine(use, at: now) }
         }
 
         public func revoke(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
@@ -62,11 +68,7 @@ internal import Platform
         }
 
         public func check() async throws(ReplayStoreError) {
-            do {
-                _ = try await database.write { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM revocation") }
-            } catch {
-                throw ReplayStoreError(.unavailable, error.sqliteText)
-            }
+            _ = try await commits.write(at: nil) { try Int.fetchOne($0, sql: "SELECT count(*) FROM revocation") }
         }
 
         // MARK: Grants
@@ -87,14 +89,11 @@ internal import Platform
             try await commits.write(at: now) { try GrantTables($0).free(session, at: now) }
         }
 
+        /// No playback waits for this, so that it has no deadline.
         public func revocations(after cursor: RevocationCursor?) async throws(ReplayStoreError) -> RevocationChanges {
-            try await read { try GrantTables($0).changes(after: cursor?.number ?? 0) }
-        }
-
-        private func read<Value: Sendable>(
-            _ body: @escaping @Sendable (Database) throws -> Value
-        ) async throws(ReplayStoreError) -> Value {
-            do { return try await database.read(body) } catch {
+            do {
+                return try await database.read { try GrantTables($0).changes(after: cursor?.number ?? 0) }
+            } catch {
                 throw ReplayStoreError(.unavailable, error.sqliteText)
             }
         }

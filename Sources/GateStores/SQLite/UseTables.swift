@@ -67,16 +67,20 @@ internal import Platform
         }
 
         private func revocation(of token: MediaToken, at now: Timestamp) throws -> Revocation.Kind? {
-            for (kind, key) in Revocation.keys(of: token) {
-                let statement = try database.cachedStatement(
-                    sql: "SELECT 1 FROM revocation WHERE subject = ? AND expires >= ? AND issuedBefore > ?"
-                )
-                let arguments: StatementArguments = [
-                    Data(key), now.millisecondsSince1970, token.timeIssued.millisecondsSince1970,
-                ]
-                if try Int.fetchOne(statement, arguments: arguments) != nil { return kind }
-            }
-            return nil
+            let keys = Revocation.keys(of: token)
+            let statement = try database.cachedStatement(
+                sql: """
+                    SELECT subject FROM revocation
+                        WHERE subject IN (?, ?, ?, ?) AND expires >= ? AND issuedBefore > ?
+                    """
+            )
+            // Of a proxy MVPD there may be no key.
+            var arguments = keys.map { Data($0.key).databaseValue }
+            while arguments.count < 4 { arguments.append(.null) }
+            arguments.append(now.millisecondsSince1970.databaseValue)
+            arguments.append(token.timeIssued.millisecondsSince1970.databaseValue)
+            let revoked = try Data.fetchAll(statement, arguments: StatementArguments(arguments))
+            return revoked.isEmpty ? nil : keys.first { revoked.contains(Data($0.key)) }?.kind
         }
 
         /// Deletes some expired uses, the oldest first, and expired revocations.

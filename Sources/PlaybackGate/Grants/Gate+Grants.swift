@@ -222,7 +222,7 @@ extension Gate {
 
     func take(_ lease: StreamLease?, at now: Timestamp) async -> SlotOutcome? {
         guard let lease else { return nil }
-        let answer = await withDeadline(rules.storeDeadline) { [grantStore] () -> LeaseOutcome? in
+        let answer = await ask { [grantStore] () -> LeaseOutcome? in
             try? await grantStore?.take(lease, at: now)
         }
         return (answer ?? nil).map { .known($0) } ?? .unknown
@@ -237,7 +237,7 @@ extension Gate {
     ///
     /// - Returns: True if the session had a slot; `nil` if the store did not answer.
     public func end(_ session: SessionID, at now: Timestamp) async -> Bool? {
-        let answer = await withDeadline(rules.storeDeadline) { [grantStore] in
+        let answer = await ask { [grantStore] in
             try? await grantStore?.free(session, at: now)
         }
         return answer ?? nil
@@ -245,7 +245,7 @@ extension Gate {
 
     /// Inserts what may be used once. Returns true if the store has recorded the first use.
     func insert(_ use: GrantObligations.Use, at now: Timestamp) async -> Bool {
-        let answer = await withDeadline(rules.storeDeadline) { [grantStore] () -> GrantUseOutcome? in
+        let answer = await ask { [grantStore] () -> GrantUseOutcome? in
             try? await grantStore?.insert(use.key, until: use.until, at: now)
         }
         return answer == .first

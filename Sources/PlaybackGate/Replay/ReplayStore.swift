@@ -38,6 +38,13 @@ public protocol ReplayStore: Sendable {
     /// - Throws: ``ReplayStoreError`` if it cannot.
     func check() async throws(ReplayStoreError)
 
+    /// The longest wait for an answer, which the store ends by itself with ``ReplayStoreError/Code/deadline``; `nil` by
+    /// default. A gate watches over its calls of a store that may keep it waiting beyond the gate's deadline.
+    var longestWait: Duration? { get }
+
+    /// Tells the store for how long the calls after this one may wait, for ``longestWait``; does nothing by default.
+    func limitWaits(to limit: Duration)
+
     /// Measurements of the store, for metrics.
     var gauges: [StoreGauge] { get }
 
@@ -48,6 +55,10 @@ public protocol ReplayStore: Sendable {
 }
 
 extension ReplayStore {
+    public var longestWait: Duration? { nil }
+
+    public func limitWaits(to limit: Duration) {}
+
     public var gauges: [StoreGauge] { [] }
 
     public func run(report: @escaping @Sendable (ReplayStoreError?) -> Void) async {}
