@@ -69,6 +69,20 @@ await_gate() {
 # answers URL [OPTION OF curl...]: whether a request is answered with 200.
 answers() { curl --silent --fail --max-time 5 --output /dev/null "$@"; }
 
+# spent [NAME...]: the CPU time of all threads of servers, all by default, and of their children, in nanoseconds.
+spent() {
+    local name file process
+    if [ $# -eq 0 ]; then
+        for file in "$folder"/*.process; do set -- "$@" "$(basename "$file" .process)"; done
+    fi
+    for name in "$@"; do
+        process=$(process "$name")
+        for process in "$process" $(cat /proc/"$process"/task/*/children 2>/dev/null); do
+            cat /proc/"$process"/task/*/schedstat 2>/dev/null || true
+        done
+    done | awk '{ n += $1 } END { printf "%.0f\n", n }'
+}
+
 # stop [NAME...]: ends servers, all by default, and waits for them; returns the exit code of the last that was not 0.
 stop() {
     local name file deadline=$((SECONDS + 60)) status=0
