@@ -14,17 +14,28 @@ extension UInt8 {
     }
 }
 
-extension Sequence<UInt8> {
+extension Collection<UInt8> {
     /// The bytes in lower-case hexadecimal, two digits for each.
     @inlinable
     package var hexadecimal: String {
-        let digit = { (value: UInt8) in value < 10 ? 0x30 + value : 0x57 + value }
         var digits: [UInt8] = []
-        digits.reserveCapacity(2 * underestimatedCount)
-        for byte in self {
-            digits.append(digit(byte >> 4))
-            digits.append(digit(byte & 15))
-        }
+        digits.append(hexadecimal: self)
         return String(decoding: digits, as: UTF8.self)
+    }
+}
+
+extension [UInt8] {
+    /// Appends bytes in lower-case hexadecimal, two digits for each.
+    @inlinable
+    package mutating func append(hexadecimal bytes: some Collection<UInt8>) {
+        let digit = { (value: UInt8) in value < 10 ? 0x30 + value : 0x57 + value }
+        var place = count
+        // Room for all at once: an append for each digit takes twice as long.
+        append(contentsOf: repeatElement(0, count: 2 * bytes.count))
+        for byte in bytes {
+            self[place] = digit(byte >> 4)
+            self[place + 1] = digit(byte & 15)
+            place += 2
+        }
     }
 }

@@ -95,7 +95,26 @@ extension Span<UInt8> {
     }
 }
 
+extension Span<UInt8> {
+    /// True if these bytes come before those of `other` in the order of their values; a beginning comes before the whole.
+    package func precedes(_ other: Span<UInt8>) -> Bool {
+        let order = unsafe withUnsafeBytes { left in
+            unsafe other.withUnsafeBytes { right in
+                guard let first = left.baseAddress, let second = right.baseAddress else { return 0 as Int32 }
+                return unsafe memcmp(first, second, Swift.min(left.count, right.count))
+            }
+        }
+        return order < 0 || (order == 0 && count < other.count)
+    }
+}
+
 extension String {
+    /// Creates a text from bytes of UTF-8. What is not UTF-8 becomes U+FFFD.
+    @inlinable
+    package init(decoding bytes: Span<UInt8>) {
+        self = unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+    }
+
     /// Creates a text from bytes that were validated; empty if they are not UTF-8.
     package init(copying bytes: Span<UInt8>) {
         if let text = try? UTF8Span(validating: bytes) { self = String(copying: text) } else { self = "" }
@@ -131,6 +150,24 @@ extension [UInt8] {
     @inlinable
     package mutating func append(_ literal: StaticString) {
         unsafe append(contentsOf: UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+    }
+
+    /// Appends the UTF-8 of `text` in one operation: `append(contentsOf: text.utf8)` takes several times as long.
+    @inlinable
+    package mutating func append(copying text: String) { append(copying: text.utf8Span.span) }
+
+    /// Appends a number in decimal digits.
+    package mutating func append(decimal number: Int64) {
+        var digits = InlineArray<20, UInt8>(repeating: UInt8(ascii: "-"))
+        var (place, rest) = (20, number.magnitude)
+        repeat {
+            place -= 1
+            digits[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        } while rest > 0
+        // The smallest number has 19 digits.
+        if number < 0 { place -= 1 }
+        append(copying: digits.span.extracting(place...))
     }
 
     /// Overwrites the bytes from `position` on with `source`. Traps if `source` does not fit.

@@ -52,11 +52,11 @@ extension JSON {
         line.append(",\"resourceID\":")
         token.fields.withBytes(.resourceID) { write(utf8: $0, to: &line) }
         line.append(",\"timeIssued\":")
-        line += String(token.timeIssued.millisecondsSince1970).utf8
+        line.append(decimal: token.timeIssued.millisecondsSince1970)
         line.append(",\"timeToLive\":")
-        line += String(token.timeToLiveMilliseconds).utf8
+        line.append(decimal: token.timeToLiveMilliseconds)
         line.append(",\"expires\":")
-        line += String(token.expires.millisecondsSince1970).utf8
+        line.append(decimal: token.expires.millisecondsSince1970)
         line.append(",\"userSessionGUID\":")
         token.fields.withBytes(.userSessionGUID) { write(utf8: $0, to: &line) }
         line.append(",\"mvpdID\":")

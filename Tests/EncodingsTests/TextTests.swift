@@ -39,3 +39,29 @@ import Testing
         #expect("..\(text)..".dropFirst(2).dropLast(2).hasBytes(of: part) == isFound)
     }
 }
+
+@Suite struct `Bytes` {
+    @Test(arguments: [0, 7, -7, 10, 1_000_000_000_000, .max, .min] as [Int64])
+    func `are appended a number in decimal digits`(number: Int64) {
+        var bytes = [UInt8]("x".utf8)
+        bytes.append(decimal: number)
+        #expect(String(decoding: bytes, as: UTF8.self) == "x\(number)")
+    }
+
+    /// Texts in memory of their own, in no memory of their own, and of another text.
+    @Test(arguments: ["", "a", "fifteen bytes..", "sixteen bytes...", "é€😀", "a\u{0}b"])
+    func `are appended a text`(text: String) {
+        var bytes = [UInt8]("x".utf8)
+        bytes.append(copying: text)
+        bytes.append(copying: String("..\(text)..".dropFirst(2).dropLast(2)))
+        #expect(bytes == [UInt8]("x\(text)\(text)".utf8))
+    }
+
+    @Test(arguments: [([], ""), ([0], "00"), ([0x09, 0xA0, 0xFF], "09a0ff")] as [([UInt8], String)])
+    func `are written in hexadecimal digits`(bytes: [UInt8], digits: String) {
+        #expect(bytes.hexadecimal == digits)
+        var appended = [UInt8]("x".utf8)
+        appended.append(hexadecimal: bytes)
+        #expect(String(decoding: appended, as: UTF8.self) == "x" + digits)
+    }
+}

@@ -28,16 +28,16 @@ package enum JSON: Sendable {
     /// Appends the JSON text of this value to `bytes`, in one line.
     package func write(to bytes: inout [UInt8]) {
         switch self {
-        case .null, .otherNumber: bytes += "null".utf8
-        case .bool(let value): bytes += (value ? "true" : "false").utf8
-        case .number(let value): bytes += String(value).utf8
+        case .null, .otherNumber: bytes.append("null")
+        case .bool(let value): value ? bytes.append("true") : bytes.append("false")
+        case .number(let value): bytes.append(decimal: value)
         case .string(let text): Self.write(text, to: &bytes)
         case .array(let values):
             Self.write(values, "[", "]", to: &bytes) { value, bytes in value.write(to: &bytes) }
         case .object(let members):
             Self.write(members, "{", "}", to: &bytes) { member, bytes in
                 Self.write(member.0, to: &bytes)
-                bytes += ":".utf8
+                bytes.append(UInt8(ascii: ":"))
                 member.1.write(to: &bytes)
             }
         }
@@ -45,29 +45,45 @@ package enum JSON: Sendable {
 
     private static func write<Element>(
         _ elements: [Element],
-        _ open: String,
-        _ close: String,
+        _ open: StaticString,
+        _ close: StaticString,
         to bytes: inout [UInt8],
         _ writeElement: (Element, inout [UInt8]) -> Void
     ) {
-        bytes += open.utf8
+        bytes.append(open)
         for (index, element) in elements.enumerated() {
-            if index > 0 { bytes += ",".utf8 }
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
             writeElement(element, &bytes)
         }
-        bytes += close.utf8
+        bytes.append(close)
     }
 
     /// Appends `text` as a JSON string (RFC 8259 §7). Also escapes DEL, line separators and controls of text direction,
     /// so that a line stays one line on every terminal and reads in the order of its bytes.
     package static func write(_ text: String, to bytes: inout [UInt8]) {
+        if !copy(text.utf8Span.span, to: &bytes) { escape(text, to: &bytes) }
+    }
+
+    /// Appends a text as ``write(_:to:)-(String,_)`` does, from its bytes in UTF-8.
+    package static func write(utf8 text: Span<UInt8>, to bytes: inout [UInt8]) {
+        if !copy(text, to: &bytes) { escape(String(decoding: text), to: &bytes) }
+    }
+
+    /// Appends a text that needs no escapes, as nearly all, in one operation. Returns false for others.
+    private static func copy(_ text: Span<UInt8>, to bytes: inout [UInt8]) -> Bool {
+        let isPlain =
+            text.firstIndex(outside: 0x20, from: 0) == text.count
+            && text.firstIndex(of: UInt8(ascii: "\""), from: 0) == nil
+            && text.firstIndex(of: UInt8(ascii: "\\"), from: 0) == nil
+        guard isPlain else { return false }
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(copying: text)
+        bytes.append(UInt8(ascii: "\""))
+        return true
+    }
+
+    private static func escape(_ text: String, to bytes: inout [UInt8]) {
         bytes += "\"".utf8
-        // Nearly all text is plain, and is copied in one operation.
-        if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
-            bytes += text.utf8
-            bytes += "\"".utf8
-            return
-        }
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\"": bytes += "\\\"".utf8
@@ -82,23 +98,6 @@ package enum JSON: Sendable {
             }
         }
         bytes += "\"".utf8
-    }
-}
-
-extension JSON {
-    /// Appends a text as ``write(_:to:)-(String,_)`` does, from its bytes in UTF-8.
-    package static func write(utf8 text: Span<UInt8>, to bytes: inout [UInt8]) {
-        let isPlain =
-            text.firstIndex(outside: 0x20, from: 0) == text.count
-            && text.firstIndex(of: UInt8(ascii: "\""), from: 0) == nil
-            && text.firstIndex(of: UInt8(ascii: "\\"), from: 0) == nil
-        guard isPlain else {
-            write(String(decoding: text.indices.map { text[$0] }, as: UTF8.self), to: &bytes)
-            return
-        }
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(copying: text)
-        bytes.append(UInt8(ascii: "\""))
     }
 }
 

@@ -39,7 +39,9 @@ package struct URIAuthority {
         guard !isAddress || bytes[end - 1] == UInt8(ascii: "]") else { return nil }
         if end > 1, bytes[end - 1] == UInt8(ascii: ".") { end -= 1 }
         guard 1...Self.maximumHostSize ~= end, bytes[0] != UInt8(ascii: ".") else { return nil }
-        let host = requested[..<requested.utf8.index(requested.startIndex, offsetBy: end)]
+        // A slice of a text costs more than reading it.
+        let isWhole = end == bytes.count
+        let host = isWhole ? requested : requested[..<requested.utf8.index(requested.startIndex, offsetBy: end)]
         self.host = isLower ? host : host.lowercased()[...]
         self.port = port
     }

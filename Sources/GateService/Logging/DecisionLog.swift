@@ -133,10 +133,10 @@ private struct LineWriter {
     func begin(_ time: Timestamp, _ line: inout [UInt8]) {
         switch format {
         case .json:
-            line += "{\"time\":\"".utf8
-            line += time.iso8601.utf8
-            line += "\",\"level\":\"info\",\"message\":\"playback\"".utf8
-        case .text: line += "\(time.iso8601) info playback".utf8
+            line.append("{\"time\":\"")
+            line.append(copying: time.iso8601)
+            line.append("\",\"level\":\"info\",\"message\":\"playback\"")
+        case .text: line.append(copying: "\(time.iso8601) info playback")
         }
     }
 
@@ -146,14 +146,14 @@ private struct LineWriter {
         addName(name, &line)
         switch (format, text) {
         case (.json, let text?): JSON.write(text, to: &line)
-        case (.json, nil): line += "null".utf8
-        case (.text, let text): line += TextLine.value(text ?? "").utf8
+        case (.json, nil): line.append("null")
+        case (.text, let text): line.append(copying: TextLine.value(text ?? ""))
         }
     }
 
     func add(_ name: StaticString, _ number: Int64, _ line: inout [UInt8]) {
         addName(name, &line)
-        line += String(number).utf8
+        line.append(decimal: number)
     }
 
     /// Adds the claims of an authentic token for which it was refused, beside the line's own requestor, resource and time.
@@ -175,12 +175,12 @@ private struct LineWriter {
     private func addName(_ name: StaticString, _ line: inout [UInt8]) {
         switch format {
         case .json:
-            line += ",\"".utf8
-            line += name.description.utf8
-            line += "\":".utf8
+            line.append(",\"")
+            line.append(name)
+            line.append("\":")
         case .text:
             line.append(UInt8(ascii: " "))
-            line += name.description.utf8
+            line.append(name)
             line.append(UInt8(ascii: "="))
         }
     }
