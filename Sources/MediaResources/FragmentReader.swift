@@ -6,8 +6,8 @@ internal import Platform
 internal import XML
 
 /// A reader of Media RSS fragments.
-struct FragmentReader {
-    private let events: XMLEventList
+struct FragmentReader: ~Copyable, ~Escapable {
+    private let events: XMLEvents
     private var position = 0
     private var facts = ResourceFacts(channel: "")
 
@@ -15,7 +15,7 @@ struct FragmentReader {
     static let limits = XMLLimits(depth: 8, elements: 64, root: "rss", utf8Only: true)
 
     private static let slots = SlotPool()
-    private static let parsers = (0..<slots.count).map { _ in FragmentParser() }
+    private static let parsers = (0..<slots.count).map { _ in IdleParser() }
 
     /// Reads the fragment `text`, whose size was checked. Returns an opaque resource if it is XML with another root.
     static func read(_ text: String) throws(ResourceError) -> MediaResource.Storage {
@@ -24,25 +24,44 @@ struct FragmentReader {
         }
         let slot = slots.take()
         defer { slots.release(slot) }
-        let parser = slot.map { parsers[$0] } ?? FragmentParser()
-        switch parser.parse(text, limits: limits) {
-        case .success(let events):
-            var reader = FragmentReader(events: events)
-            try reader.rss()
-            return MediaResource.Storage(text: text, kind: .fragment, facts: reader.facts)
-        case .failure(.otherRoot): return MediaResource.Storage(opaque: text)
-        case .failure(let failure): throw ResourceError(failure)
+        let idle = slot.map { parsers[$0] }
+        guard var parser = idle?.parser.take() ?? XMLEventParser(limits: limits) else {
+            throw ResourceError(XMLFailure.outOfMemory)
         }
+        let storage = storage(text, &parser)
+        if !parser.hasOutgrown { idle?.parser = consume parser }
+        return try storage.get()
     }
 
-    private init(events: XMLEventList) { self.events = events }
+    private static func storage(
+        _ text: String,
+        _ parser: inout XMLEventParser
+    ) -> Result<MediaResource.Storage, ResourceError> {
+        parser.reset()
+        parser.read(text.utf8.span, isLast: true)
+        switch parser.failure {
+        case nil: break
+        case .otherRoot: return .success(MediaResource.Storage(opaque: text))
+        case let failure?: return .failure(ResourceError(failure))
+        }
+        var reader = FragmentReader(parser.events)
+        do throws(ResourceError) { try reader.rss() } catch { return .failure(error) }
+        // Moved, not copied: a copy counts a reference for each of its texts and lists.
+        var facts = ResourceFacts(channel: "")
+        swap(&facts, &reader.facts)
+        return .success(MediaResource.Storage(text: text, kind: .fragment, facts: facts))
+    }
+
+    @_lifetime(copy events)
+    private init(_ events: XMLEvents) { self.events = events }
 
     // MARK: Elements
 
+    @_lifetime(self: copy self)
     private mutating func rss() throws(ResourceError) {
-        let rss = events[position]
+        let rss = events.list[position]
         guard rss.namespace.isEmpty else {
-            throw ResourceError(.missingChannel, "the element rss is in a namespace", line: rss.line)
+            throw ResourceError(.missingChannel, "the element rss is in a namespace", line: Int(rss.line))
         }
         position += 1
         facts.extras.rssAttributes = attributes(without: "version")
@@ -59,6 +78,7 @@ struct FragmentReader {
         guard hasChannel else { throw ResourceError(.missingChannel, "the fragment has no channel") }
     }
 
+    @_lifetime(self: copy self)
     private mutating func channel() throws(ResourceError) {
         facts.extras.channelAttributes = attributes()
         var title: String?
@@ -68,7 +88,7 @@ struct FragmentReader {
                 guard title == nil else { throw repeated("title", child) }
                 let attributes = attributes()
                 guard let text = try leaf() else {
-                    throw ResourceError(.missingChannel, "the title of the channel is empty", line: child.line)
+                    throw ResourceError(.missingChannel, "the title of the channel is empty", line: Int(child.line))
                 }
                 title = text
                 facts.extras.channelTitleAttributes = attributes
@@ -84,6 +104,7 @@ struct FragmentReader {
         facts.channel = title
     }
 
+    @_lifetime(self: copy self)
     private mutating func item() throws(ResourceError) {
         facts.extras.itemAttributes = attributes()
         var hasTitle = false
@@ -108,11 +129,12 @@ struct FragmentReader {
     }
 
     /// Reads a rating. Returns `nil` if it is empty, or if other attributes than the scheme make it an extra.
+    @_lifetime(self: copy self)
     private mutating func rating(_ element: XMLEvent) throws(ResourceError) -> Rating? {
         let start = position
         var scheme = ""
-        while position < events.indices.upperBound, case .attribute = events[position].kind {
-            let attribute = events[position]
+        while hasAttribute {
+            let attribute = events.list[position]
             guard attribute.namespace.isEmpty, events.equals(attribute.name, "scheme") else {
                 position = start
                 try extra(element, into: \.inItem)
@@ -127,9 +149,10 @@ struct FragmentReader {
     // MARK: Events
 
     /// Returns the next child element, or `nil` at the end of the parent. The position is after the start or end tag.
+    @_lifetime(self: copy self)
     private mutating func nextChild() throws(ResourceError) -> XMLEvent? {
         while true {
-            let event = events[position]
+            let event = events.list[position]
             position += 1
             switch event.kind {
             case .start: return event
@@ -137,34 +160,36 @@ struct FragmentReader {
             case .attribute: continue
             case .interruption: throw interruptedText(event)
             case .text:
-                guard events.text(event.value).allSatisfy(\.isXMLSpace) else {
-                    throw ResourceError(.mixedContent, "text beside elements", line: event.line)
+                guard events.text(event.value).isXMLSpace else {
+                    throw ResourceError(.mixedContent, "text beside elements", line: Int(event.line))
                 }
             }
         }
     }
 
     /// Returns the trimmed text of an element without children, or `nil` if it is empty.
+    @_lifetime(self: copy self)
     private mutating func leaf() throws(ResourceError) -> String? {
-        var text: Range<Int>?
+        var text: XMLEvent.Bytes?
         while true {
-            let event = events[position]
+            let event = events.list[position]
             position += 1
             switch event.kind {
             // The pieces of one text are adjacent in the list's bytes too.
             case .text: text = (text?.lowerBound ?? event.value.lowerBound)..<event.value.upperBound
             case .attribute: continue
             case .interruption: throw interruptedText(event)
-            case .start: throw ResourceError(.mixedContent, "an element in a place for text", line: event.line)
+            case .start: throw ResourceError(.mixedContent, "an element in a place for text", line: Int(event.line))
             case .end:
                 guard let text else { return nil }
                 let trimmed = events.text(text).trimmingXMLSpace()
-                return trimmed.isEmpty ? nil : String(decoding: trimmed, as: UTF8.self)
+                return trimmed.isEmpty ? nil : String(decoding: trimmed)
             }
         }
     }
 
     /// Reads a leaf with its attributes, which are ignored if it is empty.
+    @_lifetime(self: copy self)
     private mutating func optionalLeaf() throws(ResourceError) -> (String?, [UInt8]) {
         let attributes = attributes()
         guard let text = try leaf() else { return (nil, []) }
@@ -176,6 +201,7 @@ struct FragmentReader {
     }
 
     /// True if `element` is in the Media RSS namespace, in any of its spellings.
+    @_lifetime(self: copy self)
     private mutating func isMedia(_ element: XMLEvent) -> Bool {
         guard let spelling = MediaNamespace(element.namespace, in: events) else { return false }
         if spelling == .video { facts.usesVideoNamespace = true }
@@ -183,28 +209,29 @@ struct FragmentReader {
     }
 
     private func repeated(_ name: String, _ element: XMLEvent) -> ResourceError {
-        ResourceError(.repeatedElement, "a second \(name)", line: element.line)
+        ResourceError(.repeatedElement, "a second \(name)", line: Int(element.line))
     }
 
     private func interruptedText(_ event: XMLEvent) -> ResourceError {
-        ResourceError(.mixedContent, "a comment or processing instruction within text", line: event.line)
+        ResourceError(.mixedContent, "a comment or processing instruction within text", line: Int(event.line))
     }
 
     // MARK: Everything else
 
     /// Appends the element whose start tag was read last, with its content, to the extras in canonical XML.
+    @_lifetime(self: copy self)
     private mutating func extra(
         _ element: XMLEvent,
         into field: WritableKeyPath<ResourceFacts.Extras, [UInt8]>
     ) throws(ResourceError) {
         var xml: [UInt8] = []
-        var open: [(name: Range<Int>, hasChildren: Bool)] = []
-        var text: Range<Int>?
+        var open: [(name: XMLEvent.Bytes, hasChildren: Bool)] = []
+        var text: XMLEvent.Bytes?
         var next = element
         repeat {
             switch next.kind {
             case .start:
-                try text.map { (range) throws(ResourceError) in try refuseMixed(range, next) }
+                if let range = text { try refuseMixed(range, next) }
                 text = nil
                 if let parent = open.indices.last { open[parent].hasChildren = true }
                 open.append((next.name, false))
@@ -218,70 +245,82 @@ struct FragmentReader {
                 if let range = text {
                     if closed.hasChildren { try refuseMixed(range, next) }
                     let trimmed = events.text(range).trimmingXMLSpace()
-                    xml.appendXMLText(trimmed.span)
+                    xml.appendXMLText(trimmed)
                 }
                 text = nil
-                xml += "</".utf8
-                xml += events.text(closed.name)
-                xml += ">".utf8
+                xml.append("</")
+                xml.append(copying: events.text(closed.name))
+                xml.append(">")
             }
             if open.isEmpty { break }
-            next = events[position]
+            next = events.list[position]
             position += 1
         } while true
         facts.extras[keyPath: field] += xml
     }
 
-    private func refuseMixed(_ text: Range<Int>, _ event: XMLEvent) throws(ResourceError) {
-        guard events.text(text).allSatisfy(\.isXMLSpace) else {
-            throw ResourceError(.mixedContent, "text beside elements", line: event.line)
+    private func refuseMixed(_ text: XMLEvent.Bytes, _ event: XMLEvent) throws(ResourceError) {
+        guard events.text(text).isXMLSpace else {
+            throw ResourceError(.mixedContent, "text beside elements", line: Int(event.line))
         }
     }
 
+    @_lifetime(self: copy self)
     private mutating func openTag(_ element: XMLEvent, _ xml: inout [UInt8]) {
-        xml += "<".utf8
-        xml += events.text(element.name)
-        xml += " xmlns=\"".utf8
+        xml.append("<")
+        xml.append(copying: events.text(element.name))
+        xml.append(" xmlns=\"")
         if isMedia(element) {
-            xml += MediaNamespace.canonical.utf8
+            xml.append(MediaNamespace.canonical)
         } else {
             xml.appendXMLAttributeValue(events.namespace(element.namespace).span)
         }
-        xml += "\"".utf8
+        xml.append("\"")
         xml += attributes()
-        xml += ">".utf8
+        xml.append(">")
     }
 
     /// Returns the attributes at the position in canonical XML, sorted by namespace and name.
+    @_lifetime(self: copy self) @inline(__always)
     private mutating func attributes(without ignored: StaticString? = nil) -> [UInt8] {
+        hasAttribute ? readAttributes(without: ignored) : []
+    }
+
+    private var hasAttribute: Bool {
+        guard position < events.list.count, case .attribute = events.list[position].kind else { return false }
+        return true
+    }
+
+    @_lifetime(self: copy self)
+    private mutating func readAttributes(without ignored: StaticString?) -> [UInt8] {
         var found: [XMLEvent] = []
-        while position < events.indices.upperBound, case .attribute = events[position].kind {
-            let attribute = events[position]
+        while hasAttribute {
+            let attribute = events.list[position]
             position += 1
             if let ignored, attribute.namespace.isEmpty, events.equals(attribute.name, ignored) { continue }
             found.append(attribute)
         }
         guard !found.isEmpty else { return [] }
+        let events = events
         found.sort { left, right in
-            let namespaces = (events.text(left.namespace), events.text(right.namespace))
-            return namespaces.0.elementsEqual(namespaces.1)
-                ? events.text(left.name).lexicographicallyPrecedes(events.text(right.name))
-                : namespaces.0.lexicographicallyPrecedes(namespaces.1)
+            let (own, other) = (events.text(left.namespace), events.text(right.namespace))
+            return own.hasSameBytes(as: other)
+                ? events.text(left.name).precedes(events.text(right.name)) : own.precedes(other)
         }
         var xml: [UInt8] = []
         for (index, attribute) in found.enumerated() {
-            xml += " ".utf8
+            xml.append(" ")
             if events.equals(attribute.namespace, "http://www.w3.org/XML/1998/namespace") {
-                xml += "xml:".utf8
+                xml.append("xml:")
             } else if !attribute.namespace.isEmpty {
                 xml += "xmlns:n\(index)=\"".utf8
                 xml.appendXMLAttributeValue(events.namespace(attribute.namespace).span)
                 xml += "\" n\(index):".utf8
             }
-            xml += events.text(attribute.name)
-            xml += "=\"".utf8
-            xml.appendXMLAttributeValue(events.text(attribute.value).span)
-            xml += "\"".utf8
+            xml.append(copying: events.text(attribute.name))
+            xml.append("=\"")
+            xml.appendXMLAttributeValue(events.text(attribute.value))
+            xml.append("\"")
         }
         return xml
     }
@@ -302,9 +341,9 @@ enum MediaNamespace {
     case search
     case video
 
-    static let canonical = "http://search.yahoo.com/mrss/"
+    static let canonical: StaticString = "http://search.yahoo.com/mrss/"
 
-    init?(_ uri: Range<Int>, in events: borrowing XMLEventList) {
+    init?(_ uri: XMLEvent.Bytes, in events: XMLEvents) {
         if events.equals(uri, "http://search.yahoo.com/mrss/") || events.equals(uri, "http://search.yahoo.com/mrss") {
             self = .search
         } else if events.equals(uri, "http://video.search.yahoo.com/mrss/")
@@ -317,21 +356,9 @@ enum MediaNamespace {
     }
 }
 
-/// A pooled parser of fragments. It is replaced when its dictionary of names is too large.
-private final class FragmentParser: @unchecked Sendable {  // Used only by the holder of its slot.
-    private var parser: XMLEventParser?
-
-    func parse(_ text: String, limits: XMLLimits) -> Result<XMLEventList, XMLFailure> {
-        if parser?.hasOutgrown ?? true {
-            parser = XMLEventParser(limits: limits)
-        } else {
-            parser?.reset()
-        }
-        parser?.read(text.utf8.span, isLast: true)
-        guard let events = parser?.events else { return .failure(.outOfMemory) }
-        if let failure = parser?.failure { return .failure(failure) }
-        return .success(events)
-    }
+/// A place for the parser of a slot while it is not in use. A parser whose dictionary of names is too large is not kept.
+private final class IdleParser: @unchecked Sendable {  // Used only by the holder of its slot.
+    var parser: XMLEventParser?
 }
 
 extension ResourceError {

@@ -80,13 +80,13 @@ public struct MediaResource: Sendable {
     /// - Throws: ``ResourceError`` with any of its codes.
     public init(_ text: String) throws(ResourceError) {
         guard text.utf8.count <= Self.maximumSize else { throw .tooLarge }
-        let trimmed = text.utf8.trimmingXMLSpace()
-        guard let first = trimmed.first else { throw ResourceError(.empty, "the resource is empty") }
+        let trimmed = text.utf8.span.trimmingXMLSpace()
+        guard !trimmed.isEmpty else { throw ResourceError(.empty, "the resource is empty") }
         // A file may begin with a byte order mark, which libxml2 accepts.
-        if first == UInt8(ascii: "<") || first == 0xEF && trimmed.starts(with: "\u{FEFF}<".utf8) {
+        if trimmed.starts(with: "<", at: 0) || trimmed.starts(with: "\u{FEFF}<", at: 0) {
             self.storage = try FragmentReader.read(text)
         } else {
-            let channel = String(Substring(trimmed))
+            let channel = String(decoding: trimmed)
             guard channel.isLegalXML, !channel.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
                 throw ResourceError(.invalidCharacter, "the resource has a control character")
             }
@@ -135,8 +135,9 @@ public struct MediaResource: Sendable {
             self.text = text
             self.bytes = [UInt8](text.utf8)
             self.kind = kind
-            self.facts = facts
             self.canonical = facts.canonicalForm()
+            // Last, so that they are moved: a copy counts a reference for each of their texts and lists.
+            self.facts = facts
         }
 
         init(text: String, canonical: [UInt8], facts: ResourceFacts) {

@@ -58,42 +58,50 @@ struct ResourceFacts: Sendable {
         // Enough without references and extras: the list grows at most once for most fragments.
         let texts = channel.utf8.count + (itemTitle?.utf8.count ?? 0) + (guid?.utf8.count ?? 0)
         xml.reserveCapacity(192 + texts + ratings.reduce(0) { $0 + 48 + $1.scheme.utf8.count + $1.value.utf8.count })
-        xml.append("<rss version=\"2.0\" xmlns:media=\"http://search.yahoo.com/mrss/\"")
-        xml.append(extras.rssAttributes, before: "><channel")
-        xml.append(extras.channelAttributes, before: "><title")
-        xml.appendContent(extras.channelTitleAttributes, channel, end: "</title>")
-        if hasItem {
-            xml.append("<item")
-            xml.append(extras.itemAttributes, before: ">")
-            if let itemTitle {
-                xml.append("<title")
-                xml.appendContent(extras.itemTitleAttributes, itemTitle, end: "</title>")
-            }
-            if let guid {
-                xml.append("<guid")
-                xml.appendContent(extras.guidAttributes, guid, end: "</guid>")
-            }
-            for rating in ratings { xml.appendRating(rating) }
-            xml.append(extras.inItem, before: "</item>")
+        // Constant parts with nothing between them, which is the rule, are appended as one.
+        if extras.hasAnyInChannel {
+            xml.append("<rss version=\"2.0\" xmlns:media=\"http://search.yahoo.com/mrss/\"")
+            xml += extras.rssAttributes
+            xml.appendTag("><channel", extras.channelAttributes, whole: "><channel>")
+            xml.appendTag("<title", extras.channelTitleAttributes, whole: "<title>")
+        } else {
+            xml.append("<rss version=\"2.0\" xmlns:media=\"http://search.yahoo.com/mrss/\"><channel><title>")
         }
-        xml.append(extras.inChannel, before: "</channel>")
-        xml.append(extras.inRSS, before: "</rss>")
+        xml.appendXMLText(channel.utf8.span)
+        if hasItem { appendItem(to: &xml) } else { xml.append("</title>") }
+        if !extras.inChannel.isEmpty { xml += extras.inChannel }
+        guard extras.inRSS.isEmpty else { return xml + "</channel>".utf8 + extras.inRSS + "</rss>".utf8 }
+        xml.append("</channel></rss>")
         return xml
+    }
+
+    /// Appends the end tag of the channel's title, and the item.
+    private func appendItem(to xml: inout [UInt8]) {
+        xml.appendTag("</title><item", extras.itemAttributes, whole: "</title><item>")
+        if let itemTitle {
+            xml.appendTag("<title", extras.itemTitleAttributes, whole: "<title>")
+            xml.appendXMLText(itemTitle.utf8.span)
+            xml.append("</title>")
+        }
+        if let guid {
+            xml.appendTag("<guid", extras.guidAttributes, whole: "<guid>")
+            xml.appendXMLText(guid.utf8.span)
+            xml.append("</guid>")
+        }
+        for rating in ratings { xml.appendRating(rating) }
+        if !extras.inItem.isEmpty { xml += extras.inItem }
+        xml.append("</item>")
     }
 }
 
 extension [UInt8] {
-    /// Appends extras, which most fragments do not have, and the text after them.
-    fileprivate mutating func append(_ extras: [UInt8], before text: StaticString) {
-        if !extras.isEmpty { append(copying: extras.span) }
-        append(text)
-    }
-
-    /// Appends the attributes of a start tag, its end, and the text up to the end tag.
-    fileprivate mutating func appendContent(_ attributes: [UInt8], _ text: String, end: StaticString) {
-        append(attributes, before: ">")
-        appendXMLText(text.utf8.span)
-        append(end)
+    /// Appends a start tag, which is `whole` without attributes.
+    @inline(__always)
+    fileprivate mutating func appendTag(_ start: StaticString, _ attributes: [UInt8], whole: StaticString) {
+        if attributes.isEmpty { return append(whole) }
+        append(start)
+        self += attributes
+        append(">")
     }
 
     fileprivate mutating func appendRating(_ rating: Rating) {

@@ -58,8 +58,8 @@ package struct XMLElement: Hashable, Sendable {
         let events = parser.events
         // The open elements from the root on. The first entry is a container for the finished root.
         var open = [XMLElement("")]
-        for index in events.indices {
-            let event = events[index]
+        for index in events.list.indices {
+            let event = events.list[index]
             switch event.kind {
             case .start:
                 let namespace = String(decoding: events.namespace(event.namespace), as: UTF8.self)

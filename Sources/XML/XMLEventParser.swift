@@ -42,7 +42,10 @@ package struct XMLEventParser: ~Copyable, @unchecked Sendable {
     }
 
     /// The events since the last call of `removeEvents()`.
-    package var events: XMLEventList { _read { yield unsafe sink.pointee.events } }
+    package var events: XMLEvents {
+        @_lifetime(borrow self)
+        get { unsafe _overrideLifetime(sink.pointee.events.view, borrowing: self) }
+    }
 
     /// The reason why parsing stopped, or `nil`.
     package var failure: XMLFailure? { unsafe sink.pointee.failure }
@@ -81,7 +84,7 @@ package struct XMLEventParser: ~Copyable, @unchecked Sendable {
 
 /// The receiver of libxml2's callbacks.
 @safe
-private struct XMLEventSink {
+private struct XMLEventSink: ~Copyable {
     var events = XMLEventList()
     var failure: XMLFailure?
     var context: xmlParserCtxtPtr?
@@ -89,7 +92,7 @@ private struct XMLEventSink {
     private var depth = 0
     private var elements = 0
     /// The line of the last event. The search for the start of a tag is unnecessary if the tag ends on the same line.
-    private var lastLine = 1
+    private var lastLine: UInt32 = 1
     /// The kind of text in the open element since its last tag.
     private var run = TextRun.blank
 
@@ -111,10 +114,10 @@ private struct XMLEventSink {
         unsafe xmlStopParser(context)
     }
 
-    private var line: Int {
+    private var line: UInt32 {
         mutating get {
             guard let input = unsafe context?.pointee.input else { return 0 }
-            lastLine = Int(unsafe input.pointee.line)
+            lastLine = UInt32(clamping: unsafe input.pointee.line)
             return lastLine
         }
     }
@@ -123,7 +126,7 @@ private struct XMLEventSink {
     ///
     /// libxml2 reports the line of its end. The tag is still in the buffer, because the values of its attributes point
     /// there, and contains no other `<`.
-    private var lineOfTag: Int {
+    private var lineOfTag: UInt32 {
         mutating get {
             let known = lastLine
             let end = line
@@ -134,13 +137,13 @@ private struct XMLEventSink {
             repeat {
                 unsafe place -= 1
                 if unsafe place.pointee == UInt8(ascii: "<") { return start }
-                if unsafe place.pointee == 0xA { start -= 1 }
+                if unsafe place.pointee == 0xA, start > 1 { start -= 1 }
             } while unsafe place > base
             return end
         }
     }
 
-    private mutating func store(_ text: UnsafePointer<xmlChar>?) -> Range<Int> {
+    private mutating func store(_ text: UnsafePointer<xmlChar>?) -> XMLEvent.Bytes {
         guard let text = unsafe text else { return 0..<0 }
         return unsafe events.store(UnsafeBufferPointer(start: text, count: Int(xmlStrlen(text))))
     }
@@ -148,7 +151,7 @@ private struct XMLEventSink {
     /// The most bytes of a list before another element or attribute. A namespace is stored with each of them, however long it is.
     private static let maximumBytes = 16 * 1024 * 1024
 
-    private var hasRoom: Bool { events.bytes.count <= Self.maximumBytes }
+    private var hasRoom: Bool { events.byteCount <= Self.maximumBytes }
 
     // MARK: Callbacks
 
@@ -257,7 +260,7 @@ private struct XMLEventSink {
     }
 
     /// Reports an interruption if a comment or processing instruction separates this text from text before it.
-    private mutating func noticeText(_ bytes: UnsafeBufferPointer<UInt8>, _ line: Int) {
+    private mutating func noticeText(_ bytes: UnsafeBufferPointer<UInt8>, _ line: UInt32) {
         guard run != .text, unsafe !bytes.allSatisfy(\.isXMLSpace) else { return }
         if run == .interrupted {
             events.append(XMLEvent(kind: .interruption, line: line))

@@ -31,6 +31,25 @@ extension Span<UInt8> {
     }
 }
 
+extension Span<UInt8> {
+    /// True if there is nothing but XML white space.
+    @inlinable
+    package var isXMLSpace: Bool {
+        for place in indices where !self[place].isXMLSpace { return false }
+        return true
+    }
+
+    /// Returns the bytes without XML white space at either end.
+    @inlinable
+    @_lifetime(copy self)
+    package func trimmingXMLSpace() -> Span<UInt8> {
+        var (start, end) = (0, count)
+        while start < end, self[start].isXMLSpace { start += 1 }
+        while end > start, self[end - 1].isXMLSpace { end -= 1 }
+        return extracting(start..<end)
+    }
+}
+
 extension BidirectionalCollection where Element == UInt8 {
     /// Returns the bytes without XML white space at either end.
     @inlinable
@@ -59,7 +78,8 @@ extension [UInt8] {
         // Most text has no such byte, and is copied at once.
         var start = 0
         for place in text.indices {
-            guard let reference = reference(text[place]) else { continue }
+            // No letter has a reference: `>` is the last byte that may have one.
+            guard text[place] <= UInt8(ascii: ">"), let reference = reference(text[place]) else { continue }
             append(copying: text.extracting(start..<place))
             append(reference)
             start = place + 1

@@ -69,6 +69,19 @@ import Testing
         #expect(entries[1].resource == (try MediaResource(channel: "TNT", itemTitle: "No <b>guid")))
     }
 
+    @Test func `with a long namespace takes a bounded amount of memory`() {
+        // The namespace is stored with each element: 600 of 32 KiB are too many at once, and 400 are not.
+        let namespace = String(repeating: "n", count: 32 * 1024)
+        for (count, isRefused) in [(400, false), (600, true)] {
+            let elements = String(repeating: "<n:a/>", count: count)
+            let (_, error) = read(
+                "<rss version=\"2.0\" xmlns:n=\"\(namespace)\"><channel><title>TNT</title>\(elements)</channel></rss>"
+            )
+            #expect((error?.code == .malformedXML) == isRefused, "\(count): \(String(describing: error))")
+            #expect(error?.description.contains("16 MiB") ?? !isRefused)
+        }
+    }
+
     @Test(arguments: [1, 2, 7, 64, 1000])
     func `may come in pieces of any size`(piece: Int) {
         let whole = read(Array(Self.sloppy.utf8))

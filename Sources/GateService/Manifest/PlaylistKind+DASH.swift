@@ -35,9 +35,9 @@ extension PlaylistKind {
         var isOver = false
         private var element = ""
 
-        mutating func read(_ events: XMLEventList) {
-            for place in events.indices where !isOver {
-                let event = events[place]
+        mutating func read(_ events: XMLEvents) {
+            for place in events.list.indices where !isOver {
+                let event = events.list[place]
                 switch event.kind {
                 case .start:
                     element = events.string(event.name)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 internal import XML
 
 /// A scanner that follows the elements of a feed and makes items of them.
@@ -53,9 +54,9 @@ struct FeedScanner: Sendable {
     /// True if the root element was read to its end.
     var isComplete: Bool { hasRoot && depth == 0 }
 
-    mutating func read(_ events: XMLEventList, _ body: (FeedItem) -> Void) throws(FeedError) {
-        for index in events.indices {
-            let event = events[index]
+    mutating func read(_ events: XMLEvents, _ body: (FeedItem) -> Void) throws(FeedError) {
+        for index in events.list.indices {
+            let event = events.list[index]
             switch event.kind {
             case .start: try start(event, events)
             case .attribute: attribute(event, events)
@@ -68,13 +69,13 @@ struct FeedScanner: Sendable {
 
     // MARK: Elements
 
-    private mutating func start(_ event: XMLEvent, _ events: XMLEventList) throws(FeedError) {
+    private mutating func start(_ event: XMLEvent, _ events: XMLEvents) throws(FeedError) {
         depth += 1
         element = .other
         if depth == Depth.rss {
             hasRoot = true
             guard event.namespace.isEmpty else {
-                throw FeedError(.notRSS, "the element rss is in a namespace", line: event.line)
+                throw FeedError(.notRSS, "the element rss is in a namespace", line: Int(event.line))
             }
         }
         if text != nil {
@@ -97,11 +98,11 @@ struct FeedScanner: Sendable {
             item?.fail(.misplaced)
             return
         }
-        item = FeedItemBuilder(line: event.line, depth: depth)
+        item = FeedItemBuilder(line: Int(event.line), depth: depth)
         if depth != Depth.item || !hasChannel { item?.fail(.misplaced) }
     }
 
-    private mutating func startInItem(_ event: XMLEvent, _ events: XMLEventList, isPlain: Bool, isMedia: Bool) {
+    private mutating func startInItem(_ event: XMLEvent, _ events: XMLEvents, isPlain: Bool, isMedia: Bool) {
         let isChild = depth == (item?.depth ?? 0) + 1
         if isPlain, isChild, events.equals(event.name, "title") {
             startText(.title)
@@ -118,16 +119,16 @@ struct FeedScanner: Sendable {
 
     private mutating func startInChannel(
         _ event: XMLEvent,
-        _ events: XMLEventList,
+        _ events: XMLEvents,
         isPlain: Bool,
         isMedia: Bool
     ) throws(FeedError) {
         if depth == Depth.channel, isPlain, events.equals(event.name, "channel") {
-            guard !hasChannel else { throw FeedError(.ambiguousChannel, "a second channel", line: event.line) }
+            guard !hasChannel else { throw FeedError(.ambiguousChannel, "a second channel", line: Int(event.line)) }
             hasChannel = true
         } else if depth == Depth.item, hasChannel, isPlain, events.equals(event.name, "title") {
             guard !hasChannelTitle else {
-                throw FeedError(.ambiguousChannel, "a second title of the channel", line: event.line)
+                throw FeedError(.ambiguousChannel, "a second title of the channel", line: Int(event.line))
             }
             hasChannelTitle = true
             startText(.channelTitle)
@@ -142,7 +143,7 @@ struct FeedScanner: Sendable {
         text = TextUnderway(element: element, depth: depth)
     }
 
-    private mutating func attribute(_ event: XMLEvent, _ events: XMLEventList) {
+    private mutating func attribute(_ event: XMLEvent, _ events: XMLEvents) {
         guard event.namespace.isEmpty else { return }
         switch element {
         case .stream:
@@ -159,19 +160,19 @@ struct FeedScanner: Sendable {
         }
     }
 
-    private mutating func append(_ bytes: ArraySlice<UInt8>) {
+    private mutating func append(_ bytes: Span<UInt8>) {
         guard let length = text?.bytes.count else { return }
         if length + bytes.count > TextUnderway.longest {
             text?.fault = .textTooLong
         } else {
-            text?.bytes += bytes
+            text?.bytes.append(copying: bytes)
         }
     }
 
     private mutating func end(_ event: XMLEvent, _ body: (FeedItem) -> Void) throws(FeedError) {
         if let text, text.depth == depth {
             self.text = nil
-            try endText(text, event.line)
+            try endText(text, Int(event.line))
         }
         if let item, item.depth == depth {
             self.item = nil

@@ -72,10 +72,10 @@ extension Target {
             return demand(false, "taken, and not well-formed: \(fragment.shown)")
         }
         let events = parser.events
-        let nodes: [XMLTree.Node] = events.indices.compactMap { index in
-            let event = events[index]
-            let name = Array(events.text(event.name))
-            let (namespace, value) = (events.namespace(event.namespace), Array(events.text(event.value)))
+        let nodes: [XMLTree.Node] = events.list.indices.compactMap { index in
+            let event = events.list[index]
+            let name = [UInt8](copying: events.text(event.name))
+            let (namespace, value) = (events.namespace(event.namespace), [UInt8](copying: events.text(event.value)))
             return switch event.kind {
             case .start: .start(namespace: namespace, name: name)
             case .attribute: .attribute(namespace: namespace, name: name, value: value)

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+
+/// The events of a document, or of the part that was read since the parser's list was last emptied.
+///
+/// A view of the parser's own list: to copy it, or to take a text out of it, counts no references.
+package struct XMLEvents: ~Escapable {
+    /// The events in document order.
+    package let list: Span<XMLEvent>
+    /// The bytes of their names and texts.
+    package let bytes: Span<UInt8>
+
+    @_lifetime(copy list, copy bytes)
+    init(_ list: Span<XMLEvent>, _ bytes: Span<UInt8>) {
+        self.list = list
+        self.bytes = bytes
+    }
+
+    @inlinable @inline(__always)
+    @_lifetime(copy self)
+    package func text(_ range: XMLEvent.Bytes) -> Span<UInt8> {
+        bytes.extracting(Int(range.lowerBound)..<Int(range.upperBound))
+    }
+
+    /// Returns the name of a namespace. libxml2 reports it as the value of an attribute, with every `&` as `&#38;`. It
+    /// is stored in that form, because few events have a namespace and fewer are asked for its name.
+    package func namespace(_ range: XMLEvent.Bytes) -> [UInt8] {
+        var name: [UInt8] = []
+        let text = text(range)
+        var place = 0
+        while place < text.count {
+            name.append(text[place])
+            let isReference = text.starts(with: "&#38;", at: place)
+            place += isReference ? 5 : 1
+        }
+        return name
+    }
+
+    @inlinable @inline(__always)
+    package func string(_ range: XMLEvent.Bytes) -> String { String(decoding: text(range)) }
+
+    /// Returns true if the bytes of `range` are `literal`.
+    @inlinable @inline(__always)
+    package func equals(_ range: XMLEvent.Bytes, _ literal: StaticString) -> Bool {
+        range.count == literal.utf8CodeUnitCount && bytes.starts(with: literal, at: Int(range.lowerBound))
+    }
+}
