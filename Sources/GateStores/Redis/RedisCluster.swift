@@ -53,8 +53,8 @@
         // MARK: Calls
 
         func reply(to call: RedisScript.Invocation) async throws(ReplayStoreError) -> RedisReply {
-            guard let key = call.keys.first else { throw ReplayStoreError(.unavailable, "a call without a key") }
-            var node = try node(of: RedisSlot.of(key))
+            let slot = call.slot
+            var node = try node(of: slot)
             var isAsking = false
             for count in 0...Self.mostRedirections {
                 let reply = try await node.reply(to: call, asking: isAsking)
@@ -68,7 +68,7 @@
                 } else if text.hasPrefix("TRYAGAIN") {
                     // The keys of the call are on two servers, while their slot migrates.
                     try? await Task.sleep(for: .milliseconds(5 << count))
-                    (node, isAsking) = (try self.node(of: RedisSlot.of(key)), false)
+                    (node, isAsking) = (try self.node(of: slot), false)
                 } else {
                     // A server that is no primary any more is asked for no other call.
                     if text.hasPrefix("READONLY") || text.hasPrefix("LOADING") { node.link.close() }

@@ -3,6 +3,7 @@
 
 #if Redis
     internal import CHiredis
+    internal import Encodings
 
     /// A reply of Redis.
     enum RedisReply: Hashable, Sendable {
@@ -13,32 +14,81 @@
         case array([RedisReply])
     }
 
-    /// A command in wire format: an array of bulk strings (RESP 2), which are counted and need no escapes.
+    /// A command in wire format: an array of bulk strings.
     struct RedisCommand: Sendable {
         let bytes: [UInt8]
 
         /// Creates a command from its words.
-        init(_ words: [String]) {
-            var bytes: [UInt8] = []
-            bytes.reserveCapacity(words.reduce(16) { $0 + $1.utf8.count + 12 })
-            bytes.append("*", words.count)
-            for word in words {
-                bytes.append("$", word.utf8.count)
-                bytes += word.utf8
-                bytes += "\r\n".utf8
-            }
-            self.bytes = bytes
-        }
+        init(_ words: [String]) { self.init(words, RedisWords()) }
 
         /// Creates a command from its words.
         init(_ words: String...) { self.init(words) }
+
+        /// Creates a command from its first words and the others.
+        init(_ first: [String], _ others: RedisWords) {
+            var words = RedisWords(capacity: first.reduce(others.bytes.count + 16) { $0 + $1.utf8.count + 16 })
+            words.bytes.append("*", first.count + others.count)
+            for word in first { words.append(word) }
+            words.bytes += others.bytes
+            bytes = words.bytes
+        }
+    }
+
+    /// Words of a command in wire format: bulk strings (RESP 2), which are counted and need no escapes.
+    ///
+    /// All are in one buffer, because a string for each costs more than the word.
+    struct RedisWords: Sendable {
+        fileprivate(set) var bytes: [UInt8] = []
+        private(set) var count = 0
+
+        /// - Parameter capacity: The number of bytes to make room for.
+        init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
+
+        mutating func append(_ word: String) {
+            begin(word.utf8.count)
+            bytes.append(copying: word)
+            bytes.append("\r\n")
+        }
+
+        mutating func append(_ number: Int64) { append(String(number)) }
+
+        /// Appends the word that two texts, bytes in lower-case hexadecimal and another text make together.
+        mutating func append(_ first: String, _ second: String, hexadecimal octets: [UInt8], _ last: String = "") {
+            begin(first.utf8.count + second.utf8.count + 2 * octets.count + last.utf8.count)
+            bytes.append(copying: first)
+            bytes.append(copying: second)
+            bytes.append(hexadecimal: octets)
+            bytes.append(copying: last)
+            bytes.append("\r\n")
+        }
+
+        private mutating func begin(_ size: Int) {
+            count += 1
+            bytes.append("$", size)
+        }
+
+        /// Returns the bytes of a word; `nil` if there are not as many.
+        ///
+        /// - Parameter place: The number of the word, from 0.
+        func word(_ place: Int) -> ArraySlice<UInt8>? {
+            var rest = bytes[...]
+            for number in 0..<count {
+                var size = 0
+                while let byte = rest.popFirst(), byte != UInt8(ascii: "\n") {
+                    if let digit = byte.hexadecimalDigit { size = 10 * size + Int(digit) }
+                }
+                if number == place { return rest.prefix(size) }
+                rest = rest.dropFirst(size + 2)
+            }
+            return nil
+        }
     }
 
     extension [UInt8] {
         fileprivate mutating func append(_ sign: Unicode.Scalar, _ count: Int) {
             append(UInt8(ascii: sign))
-            self += String(count).utf8
-            self += "\r\n".utf8
+            append(decimal: Int64(count))
+            append("\r\n")
         }
     }
 

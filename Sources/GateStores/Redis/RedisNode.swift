@@ -71,7 +71,7 @@
             if case .error(let text) = reply, text.hasPrefix("NOSCRIPT") {
                 reply = try await link.send(call.command(), asking: isAsking, hasDeadline: call.hasDeadline)
             }
-            if let acknowledgements, case .integer(let number) = reply, call.recording.contains(number) {
+            if let acknowledgements, case .integer(let number) = reply, call.recording?.contains(number) == true {
                 try await acknowledgements.wait()
             }
             return reply

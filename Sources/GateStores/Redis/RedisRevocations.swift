@@ -71,8 +71,15 @@ internal import Platform
             return 1
             """
 
+        private static let name = "revoked:"
+
         /// The key of a revocation that applies to media tokens.
-        static func key(_ key: [UInt8], _ names: RedisKeys) -> String { names.prefix + "revoked:" + key.hexadecimal }
+        static func key(_ key: [UInt8], _ names: RedisKeys) -> String { names.prefix + name + key.hexadecimal }
+
+        /// Appends the key of a revocation that applies to media tokens to the words of a call.
+        static func append(_ key: [UInt8], _ names: RedisKeys, to words: inout RedisWords) {
+            words.append(names.prefix, name, hexadecimal: key)
+        }
 
         /// Returns the calls that record a revocation: one, or where keys are spread, one for the key and one for the list.
         static func record(_ revocation: Revocation, _ names: RedisKeys, at now: Timestamp) -> [RedisScript.Invocation]
@@ -99,7 +106,7 @@ internal import Platform
                     record.key.hexadecimal, revocation.kind.rawValue, record.session?.hexadecimal ?? "-",
                     "\(exact(record.issuedBefore.millisecondsSince1970))", "\(exact(kept))",
                 ],
-                recording: [1]
+                recording: 1...1
             )
         }
 

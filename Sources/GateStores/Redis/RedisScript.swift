@@ -44,22 +44,46 @@
         /// A call of a script.
         struct Invocation {
             let script: RedisScript
-            let keys: [String]
-            let arguments: [String]
+            /// The number of keys, the keys, and the arguments.
+            private let words: RedisWords
             /// The replies after which a record exists that a failover must not lose.
-            var recording: Set<Int64> = []
+            let recording: ClosedRange<Int64>?
             /// True if a playback waits for the reply; a list of revocations may take longer.
-            var hasDeadline = true
+            let hasDeadline: Bool
+
+            /// Creates a call.
+            ///
+            /// - Parameter words: The number of keys, the keys, and the arguments.
+            init(script: RedisScript, words: RedisWords, recording: ClosedRange<Int64>? = nil, hasDeadline: Bool = true)
+            {
+                self.script = script
+                self.words = words
+                self.recording = recording
+                self.hasDeadline = hasDeadline
+            }
+
+            /// Creates a call from its keys and arguments.
+            init(
+                script: RedisScript,
+                keys: [String],
+                arguments: [String],
+                recording: ClosedRange<Int64>? = nil,
+                hasDeadline: Bool = true
+            ) {
+                var words = RedisWords()
+                words.append(Int64(keys.count))
+                for word in keys + arguments { words.append(word) }
+                self.init(script: script, words: words, recording: recording, hasDeadline: hasDeadline)
+            }
+
+            /// The slot of a cluster that has the keys of the call.
+            var slot: Int { RedisSlot.of(words.word(1) ?? []) }
 
             /// The command that calls the script by its digest.
-            func command(digest: String) -> RedisCommand { command(["EVALSHA", digest]) }
+            func command(digest: String) -> RedisCommand { RedisCommand(["EVALSHA", digest], words) }
 
             /// The command that calls the script by its text.
-            func command() -> RedisCommand { command(["EVAL", script.text]) }
-
-            private func command(_ head: [String]) -> RedisCommand {
-                RedisCommand(head + [String(keys.count)] + keys + arguments)
-            }
+            func command() -> RedisCommand { RedisCommand(["EVAL", script.text], words) }
         }
     }
 

@@ -162,8 +162,11 @@
         /// True if keys are spread over the slots of a cluster: only those with a common tag are on one server.
         var areSpread = false
 
+        /// The texts around the part of a name that decides about its slot.
+        var tagMarks: (open: String, close: String) { areSpread ? ("{", "}") : ("", "") }
+
         /// The part of a name that decides about its slot.
-        func tag(_ text: String) -> String { areSpread ? "{\(text)}" : text }
+        func tag(_ text: String) -> String { tagMarks.open + text + tagMarks.close }
     }
 
     /// A password that is never printed.

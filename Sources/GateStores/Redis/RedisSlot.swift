@@ -8,8 +8,8 @@
         static let count = 16_384
 
         /// Returns the slot of a key: CRC-16 (XMODEM) of the text in its first braces, or of the whole key without such.
-        static func of(_ key: String) -> Int {
-            var bytes = Array(key.utf8)[...]
+        static func of(_ key: ArraySlice<UInt8>) -> Int {
+            var bytes = key
             if let open = bytes.firstIndex(of: UInt8(ascii: "{")),
                 let close = bytes[(open + 1)...].firstIndex(of: UInt8(ascii: "}")), close > open + 1
             {

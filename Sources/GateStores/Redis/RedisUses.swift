@@ -48,21 +48,24 @@ internal import Platform
         ///
         /// - Parameter isRecorded: True if the use is recorded; false if only revocations are checked.
         static func use(_ use: TokenUse, isRecorded: Bool = true, _ names: RedisKeys) -> RedisScript.Invocation {
-            let fingerprint = names.tag(use.token.fingerprint.hexadecimal)
             let revocations = names.areSpread ? [] : Revocation.keys(of: use.token)
             let ends = use.forgettable.advanced(byMilliseconds: RedisScript.margin)
-            return RedisScript.Invocation(
-                script: .uses,
-                keys: (1...use.maximumUses).map { "\(names.prefix)use:\(fingerprint):\($0)" }
-                    + revocations.map { RedisRevocations.key($0.key, names) },
-                arguments: [
-                    isRecorded ? "use" : "examine", "\(use.maximumUses)",
-                    "\(use.token.timeIssued.millisecondsSince1970)",
-                    "\(ends.millisecondsSince1970)", use.playback.map { String($0, radix: 16) } ?? "",
-                    "\(ends.advanced(byMilliseconds: keeping).millisecondsSince1970)",
-                ],
-                recording: [recorded, repeated]
-            )
+            // Room for one use and four revocations, with a prefix of the usual length.
+            var words = RedisWords(capacity: 768)
+            words.append(Int64(use.maximumUses + revocations.count))
+            let (before, after) = ("use:" + names.tagMarks.open, names.tagMarks.close + ":")
+            let fingerprint = use.token.fingerprint.bytes
+            for number in 1...use.maximumUses {
+                words.append(names.prefix, before, hexadecimal: fingerprint, after + String(number))
+            }
+            for revocation in revocations { RedisRevocations.append(revocation.key, names, to: &words) }
+            words.append(isRecorded ? "use" : "examine")
+            words.append(Int64(use.maximumUses))
+            words.append(use.token.timeIssued.millisecondsSince1970)
+            words.append(ends.millisecondsSince1970)
+            words.append(use.playback.map { String($0, radix: 16) } ?? "")
+            words.append(ends.advanced(byMilliseconds: keeping).millisecondsSince1970)
+            return RedisScript.Invocation(script: .uses, words: words, recording: repeated...recorded)
         }
 
         /// Returns the calls that check each revocation of a token by itself, where keys are spread.
@@ -103,7 +106,7 @@ internal import Platform
                     "use", "1", "0", "\(ends.millisecondsSince1970)", "",
                     "\(ends.advanced(byMilliseconds: keeping).millisecondsSince1970)",
                 ],
-                recording: [recorded]
+                recording: recorded...recorded
             )
         }
 

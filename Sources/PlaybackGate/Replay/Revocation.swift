@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import Cryptography
+internal import Encodings
 public import MediaTokens
 public import Platform
 
@@ -75,8 +76,8 @@ public struct Revocation: Hashable, Sendable {
     package var key: [UInt8] {
         switch subject {
         case .token(let fingerprint): Self.key(.token, fingerprint.bytes)
-        case .session(let guid, _): Self.key(.session, [UInt8](guid.utf8))
-        case .mvpd(let id, _): Self.key(.mvpd, [UInt8](id.utf8))
+        case .session(let guid, _): Self.key(.session, guid.utf8)
+        case .mvpd(let id, _): Self.key(.mvpd, id.utf8)
         case .playback(let session): Self.key(.playback, session.bytes)
         }
     }
@@ -97,14 +98,19 @@ public struct Revocation: Hashable, Sendable {
     package static func keys(of token: MediaToken) -> [(kind: Kind, key: [UInt8])] {
         var keys = [
             (Kind.token, key(.token, token.fingerprint.bytes)),
-            (Kind.session, key(.session, [UInt8](token.userSessionGUID.utf8))),
-            (Kind.mvpd, key(.mvpd, [UInt8](token.mvpdID.utf8))),
+            (Kind.session, key(.session, token.userSessionGUID.utf8)),
+            (Kind.mvpd, key(.mvpd, token.mvpdID.utf8)),
         ]
-        if let proxy = token.proxyMVPDID { keys.append((.mvpd, key(.mvpd, [UInt8](proxy.utf8)))) }
+        if let proxy = token.proxyMVPDID { keys.append((.mvpd, key(.mvpd, proxy.utf8))) }
         return keys
     }
 
-    private static func key(_ kind: Kind, _ name: [UInt8]) -> [UInt8] {
-        SHA256.digest([UInt8]("\(kind.rawValue):".utf8) + name)
+    private static func key(_ kind: Kind, _ name: some Collection<UInt8>) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(16 + name.count)
+        bytes.append(copying: kind.rawValue)
+        bytes.append(UInt8(ascii: ":"))
+        bytes.append(contentsOf: name)
+        return SHA256.digest(bytes)
     }
 }
