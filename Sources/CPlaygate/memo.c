@@ -5,6 +5,7 @@
 #define _DEFAULT_SOURCE 1
 
 #include "playgate_memo.h"
+#include "trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,10 @@
 #endif
 
 // A table of sets with 16 entries each: with fewer, viewers who take turns push each other out of a table with room for all.
+// A set has its entries' tags in one cache line, so that a look-up touches no entry but its own.
 // The key of an entry is a list of pieces, each with its length before it, so that no two lists have the same bytes.
 
-enum { ways = 16, texts = 4, most_credentials = 16, fixed_pieces = 6, most_pieces = fixed_pieces + 2 * most_credentials };
+enum { line = 64, ways = 16, choices = 2, texts = 4, most_credentials = 16, fixed_pieces = 6, most_pieces = fixed_pieces + 2 * most_credentials };
 
 typedef struct entry {
     uint64_t hash, used, place, generation;
@@ -31,6 +33,8 @@ typedef struct entry {
 } entry;
 
 struct playgate_memo {
+    // The tags of the entries in their order; 0 for none. Equal tags say nothing: the entry is compared.
+    uint32_t *tags;
     unsigned char *entries;
     size_t sets, entry_size;
     uint64_t clock, seed, traces;
@@ -52,9 +56,18 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
     return hash ^ hash >> 29;
 }
 
+// Four sums take turns, as each multiplication waits for the one before it in the same sum.
 static uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t length) {
-    uint64_t word;
+    uint64_t word, words[4];
     hash = mix(hash, length);
+    if (length >= sizeof words) {
+        uint64_t sums[4] = {hash, hash + 1, hash + 2, hash + 3};
+        for (; length >= sizeof words; bytes += sizeof words, length -= sizeof words) {
+            memcpy(words, bytes, sizeof words);
+            for (int place = 0; place < 4; place++) sums[place] = mix(sums[place], words[place]);
+        }
+        hash = mix(mix(mix(sums[0], sums[1]), sums[2]), sums[3]);
+    }
     for (; length >= 8; bytes += 8, length -= 8) {
         memcpy(&word, bytes, 8);
         hash = mix(hash, word);
@@ -156,30 +169,64 @@ static int add_scope(const playgate_memo *memo, playgate_slice target, int32_t s
 
 // MARK: The table
 
-static entry *entry_at(const playgate_memo *memo, uint64_t hash, size_t way) {
-    size_t set = (size_t)(hash >> 20) & (memo->sets - 1);
+// The sets that an entry may be in. With one, some are full in a table that is not, and viewers push each other out at each turn.
+static void find_sets(const playgate_memo *memo, uint64_t hash, size_t sets[choices]) {
+    sets[0] = (size_t)(hash >> 20) & (memo->sets - 1);
+    sets[1] = (size_t)(hash * UINT64_C(0xD6E8FEB86659FD93) >> 40) & (memo->sets - 1);
+}
+
+static uint32_t tag_of(uint64_t hash) { return (uint32_t)(hash >> 32) | 1; }
+
+static entry *entry_at(const playgate_memo *memo, size_t set, size_t way) {
     return (entry *)(void *)(memo->entries + (set * ways + way) * memo->entry_size);
+}
+
+static int is_of(const entry *entry, uint64_t place, const playgate_request *request, const key *key, int32_t scope) {
+    return entry->generation != 0 && entry->hash == key->hash && entry->place == place && entry->scope == scope
+        && entry->request_flags == request->flags && has_key(entry, key);
 }
 
 static entry *find_entry(const playgate_memo *memo, uint64_t place, const playgate_request *request, const key *key,
                          int32_t scope) {
-    for (size_t way = 0; way < ways; way++) {
-        entry *entry = entry_at(memo, key->hash, way);
-        if (entry->generation != 0 && entry->hash == key->hash && entry->place == place && entry->scope == scope
-            && entry->request_flags == request->flags && has_key(entry, key))
-            return entry;
+    uint32_t tag = tag_of(key->hash);
+    size_t sets[choices];
+    find_sets(memo, key->hash, sets);
+    for (size_t choice = 0; choice < choices; choice++) {
+        const uint32_t *tags = memo->tags + sets[choice] * ways;
+        uint32_t found = 0;
+        // Without a branch for each, several are compared at once.
+        for (size_t way = 0; way < ways; way++) found |= (uint32_t)(tags[way] == tag) << way;
+        for (; found != 0; found &= found - 1) {
+            entry *entry = entry_at(memo, sets[choice], (size_t)__builtin_ctz(found));
+            // With many viewers the entry is in no near cache: all of its lines are fetched at once.
+            for (size_t at = 0; at < sizeof *entry + key->length; at += line) __builtin_prefetch((const char *)entry + at);
+            if (is_of(entry, place, request, key, scope)) return entry;
+        }
     }
     return NULL;
 }
 
-// Returns an entry of the set that is free or past its time; else the one that was not used for the longest time.
+static size_t count_free(const uint32_t *tags) {
+    size_t count = 0;
+    for (size_t way = 0; way < ways; way++) count += tags[way] == 0;
+    return count;
+}
+
+// Returns an entry that was never used, in the set that has more of them; else one past its time; else the least recently used.
 static entry *free_entry(const playgate_memo *memo, uint64_t hash, uint64_t generation, int64_t now) {
-    entry *oldest = entry_at(memo, hash, 0);
-    for (size_t way = 0; way < ways; way++) {
-        entry *entry = entry_at(memo, hash, way);
-        if (entry->generation != generation || entry->good_until < now) return entry;
-        if (entry->used < oldest->used) oldest = entry;
-    }
+    size_t sets[choices];
+    entry *oldest;
+    find_sets(memo, hash, sets);
+    size_t emptier = sets[count_free(memo->tags + sets[0] * ways) < count_free(memo->tags + sets[1] * ways) ? 1 : 0];
+    for (size_t way = 0; way < ways; way++)
+        if (memo->tags[emptier * ways + way] == 0) return entry_at(memo, emptier, way);
+    oldest = entry_at(memo, sets[0], 0);
+    for (size_t choice = 0; choice < choices; choice++)
+        for (size_t way = 0; way < ways; way++) {
+            entry *entry = entry_at(memo, sets[choice], way);
+            if (entry->generation != generation || entry->good_until < now) return entry;
+            if (entry->used < oldest->used) oldest = entry;
+        }
     return oldest;
 }
 
@@ -196,10 +243,12 @@ playgate_memo *playgate_memo_create(size_t entries, size_t entry_size, playgate_
     if (memo == NULL) return NULL;
     // Pages that no entry needs stay untouched.
     memo->entries = calloc(sets * ways, entry_size);
-    if (memo->entries == NULL) {
-        free(memo);
+    memo->tags = aligned_alloc(line, sets * ways * sizeof *memo->tags);
+    if (memo->entries == NULL || memo->tags == NULL) {
+        playgate_memo_free(memo);
         return NULL;
     }
+    memset(memo->tags, 0, sets * ways * sizeof *memo->tags);
     memo->sets = sets;
     memo->entry_size = entry_size;
     memo->counters = counters;
@@ -210,40 +259,9 @@ playgate_memo *playgate_memo_create(size_t entries, size_t entry_size, playgate_
 
 void playgate_memo_free(playgate_memo *memo) {
     if (memo == NULL) return;
+    free(memo->tags);
     free(memo->entries);
     free(memo);
-}
-
-// MARK: Traces
-
-static void write_digits(char *digits, uint64_t number) {
-    for (int place = 0; place < 16; place++) digits[place] = "0123456789abcdef"[number >> (60 - 4 * place) & 15];
-}
-
-static int are_digits(const char *text, size_t count, int *is_zero) {
-    *is_zero = 1;
-    for (size_t place = 0; place < count; place++) {
-        char digit = text[place];
-        if (!((digit >= '0' && digit <= '9') || (digit >= 'a' && digit <= 'f'))) return 0;
-        if (digit != '0') *is_zero = 0;
-    }
-    return 1;
-}
-
-// Writes the trace id of `traceparent` (W3C Trace Context, §3.2), or a new one.
-static void write_trace(playgate_memo *memo, playgate_slice parent, char *digits) {
-    const char *text = parent.bytes;
-    int is_zero, ignored;
-    if (text != NULL && parent.length >= 55 && text[2] == '-' && text[35] == '-' && text[52] == '-'
-        && are_digits(text, 2, &ignored) && memcmp(text, "ff", 2) != 0
-        && (parent.length == 55 || (memcmp(text, "00", 2) != 0 && text[55] == '-')) && are_digits(text + 53, 2, &ignored)
-        && are_digits(text + 36, 16, &is_zero) && !is_zero && are_digits(text + 3, 32, &is_zero) && !is_zero) {
-        memcpy(digits, text + 3, 32);
-        return;
-    }
-    memo->traces++;
-    write_digits(digits, memo->seed);
-    write_digits(digits + 16, (memo->traces * UINT64_C(0x9E3779B97F4A7C15)) ^ memo->seed);
 }
 
 // MARK: Answers
@@ -263,7 +281,7 @@ static int fill(playgate_memo *memo, const entry *entry, const playgate_request 
         text += length;
         used += length;
     }
-    write_trace(memo, request->traceparent, answer->buffer + used);
+    playgate_write_trace(request->traceparent, memo->seed, &memo->traces, answer->buffer + used);
     answer->trace.bytes = answer->buffer + used;
     answer->trace.length = 32;
     answer->grant.bytes = answer->set_cookie.bytes = NULL;
@@ -284,16 +302,21 @@ static int fill(playgate_memo *memo, const entry *entry, const playgate_request 
 int32_t playgate_memo_find(playgate_memo *memo, uint64_t place, uint64_t generation, const playgate_request *request,
                            playgate_answer *answer) {
     static const int32_t scopes[2] = {PLAYGATE_SCOPE_FOLDER, PLAYGATE_SCOPE_TARGET};
-    key common;
+    key key;
     if (memo == NULL || request == NULL || answer == NULL || generation == 0 || request->size < sizeof *request
         || answer->size < sizeof *answer)
         return 0;
-    if (make_key(memo, place, request, &common)) {
+    if (make_key(memo, place, request, &key)) {
+        size_t count = key.count, length = key.length;
+        uint64_t hash = key.hash;
         for (size_t which = 0; which < 2; which++) {
-            key whole = common;
             entry *entry;
-            if (!add_scope(memo, request->target, scopes[which], &whole)) continue;
-            entry = find_entry(memo, place, request, &whole, scopes[which]);
+            // What both scopes have stays.
+            key.count = count;
+            key.length = length;
+            key.hash = hash;
+            if (!add_scope(memo, request->target, scopes[which], &key)) continue;
+            entry = find_entry(memo, place, request, &key, scopes[which]);
             // A clock that was set back must not find what was decided later.
             if (entry == NULL || entry->generation != generation || request->now > entry->good_until
                 || !fill(memo, entry, request, answer))
@@ -366,6 +389,7 @@ void playgate_memo_keep(playgate_memo *memo, uint64_t place, const playgate_requ
     target->place = place;
     target->request_flags = request->flags;
     target->used = ++memo->clock;
+    memo->tags[(size_t)((unsigned char *)target - memo->entries) / memo->entry_size] = tag_of(key.hash);
     write_entry(target, &key, answer, slices);
     if (memo->counters != NULL) add_to(&memo->counters->stored);
 }
