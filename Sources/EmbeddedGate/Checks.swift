@@ -24,7 +24,8 @@ public func playgate_check(
     guard let engine = unsafe Handle.object(engine, PolicyEngine.self), let request = unsafe request,
         unsafe request.pointee.size >= UInt32(MemoryLayout<playgate_request>.size)
     else { return unsafe answer.pointee.fail(Codes.internalFailure, Result.argument) }
-    guard unsafe 0...(1 << 53) ~= request.pointee.now, let question = unsafe EdgeQuestion(request) else {
+    var question = EdgeQuestion()
+    guard unsafe 0...(1 << 53) ~= request.pointee.now, unsafe question.copy(request) else {
         return unsafe answer.pointee.fail(Codes.invalidRequest, Result.argument)
     }
     let now = unsafe Timestamp(millisecondsSince1970: request.pointee.now)
@@ -35,15 +36,14 @@ public func playgate_check(
 }
 
 extension EdgeQuestion {
-    /// Copies a request; `nil` if it states memory that it has not, or too much of anything.
+    /// Copies a request into an empty question; false if it states memory that it has not, or too much of anything.
     @unsafe
-    fileprivate init?(_ request: UnsafePointer<playgate_request>) {
-        self.init()
+    fileprivate mutating func copy(_ request: UnsafePointer<playgate_request>) -> Bool {
         let stated = unsafe request.pointee
-        guard unsafe stated.isWhole else { return nil }
+        guard unsafe stated.isWhole else { return false }
         unsafe target = stated.target.text
-        unsafe method = stated.method.text
-        unsafe scheme = stated.scheme.text
+        unsafe method = stated.method.text(usually: "GET")
+        unsafe scheme = stated.scheme.text(usually: "https")
         unsafe host = stated.host.text
         unsafe client = stated.client.text
         unsafe countries = stated.countries.text
@@ -59,13 +59,14 @@ extension EdgeQuestion {
         }
         if unsafe stated.headers != nil || stated.header_values != nil { unsafe headers = CallerHeaders(request) }
         for place in 0..<(unsafe stated.token_count) {
-            guard let slice = unsafe stated.tokens?[place], unsafe !slice.isBroken else { return nil }
+            guard let slice = unsafe stated.tokens?[place], unsafe !slice.isBroken else { return false }
             unsafe show(token: slice.text)
         }
         for place in 0..<(unsafe stated.grant_count) {
-            guard let slice = unsafe stated.grants?[place], unsafe !slice.isBroken else { return nil }
+            guard let slice = unsafe stated.grants?[place], unsafe !slice.isBroken else { return false }
             unsafe show(grant: slice.text)
         }
+        return true
     }
 }
 

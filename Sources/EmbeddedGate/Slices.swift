@@ -45,6 +45,12 @@ extension playgate_slice {
         return unsafe Substring(String(decoding: buffer, as: UTF8.self))
     }
 
+    /// The text; not made anew if it is the usual one.
+    func text(usually usual: String) -> Substring {
+        let isUsual = unsafe buffer().map { unsafe $0.span.hasSameBytes(as: usual.utf8.span) } ?? false
+        return isUsual ? usual[...] : unsafe text
+    }
+
     /// A copy of the bytes; empty if there is no memory for them.
     var array: [UInt8] {
         guard let buffer = unsafe buffer() else { return [] }

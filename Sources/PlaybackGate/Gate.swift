@@ -115,6 +115,12 @@ public final class Gate: Sendable {
         catalogue.find(path, host: host, form: form)
     }
 
+    /// Looks up a path in canonical form in the catalogue, without copying it.
+    func find(_ path: MediaPath, host: Substring?) -> Catalogue.Finding { catalogue.find(path, host: host) }
+
+    /// See ``Catalogue/isUniform(around:host:)``.
+    func isUniform(around path: MediaPath, host: Substring?) -> Bool { catalogue.isUniform(around: path, host: host) }
+
     /// The result of the first of two steps of a decision.
     public enum Step: Sendable {
         /// The decision.

@@ -95,4 +95,14 @@ public struct PlaybackRequest: Hashable, Sendable {
         self.player = player
         self.client = client
     }
+
+    /// Creates the request of a client that an edge asks for.
+    init(_ path: Substring, method: Method, isPartial: Bool, token: Substring?, player: Player?) {
+        target = .path(path)
+        self.method = method
+        self.isPartial = isPartial
+        self.token = token
+        self.player = player
+        client = Client()
+    }
 }

@@ -75,21 +75,25 @@ public struct Catalogue: Sendable {
     ///   - form: The accepted spellings of a path.
     public func find(_ requested: Substring, host: Substring? = nil, form: MediaPath.Form = .resolved) -> Finding {
         do throws(MediaPathError) {
-            let path = try MediaPath(requested, form: form)
-            if hasHosts, host == nil { return .hostMissing }
-            return entry(path: path, host: host).map { .entry($0) } ?? .unknown
+            return find(try MediaPath(requested, form: form), host: host)
         } catch { return .invalidPath(error) }
     }
 
-    /// True if one entry decides about all files of the folder that a path is in. False if the path is none.
+    /// Looks up a path in canonical form.
+    func find(_ path: MediaPath, host: Substring?) -> Finding {
+        if hasHosts, host == nil { return .hostMissing }
+        return entry(path: path, host: host).map { .entry($0) } ?? .unknown
+    }
+
+    /// True if one entry decides about all files of the folder that a path is in.
     ///
     /// - Parameters:
-    ///   - requested: The path as it was requested.
+    ///   - path: The path in canonical form.
     ///   - host: The requested host, in the form of ``HostName``.
-    package func isUniform(around requested: Substring, host: Substring?) -> Bool {
-        guard let path = try? MediaPath(requested), let slash = path.characters.utf8.lastIndex(of: UInt8(ascii: "/"))
-        else { return false }
-        let folder = path.characters[..<slash]
+    func isUniform(around path: MediaPath, host: Substring?) -> Bool {
+        let bytes = path.characters.utf8.span
+        guard let slash = bytes.indices.last(where: { bytes[$0] == UInt8(ascii: "/") }) else { return false }
+        let folder = bytes.extracting(..<slash)
         guard paths.isUniform(folder) else { return false }
         return host.flatMap { pathsOfHosts[ByteKey($0)] }?.isUniform(folder) ?? true
     }

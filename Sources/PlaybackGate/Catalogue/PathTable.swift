@@ -8,7 +8,7 @@ struct PathTable: Sendable {
     private var folders = PrefixTable<Folder>()
     private var hasGlobs = false
     /// The folders, without the trailing slash, of the paths above and of the folders above.
-    private var inhabited: Set<ByteKey> = []
+    private var inhabited = PrefixTable<Void>()
 
     /// The entry of a folder, and the globs in it.
     private struct Folder {
@@ -99,13 +99,15 @@ struct PathTable: Sendable {
     }
 
     private mutating func setInhabited(around path: Substring) {
-        if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) { inhabited.insert(ByteKey(path[..<slash])) }
+        if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) { inhabited[path[..<slash]] = () }
     }
 
     /// True if one entry, or none, decides about all files that are directly in a folder.
     ///
     /// - Parameter folder: The path of the folder in canonical form, without its trailing slash.
-    func isUniform(_ folder: Substring) -> Bool { !hasGlobs && !inhabited.contains(ByteKey(folder)) }
+    func isUniform(_ folder: Span<UInt8>) -> Bool {
+        !hasGlobs && inhabited.place(of: folder, PrefixHash(folder)) == nil
+    }
 
     /// The entries, in no order.
     var entries: [Catalogue.Entry] {

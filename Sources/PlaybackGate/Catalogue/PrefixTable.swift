@@ -99,7 +99,7 @@ struct PrefixHash {
 
 extension PrefixHash {
     /// The hash of a whole text.
-    fileprivate init(_ text: Span<UInt8>) {
+    init(_ text: Span<UInt8>) {
         for place in text.indices { add(text[place]) }
     }
 }

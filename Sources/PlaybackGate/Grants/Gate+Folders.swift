@@ -20,7 +20,8 @@ extension Gate {
     ) -> Timestamp? {
         guard case .allow(let allowance) = decision, allowance.reason == .granted, let shown = question.grants,
             let grant = decision.acceptedGrant, grant.isUniform(around: shown.facts.uri.path),
-            case .path(let path) = question.request.target, catalogue.isUniform(around: path, host: host)
+            case .path(let requested) = question.request.target, let path = try? MediaPath(requested),
+            isUniform(around: path, host: host)
         else { return nil }
         return decision.reusable(at: now, keyEnd: now)
     }

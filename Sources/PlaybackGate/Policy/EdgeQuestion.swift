@@ -68,10 +68,11 @@ package struct EdgeQuestion: Sendable {
 extension EdgeQuestion {
     /// The method; `nil` if the text cannot be the name of one: 1 to 32 upper-case letters and hyphens.
     var parsedMethod: PlaybackRequest.Method? {
+        // Nearly all requests have this one.
+        if method.utf8.span.hasSameBytes(as: "GET".utf8.span) { return .get }
         guard 1...32 ~= method.utf8.count,
             method.utf8.allSatisfy({ UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 || $0 == UInt8(ascii: "-") })
         else { return nil }
-        if method.utf8.span.hasSameBytes(as: "GET".utf8.span) { return .get }
         return PlaybackRequest.Method(rawValue: String(method)) ?? .other
     }
 

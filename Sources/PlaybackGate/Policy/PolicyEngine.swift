@@ -110,44 +110,47 @@ package final class PolicyEngine: Sendable {
     ///   - now: The time of receipt.
     package func check(_ question: EdgeQuestion, _ place: PolicyPlace? = nil, at now: Timestamp) -> PolicyAnswer {
         let snapshot = current
-        var answer = PolicyAnswer(outcome: .ask(.stale), generation: snapshot.number)
+        func answer(_ outcome: PolicyAnswer.Outcome) -> PolicyAnswer {
+            PolicyAnswer(outcome: outcome, generation: snapshot.number)
+        }
         let freshUntil = snapshot.freshUntil.load(ordering: .relaxed)
-        guard now.millisecondsSince1970 < freshUntil else { return answer }
+        guard now.millisecondsSince1970 < freshUntil else { return answer(.ask(.stale)) }
         let asked: Asked
-        switch Asked.read(question, place, snapshot) {
-        case .success(let found): asked = found
-        case .failure(let fault):
-            answer.outcome = .decided(.refuse(Decision.Refusal(code: fault.code, subject: .nothing)))
-            return answer
+        do throws(Asked.Fault) {
+            asked = try Asked.read(question, place, snapshot)
+        } catch {
+            return answer(.decided(.refuse(Decision.Refusal(code: error.code, subject: .nothing))))
         }
         switch snapshot.gate.begin(asked.question, at: now) {
-        case .pending(let use): answer.outcome = .ask(PolicyAnswer.Reason(use.reason))
+        case .pending(let use): return answer(.ask(PolicyAnswer.Reason(use.reason)))
         case .decided(let decision):
-            guard !decision.issuesGrants else {
-                answer.outcome = .ask(.start)
-                return answer
-            }
-            answer.outcome = .decided(decision)
+            guard !decision.issuesGrants else { return answer(.ask(.start)) }
             let grant = decision.acceptedGrant
-            answer.isRenewalDue =
-                asked.question.request.method.isRenewing && grant?.renewalStart.map { $0 <= now } ?? false
-            let last = Timestamp(millisecondsSince1970: freshUntil - 1)
-            guard let end = decision.reusable(at: now, keyEnd: snapshot.keyEnd(after: now)), end >= now else {
-                return answer
+            let isDue = asked.question.request.method.isRenewing && grant?.renewalStart.map { $0 <= now } ?? false
+            var (end, scope) = (nil as Timestamp?, PolicyAnswer.Scope.request)
+            if let reusable = decision.reusable(at: now, keyEnd: snapshot.keyEnd(after: now)), reusable >= now {
+                end = min(reusable, Timestamp(millisecondsSince1970: freshUntil - 1))
+                let isUniform = asked.isUniform(place, snapshot) && grant?.isUniform(around: asked.normalPath) ?? true
+                scope = isUniform ? .folder : .target
             }
-            answer.goodUntil = min(end, last)
-            let isUniform = asked.isUniform && grant?.isUniform(around: asked.normalPath) ?? true
-            answer.scope = isUniform ? .folder : .target
+            return PolicyAnswer(
+                outcome: .decided(decision),
+                goodUntil: end,
+                scope: scope,
+                isRenewalDue: isDue,
+                generation: snapshot.number
+            )
         }
-        return answer
     }
 }
 
 /// A question to the gate, and what was found out about its target.
 private struct Asked {
     let question: Gate.Question
-    /// True if one entry of the catalogue decides about all files of the folder.
-    let isUniform: Bool
+    /// The path that the catalogue was asked for; `nil` if it is invalid.
+    let path: MediaPath?
+    /// The host that the catalogue was asked for.
+    let host: Substring?
     /// The path in normal form, for the grants that were shown; empty without one.
     let normalPath: Substring
 
@@ -156,59 +159,78 @@ private struct Asked {
         let code: DenyCode
     }
 
-    /// Reads a request, in the order in which the service does.
+    /// Reads a request, in the order in which the service does. No initializer, which would copy what it is given.
     static func read(
         _ edge: EdgeQuestion,
         _ place: PolicyPlace?,
         _ snapshot: PolicyEngine.Snapshot
-    ) -> Result<Asked, Fault> {
-        let invalid = Result<Asked, Fault>.failure(Fault(code: .edgeRequestInvalid))
-        guard let method = edge.parsedMethod, let target = OriginalTarget(edge.target) else { return invalid }
-        var host: Substring?
-        if !edge.host.isEmpty {
-            guard let name = HostName(edge.host) else { return invalid }
-            host = name.text
-        }
-        var asked = PlaybackRequest(.path(target.path), token: nil)
-        asked.method = method
-        asked.isPartial = edge.isPartial
-        asked.token = edge.token
-        let (finding, isUniform) = find(edge, target, host, place, snapshot)
+    ) throws(Fault) -> Asked {
+        let invalid = Fault(code: .edgeRequestInvalid)
+        guard let method = edge.parsedMethod, let target = OriginalTarget(edge.target) else { throw invalid }
+        let host = edge.host.isEmpty ? nil : HostName(edge.host)?.text
+        guard host != nil || edge.host.isEmpty else { throw invalid }
+        let (path, finding) = find(edge, target, host, place, snapshot)
         let fault: DenyCode? = edge.hasTokenConflict ? .tokenConflict : nil
         var terms: Catalogue.Entry.GrantTerms?
         if case .entry(let entry) = finding { terms = entry.grants }
+        var player: PlaybackRequest.Player?
         if let terms, edge.token != nil, terms.bindsPlayers {
-            guard let player = edge.player(terms.boundHeaders) else { return invalid }
-            asked.player = player
+            player = edge.player(terms.boundHeaders)
+            guard player != nil else { throw invalid }
         }
         guard terms != nil, let first = edge.grants.first else {
-            let question = Gate.Question(asked, finding, fault: fault)
-            return .success(Asked(question: question, isUniform: isUniform, normalPath: ""))
+            return Asked(
+                question: Gate.Question(request(edge, target, method, player), finding, fault: fault),
+                path: path,
+                host: host,
+                normalPath: ""
+            )
         }
-        guard let facts = edge.facts(target, path: target.path, method) else { return invalid }
+        guard let facts = edge.facts(target, path: target.path, method) else { throw invalid }
         let others = edge.grants.count > 1 ? Array(edge.grants.dropFirst()) : []
-        let question = Gate.Question(
-            asked,
-            finding,
-            fault: fault,
-            grants: ShownGrants(facts, first: first, others: others)
+        return Asked(
+            question: Gate.Question(
+                request(edge, target, method, player),
+                finding,
+                fault: fault,
+                grants: ShownGrants(facts, first: first, others: others)
+            ),
+            path: path,
+            host: host,
+            normalPath: facts.uri.path
         )
-        return .success(Asked(question: question, isUniform: isUniform, normalPath: facts.uri.path))
     }
 
-    /// Finds the entry of a request. The second part is true if it is that of all files of the folder.
+    private static func request(
+        _ edge: EdgeQuestion,
+        _ target: OriginalTarget,
+        _ method: PlaybackRequest.Method,
+        _ player: PlaybackRequest.Player?
+    ) -> PlaybackRequest {
+        PlaybackRequest(target.path, method: method, isPartial: edge.isPartial, token: edge.token, player: player)
+    }
+
+    /// Finds the entry of a request.
     private static func find(
         _ edge: EdgeQuestion,
         _ target: OriginalTarget,
         _ host: Substring?,
         _ place: PolicyPlace?,
         _ snapshot: PolicyEngine.Snapshot
-    ) -> (Catalogue.Finding, isUniform: Bool) {
-        if edge.isAmbiguous { return (.invalidPath(.notResolved), false) }
-        let catalogue = snapshot.gate.catalogue
-        let found = catalogue.find(target.path, host: host, form: edge.isAsIs ? .asIs : .resolved)
-        let isUniform = place?.isUniform ?? false || catalogue.isUniform(around: target.path, host: host)
-        return (place?.finding(found, snapshot) ?? found, isUniform)
+    ) -> (MediaPath?, Catalogue.Finding) {
+        if edge.isAmbiguous { return (nil, .invalidPath(.notResolved)) }
+        do throws(MediaPathError) {
+            let path = try MediaPath(target.path, form: edge.isAsIs ? .asIs : .resolved)
+            let found = snapshot.gate.find(path, host: host)
+            return (path, place?.finding(found, snapshot) ?? found)
+        } catch { return (nil, .invalidPath(error)) }
+    }
+
+    /// True if one entry decides about all files of the folder. Only answers that may be used again need it.
+    func isUniform(_ place: PolicyPlace?, _ snapshot: PolicyEngine.Snapshot) -> Bool {
+        if let place, place.isUniform { return true }
+        guard let path else { return false }
+        return snapshot.gate.isUniform(around: path, host: host)
     }
 }
 
