@@ -45,12 +45,18 @@ struct EdgePage {
         return TrafficServerFolder.isInitialized(folder.file("trafficserver-\(port)"))
     }
 
-    /// Returns the block that is marked as `kind`. For a patient edge, the wait `brief` is replaced by `long`.
-    func block(_ kind: String, waiting brief: String = "", _ long: String = "") throws -> String {
-        let text = try edge.block(kind, folder, gate: gate, origin: origin)
-        guard options.isPatient, !brief.isEmpty else { return text }
-        try #require(text.contains(brief), "the page of \(edge) waits in another way")
-        return text.replacing(brief, with: long)
+    /// Returns the block that is marked as `kind`, with these waits replaced for a patient edge.
+    func block(_ kind: String, waiting waits: KeyValuePairs<String, String> = [:]) throws -> String {
+        try waiting(waits, in: try edge.block(kind, folder, gate: gate, origin: origin))
+    }
+
+    /// Returns a text of the page with each of these waits replaced for a patient edge: on a busy machine, an edge may come to
+    /// look at a connection or an answer after its usual wait for it.
+    private func waiting(_ waits: KeyValuePairs<String, String>, in text: String) throws -> String {
+        try waits.reduce(text) { text, wait in
+            try #require(text.contains(wait.key), "the page of \(edge) waits in another way")
+            return options.isPatient ? text.replacing(wait.key, with: wait.value) : text
+        }
     }
 
     /// Returns a text of the page with the replacements of the options.
@@ -62,7 +68,9 @@ struct EdgePage {
     }
 
     private func nginx() throws -> Start {
-        var text = try replaced(try block("nginx", waiting: "_timeout 300ms", "_timeout 10s"))
+        var text = try replaced(
+            try block("nginx", waiting: ["_timeout 300ms": "_timeout 10s", "_timeout 100ms": "_timeout 10s"])
+        )
         let line = "            auth_request /_gate;\n"
         if options.hasSegments { text = try inserting("nginx-segment", into: text, before: line) }
         if options.hasPackages { text = try inserting("nginx-package", into: text, before: line) }
@@ -116,7 +124,10 @@ struct EdgePage {
     }
 
     private func caddy() throws -> Start {
-        var text = try block("caddyfile", waiting: "response_header_timeout 300ms", "response_header_timeout 10s")
+        var text = try block(
+            "caddyfile",
+            waiting: ["header_timeout 300ms": "header_timeout 10s", "dial_timeout 100ms": "dial_timeout 10s"]
+        )
         if options.hasSegments { text = try inserting("caddyfile-segment", into: text, after: "\t\trewrite * ?\n") }
         if options.hasPackages { text = try inserting("caddyfile-package", into: text, after: "\t\trewrite * ?\n") }
         let site = options.port.map { "http://127.0.0.1:\($0) {" } ?? "http:// {\n\tbind unix/\(socket)"
@@ -128,7 +139,7 @@ struct EdgePage {
     private func haproxy() throws -> Start {
         try folder.write(
             "playgate.spoe",
-            try block("spoe", waiting: "timeout processing 300ms", "timeout processing 10s")
+            try block("spoe", waiting: ["timeout processing 300ms": "timeout processing 10s"])
         )
         var text = try replaced(try block("haproxy"))
         let line = "    http-request set-pathq %[path]\n"
@@ -146,7 +157,10 @@ struct EdgePage {
     }
 
     private func varnish() throws -> Start {
-        var text = try block("vcl", waiting: "_timeout = 300ms", "_timeout = 10s")
+        var text = try block(
+            "vcl",
+            waiting: ["_timeout = 300ms": "_timeout = 10s", "_timeout = 100ms": "_timeout = 10s"]
+        )
         let line = "    set req.url = regsub(req.http.X-Forwarded-Uri, \"\\?.*$\", \"\");\n"
         if options.hasSegments { text = try inserting("vcl-segment", into: text, after: line) }
         if options.hasPackages { text = try inserting("vcl-package", into: text, after: line) }
@@ -164,8 +178,11 @@ struct EdgePage {
 
     private func envoy() throws -> Start {
         var text = try replaced(try edge.asksOverHTTP ? block("yaml") : overGRPC(block("yaml")))
-        try #require(text.contains("timeout: 0.3s"), "the page of Envoy waits in another way")
-        if options.isPatient { text = text.replacing("timeout: 0.3s", with: "timeout: 10s") }
+        let waits: KeyValuePairs = [
+            "timeout: 0.3s": "timeout: 10s", "connect_timeout: 0.1s": "connect_timeout: 10s",
+            "connect_timeout: 1s": "connect_timeout: 10s",
+        ]
+        text = try waiting(waits, in: text)
         let line = "                            headers:replace(\":path\", path)\n"
         if options.hasSegments { text = try inserting("lua-segment", into: text, before: line) }
         if options.hasPackages { text = try inserting("lua-package", into: text, before: line) }
@@ -205,8 +222,13 @@ struct EdgePage {
         let port = try options.port ?? RunningEdge.freePort()
         // A folder of its own for each start: an instance that ends removes its copies of the plugins.
         let server = try TrafficServerFolder(folder, "trafficserver-\(port)")
-        var remap = try block("remap", waiting: "connect_attempts_timeout=1", "connect_attempts_timeout=20")
-        if options.isPatient { remap = remap.replacing("activity_timeout_out=1", with: "activity_timeout_out=20") }
+        var remap = try block(
+            "remap",
+            waiting: [
+                "connect_attempts_timeout=1": "connect_attempts_timeout=20",
+                "activity_timeout_out=1": "activity_timeout_out=20",
+            ]
+        )
         remap = remap.replacing("/etc/trafficserver", with: "\(server.path)/etc")
         try server.write("remap.config", remap)
         let line = "local function cut(path) return path end\n"

@@ -22,7 +22,11 @@ enum EnvoyModule {
 extension EdgePage {
     /// The page's configuration, with the clock of the test if there is one.
     func envoyModule() throws -> Start {
-        var text = try replaced(try block("yaml", waiting: "timeout=300", "timeout=10000"))
+        let waits: KeyValuePairs = [
+            "timeout=300": "timeout=10000", "connect_timeout: 0.1s": "connect_timeout: 10s",
+            "connect_timeout: 1s": "connect_timeout: 10s",
+        ]
+        var text = try replaced(try block("yaml", waiting: waits))
         for printed in [EnvoyModule.lastToken, "/usr/local/lib/libplaygate_envoy.so"] {
             try #require(text.contains(printed), "the page of Envoy's module prints something else")
         }

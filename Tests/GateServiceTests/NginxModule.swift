@@ -49,7 +49,7 @@ enum NginxModule {
 extension EdgePage {
     /// The page's configuration, with the clock of the test if there is one.
     func nginxModule() throws -> Start {
-        var text = try block("nginx", waiting: "_timeout 300ms", "_timeout 10s")
+        var text = try block("nginx", waiting: ["_timeout 300ms": "_timeout 10s", "_timeout 100ms": "_timeout 10s"])
         for (printed, other) in options.replacing {
             try #require(text.contains(printed), "the page of nginx's module prints something else")
             text = text.replacing(printed, with: other)

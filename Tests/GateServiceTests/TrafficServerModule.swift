@@ -32,7 +32,7 @@ extension EdgePage {
     func trafficServerModule() throws -> Start {
         let port = try options.port ?? RunningEdge.freePort()
         let server = try TrafficServerFolder(folder, "trafficserver-\(port)")
-        var remap = try replaced(try block("remap", waiting: "ask_timeout=300 ", "ask_timeout=10000 "))
+        var remap = try replaced(try block("remap", waiting: ["ask_timeout=300 ": "ask_timeout=10000 "]))
         if let prefix = options.tokenSegment {
             let last = "@pparam=token=header=X-Media-Token"
             remap = remap.replacing(last, with: "\(last) @pparam=token=segment=\(prefix)")

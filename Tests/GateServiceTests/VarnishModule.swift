@@ -26,7 +26,7 @@ enum VarnishModule {
 extension EdgePage {
     /// The page's VCL, with the clock of the test.
     func varnishModule() throws -> Start {
-        var text = try replaced(try block("vcl", waiting: "_timeout = 300ms", "_timeout = 10s"))
+        var text = try replaced(try block("vcl", waiting: ["_timeout = 300ms": "_timeout = 10s"]))
         if let prefix = options.tokenSegment {
             text = text.replacing("header=X-Media-Token\"", with: "header=X-Media-Token segment=\(prefix)\"")
         }
