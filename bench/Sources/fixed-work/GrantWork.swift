@@ -4,14 +4,14 @@
 import EdgeTokens
 import Keys
 
-/// The parts of the work with grants by HS256: the claims are those that a gate issues, and never differ.
+/// The parts of the work with grants: the claims are those that a gate issues, and never differ.
 enum GrantWork {
     private static let now = Timestamp(secondsSince1970: 1_925_000_130)
 
     /// Returns the work of a part, or `nil` if the part has none with grants.
     static func part(_ name: String) throws -> (() -> Bool)? {
         let binding = KeyBinding(issuer: "playgate", format: .cat)
-        let key = try TokenKey(secret: [UInt8](0...31), id: KeyID("pg-2026-11"), binding: binding)
+        let key = try TokenKey.of(name, binding)
         let (issuer, claims) = (try CATIssuer(key: key), try claims())
         let verifier = CATVerifier(
             keys: try KeySet([key]),
@@ -24,7 +24,7 @@ enum GrantWork {
         let facts = RequestFacts(uri: uri, method: "GET")
         let token = Array(try issuer.issue(claims).token.utf8)
         switch name {
-        case "grant": return { verifier.verify(token.span, facts, at: now).isAllowed }
+        case "grant", "grant-es256": return { verifier.verify(token.span, facts, at: now).isAllowed }
         case "grant-cached":
             guard case .authentic(let grant) = verifier.authenticate(token.span, at: now) else { fatalError("refused") }
             return { verifier.judge(grant, shownAs: token.span, facts, at: now).isAllowed }
@@ -54,5 +54,15 @@ enum GrantWork {
             revocation: .init(issued: Timestamp(secondsSince1970: 1_925_000_110), tags: [tag, tag, tag])
         )
         return claims
+    }
+}
+
+extension TokenKey {
+    /// Returns the key of a part: one by HS256 that never differs, or a generated one by ES256, as no private key is kept.
+    static func of(_ part: String, _ binding: KeyBinding) throws -> TokenKey {
+        guard part.hasSuffix("-es256") else {
+            return try TokenKey(secret: [UInt8](0...31), id: KeyID("pg-2026-11"), binding: binding)
+        }
+        return try generate(.es256, id: KeyID("pg-es-1"), binding: binding).key
     }
 }

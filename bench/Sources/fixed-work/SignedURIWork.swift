@@ -4,14 +4,14 @@
 import EdgeTokens
 import Keys
 
-/// The parts of the work with signed URIs (RFC 9246) by HS256: the claims are those that a gate issues, and never differ.
+/// The parts of the work with signed URIs (RFC 9246): the claims are those that a gate issues, and never differ.
 enum SignedURIWork {
     /// Returns the work of a part, or `nil` if the part has none with signed URIs.
     static func part(_ name: String) throws -> (() -> Bool)? {
         guard name.hasPrefix("signed-uri") else { return nil }
         let now = Timestamp(secondsSince1970: 1_925_000_130)
         let binding = KeyBinding(issuer: "playgate", format: .uriSigning)
-        let key = try TokenKey(secret: [UInt8](0...31), id: KeyID("pg-2026-11"), binding: binding)
+        let key = try TokenKey.of(name, binding)
         var claims = URISigningClaims(.scope(.init(host: "cdn.example", path: "/live/tnt/")))
         claims.audience = ["edge-1"]
         claims.expires = Timestamp(secondsSince1970: 1_925_000_420)
@@ -31,7 +31,7 @@ enum SignedURIWork {
         else { fatalError("no request") }
         let facts = RequestFacts(uri: uri, method: "GET")
         switch name {
-        case "signed-uri": return { verifier.verify(token.span, facts, at: now).isAllowed }
+        case "signed-uri", "signed-uri-es256": return { verifier.verify(token.span, facts, at: now).isAllowed }
         case "signed-uri-cached": return { verifier.judge(grant, facts, at: now).isAllowed }
         default: return nil
         }

@@ -39,7 +39,7 @@ extension HotPath {
         let match = table["match, equal"]
         return table.faults(
             [
-                ("fragment / libxml2's reader", table["MediaResource"].ratio, 2.2),
+                ("fragment / libxml2's reader", table["MediaResource"].ratio, 1.7),
                 ("match / libxml2's reader", match.ratio, 0.15),
             ],
             exact: [

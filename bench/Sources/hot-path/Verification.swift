@@ -34,7 +34,7 @@ extension HotPath {
         let (limit, whole, hit) = (table["SHA-256"], table["whole verification"], table["cache hit"])
         return table.faults(
             [
-                ("whole verification / bare check", whole.ratio, 1.10),
+                ("whole verification / bare check", whole.ratio, 1.20),
                 ("cache hit / whole verification", hit.ratio / whole.ratio, 1.0 / 40),
             ],
             exact: [
