@@ -83,6 +83,15 @@ spent() {
     done | awk '{ n += $1 } END { printf "%.0f\n", n }'
 }
 
+# wrk_figures NANOSECONDS: what wrk has written to $folder/wrk: requests a second, the 99th percentile of their latency in milliseconds, the
+# microseconds for one of the time that a server has spent, and the number of requests.
+wrk_figures() {
+    awk -v spent="$1" '/Requests\/sec/ { rate = $2 } / requests in / { count = $1 }
+        $1 == "99%" { p99 = $2; unit = p99; sub(/[0-9.]+/, "", unit); sub(/[a-z]+/, "", p99)
+            if (unit == "us") p99 /= 1000; if (unit == "s") p99 *= 1000 }
+        END { print rate, p99, spent / count / 1000, count }' "$folder/wrk"
+}
+
 # stop [NAME...]: ends servers, all by default, and waits for them; returns the exit code of the last that was not 0.
 stop() {
     local name file deadline=$((SECONDS + 60)) status=0
