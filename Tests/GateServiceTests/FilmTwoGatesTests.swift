@@ -30,7 +30,7 @@ import Testing
             let nginx = try RunningEdge(.nginx, folder, gate: sockets[0], options)
             nginx.origin.serve(Film.files)
             let issuer = try GateSample.current.get().issuer
-            let token = try issuer.issue(GateSample.claims(ttl: Film.life), at: .now()).serialized.percentEncoded
+            let token = try issuer.issue(GateSample.claims(), at: .now()).serialized.percentEncoded
             let player = FilmPlayer(nginx) { .now() }
             let start = try player.get("\(Film.start)?token=\(token)")
             #expect(start.status == 200 && start.gateCode == "verified", "\(start)")
@@ -48,7 +48,7 @@ import Testing
                 #expect(answer.status == 200 && answer.body == "segment \(number)", "\(number): \(answer)")
             }
             // The other one renews it.
-            let isRenewed = try eventually(within: 20) {
+            let isRenewed = try eventually {
                 let answer = try player.get(Film.segment(21))
                 #expect(answer.status == 200, "\(answer)")
                 return player.cookie(for: Film.variant) != grant
@@ -73,8 +73,7 @@ import Testing
         let redis = "{ store: redis, deadline: 100ms, redis: { address: \"unix:\(folder.file("none"))\" } }"
         let away = try ServedGate(folder, Self.configuration(redis, folder.file("two.sock")), name: "two")
         try await onThread {
-            let token = try GateSample.current.get().issuer.issue(GateSample.claims(ttl: Film.life), at: .now())
-                .serialized
+            let token = try GateSample.current.get().issuer.issue(GateSample.claims(), at: .now()).serialized
             let body = "{\"media\":\"film\",\"token\":\"\(token)\"}"
             let playback = try HTTPConnection(memory.api).request("POST", "/v1/playback", body: body)
             let grants = try #require(playback.json["grants"] as? [[String: Any]], "\(playback)")
@@ -89,7 +88,9 @@ import Testing
             let renew = { (gate: ServedGate) in
                 try HTTPConnection(gate.api).request("POST", "/v1/grants/renew", body: "{\"grant\":\"\(grant)\"}")
             }
-            #expect(try check("one.sock") == "granted" && renew(memory).status == 200)
+            // A busy machine may take longer than the second before the grant is renewed.
+            #expect(["granted", "renewed"].contains(try check("one.sock")))
+            #expect(try renew(memory).status == 200)
             #expect(try check("two.sock") == "replay_store_unavailable")
             let renewal = try renew(away)
             #expect(renewal.status == 503 && renewal.body.contains("replay_store_unavailable"), "\(renewal)")
@@ -99,10 +100,13 @@ import Testing
         }
     }
 
+    /// Returns the configuration of a gate whose grants are renewed from their second second on, and last for longer than the
+    /// busiest machine may stop between two requests.
     private static func configuration(_ store: String, _ socket: String) -> String {
         let more = "edge: { listen: \"unix:\(socket)\", tokens: [{ query: token }] }\n"
         return ServedGate.configuration(store, more: more + Film.grants.replacing("EDGE", with: "cdn.example"))
-            .replacing("life: 10s", with: "life: 8s").replacing("deadline: 5s }\n", with: "deadline: 7s }\n")
+            .replacing("life: 10s", with: "life: 60s").replacing("deadline: 5s }\n", with: "deadline: 59s }\n")
+            .replacing("session: \(Film.session)s", with: "session: 600s")
             .replacing("entries: [", with: "entries: [\(Film.entries.joined(separator: ", ")), ")
     }
 }
