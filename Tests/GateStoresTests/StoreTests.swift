@@ -72,7 +72,7 @@ func withRedis(_ settings: RedisSettings, _ body: (RedisReplayStore) async throw
 /// Waits until `condition` holds. It limits the number of attempts and not the time, because other tests may occupy every
 /// thread.
 func waitUntil(_ condition: () async throws -> Bool) async throws {
-    for _ in 0..<4000 {
+    for _ in 0..<12_000 {
         if try await condition() { return }
         try await Task.sleep(for: .milliseconds(5))
     }
