@@ -200,7 +200,7 @@ extension playgate_answer {
             unsafe code = Codes.number(allowance.reason)
             unsafe status = 200
             if case .shadow = allowance.reason { unsafe flags |= UInt32(PLAYGATE_ANSWER_SHADOW) }
-            if let id = allowance.access?.session { unsafe session = text.write(id.hexadecimal) }
+            if let id = allowance.access?.session { unsafe session = text.write(id.hexadecimalDigits.span) }
             unsafe fill(allowance.access, &text, at: now)
         }
         if unsafe text.isTruncated { unsafe flags |= UInt32(PLAYGATE_ANSWER_TRUNCATED) }

@@ -14,6 +14,17 @@ extension UInt8 {
     }
 }
 
+extension UInt64 {
+    /// Returns one of the 16 lower-case hexadecimal digits, in ASCII.
+    ///
+    /// - Parameter place: The index of the digit, from 0 (the highest) to 15.
+    @inlinable
+    package func hexadecimalDigit(_ place: Int) -> UInt8 {
+        let digit = UInt8(truncatingIfNeeded: self >> UInt64(60 - 4 * place)) & 0xF
+        return digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+    }
+}
+
 extension Collection<UInt8> {
     /// The bytes in lower-case hexadecimal, two digits for each.
     @inlinable

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+
 /// An identifier that connects a request with its response and its log line: 128 bits, written as 32 hexadecimal digits.
 ///
 /// Source: W3C Trace Context, §3.2.2.3.
@@ -35,8 +37,6 @@ extension TraceID: CustomStringConvertible {
     ///
     /// - Parameter place: The index of the digit, from 0 (the highest) to 31.
     package func digit(_ place: Int) -> UInt8 {
-        let half = place < 16 ? high : low
-        let digit = UInt8(truncatingIfNeeded: half >> UInt64(60 - 4 * (place % 16))) & 0xF
-        return digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+        (place < 16 ? high : low).hexadecimalDigit(place % 16)
     }
 }

@@ -38,26 +38,19 @@ extension CATGrant {
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let folder = slash.map { path.utf8.distance(from: path.startIndex, to: $0) + 1 }
         let payload = payload
-        do throws(ClaimFault) {
-            var reader = ClaimReader(payload.span.extracting(place))
-            for _ in 0..<(try reader.map(1...256)) {
-                let component = try reader.integer()
-                for _ in 0..<(try reader.map(1...256)) {
-                    let match = try reader.integer()
-                    if component == Int64(URIComponent.host.rawValue) {
-                        try reader.skip()
-                        continue
-                    }
-                    guard component == Int64(URIComponent.path.rawValue), match == ValueMatch.prefix.rawValue else {
-                        return false
-                    }
-                    guard let folder, try reader.text(1...4096).count <= folder else { return false }
-                }
+        var walker = ItemWalker(payload.span, at: place)
+        for _ in 0..<walker.count() {
+            let component = walker.integer()
+            for _ in 0..<walker.count() {
+                let match = walker.integer()
+                let operand = match == ValueMatch.regex.rawValue ? walker.firstText() : walker.string()
+                if component == Int64(URIComponent.host.rawValue) { continue }
+                guard component == Int64(URIComponent.path.rawValue), match == ValueMatch.prefix.rawValue,
+                    let folder, operand.count <= folder
+                else { return false }
             }
-            return true
-        } catch {
-            return false
         }
+        return true
     }
 }
 

@@ -56,7 +56,13 @@ extension SixteenBytes {
     }
 
     /// The value as 32 lower-case hexadecimal digits.
-    public var hexadecimal: String { bytes.hexadecimal }
+    public var hexadecimal: String { String(decoding: hexadecimalDigits.span) }
+
+    /// The 32 lower-case hexadecimal digits, in ASCII, without an allocation.
+    package var hexadecimalDigits: InlineArray<32, UInt8> {
+        let (high, low) = (high, low)
+        return InlineArray { place in (place < 16 ? high : low).hexadecimalDigit(place % 16) }
+    }
 
     public var description: String { hexadecimal }
 }

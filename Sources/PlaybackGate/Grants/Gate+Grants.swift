@@ -23,7 +23,7 @@ extension Gate {
         let subject: Decision.Subject
         /// The path of the request, percent-encoded in normal form.
         let path: Substring
-        /// True if an answer may hand a renewed grant to the player.
+        /// True if the grant is due to be renewed, and the answer may hand the new one to the player.
         let isRenewing: Bool
     }
 
@@ -49,19 +49,12 @@ extension Gate {
         case .accepted(let known): accepted = known
         }
         subject.signedURI = accepted.grant.format == .uriSigning ? .allowed : nil
-        let use = GrantUse(
-            accepted: accepted,
-            subject: subject,
-            path: shown.facts.uri.path,
-            isRenewing: method.isRenewing && shown.canReplace(accepted)
-        )
         let obligations = accepted.obligations
-        if obligations.use == nil, obligations.proofUse == nil {
-            guard obligations.isRenewalDue, use.isRenewing else {
-                return .decided(.decided(granted(accepted.grant, subject)))
-            }
-            if terms.streamLimit == nil { return .decided(.decided(renewed(use, at: now))) }
-        }
+        let isRenewing = obligations.isRenewalDue && method.isRenewing && shown.canReplace(accepted)
+        let needsNoStore = obligations.use == nil && obligations.proofUse == nil
+        if needsNoStore, !isRenewing { return .decided(.decided(granted(accepted.grant, subject))) }
+        let use = GrantUse(accepted: accepted, subject: subject, path: shown.facts.uri.path, isRenewing: isRenewing)
+        if needsNoStore, terms.streamLimit == nil { return .decided(.decided(renewed(use, at: now))) }
         return .decided(.grant(use))
     }
 
@@ -77,7 +70,7 @@ extension Gate {
                 return refusal(.grant(.replayed), subject)
             }
         }
-        guard obligations.isRenewalDue, use.isRenewing else { return granted(use.accepted.grant, use.subject) }
+        guard use.isRenewing else { return granted(use.accepted.grant, use.subject) }
         guard let lease = lease(of: use, at: now) else { return renewed(use, at: now) }
         // A renewal that the limit or the store prevents refuses nothing: the grant is good until it expires.
         switch await take(lease, at: now) {

@@ -247,9 +247,10 @@ extension PolicyAnswer.Reason {
 extension Decision {
     /// True if a media token starts a playback whose grants only the service can issue.
     fileprivate var issuesGrants: Bool {
-        guard case .allow(let allowance) = self, let terms = allowance.subject.entry?.grants else { return false }
+        guard case .allow(let allowance) = self else { return false }
         switch allowance.reason {
-        case .verified, .repeated, .withinTTL, .useUnknown: return terms.profiles.contains(where: \.isIssued)
+        case .verified, .repeated, .withinTTL, .useUnknown:
+            return allowance.subject.entry?.grants?.profiles.contains(where: \.isIssued) ?? false
         case .unprotected, .probe, .granted, .renewed, .shadow: return false
         }
     }
