@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-// Checks a media token by the C interface, COUNT times, for bench/instructions to count.
-// Usage: embedded PART COUNT POLICY-FILE TOKEN-FILE. PART is embedded-cached, or embedded-memo with the table of answers in front.
+// Checks a media token or a grant by the C interface, COUNT times, for bench/instructions to count.
+// Usage: embedded PART COUNT POLICY-FILE TOKEN-FILE. PART is embedded-cached, embedded-memo with the table of answers in front, or
+// embedded-grant-cached or embedded-grant-memo, which show the token as a grant.
 
 #include <playgate.h>
 #include <playgate_memo.h>
@@ -61,9 +62,14 @@ int main(int count, char **arguments) {
     request.scheme = (playgate_slice) {"https", 5};
     request.host = (playgate_slice) {"cdn.example", 11};
     request.traceparent = (playgate_slice) {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", 55};
-    request.tokens = &token;
-    request.token_count = 1;
-    playgate_memo *memo = strcmp(arguments[1], "embedded-memo") == 0 ? playgate_memo_create(64, 0, NULL) : NULL;
+    if (strstr(arguments[1], "-grant-") != NULL) {
+        request.grants = &token;
+        request.grant_count = 1;
+    } else {
+        request.tokens = &token;
+        request.token_count = 1;
+    }
+    playgate_memo *memo = strstr(arguments[1], "-memo") != NULL ? playgate_memo_create(64, 0, NULL) : NULL;
     for (long round = atol(arguments[2]); round > 0; round--)
         if (!check(engine, memo, &request)) return 1;
     return 0;
