@@ -12,24 +12,26 @@ extension HotPath {
     static func threads(_ options: Options) throws {
         let issued = try SignedToken()
         let resource = try MediaResource("TNT")
-        let (plain, cached) = (try issued.verifier(), try issued.verifier(cache: AuthenticatedTokenCache()))
-        let gate = try cachingGate(issued, resource)
+        let plain = try issued.verifier()
+        let cached = try (0..<2).map { _ in try issued.verifier(cache: AuthenticatedTokenCache()) }
+        let gates = try (0..<2).map { _ in try cachingGate(issued, resource) }
         let (one, many) = ([issued.token], try issued.tokens(256))
         func isValid(_ verifier: Verifier) -> @Sendable ([UInt8]) -> Bool {
             { verifier.verify($0.span, for: resource, at: SignedToken.time).isValid }
         }
-        let isAllowed = { @Sendable (request: PlaybackRequest) in
-            gate.decision(request, at: SignedToken.time)?.isAllowed == true
+        func isAllowed(_ gate: Gate) -> @Sendable (PlaybackRequest) -> Bool {
+            { gate.decision($0, at: SignedToken.time)?.isAllowed == true }
         }
         let copy = { (token: [UInt8]) in token.map { $0 } }
         let request = { (token: [UInt8]) in
             PlaybackRequest(.path("/live/tnt/low/seg1.ts"), token: String(decoding: token, as: UTF8.self))
         }
-        try threads("whole verification", one, copy, 1000, options, limit: issued, isValid(plain))
-        try threads("cache hit of one token", one, copy, 50_000, options, isValid(cached))
-        try threads("cache hits of many tokens", many, copy, 50_000, options, isValid(cached))
-        try threads("cached decision about one token", one, request, 20_000, options, isAllowed)
-        try threads("cached decisions about many tokens", many, request, 20_000, options, isAllowed)
+        let (hits, decisions) = (cached.map(isValid), gates.map(isAllowed))
+        try threads("whole verification", one, copy, 1000, options, limit: issued, [isValid(plain)])
+        try threads("cache hit of one token", one, copy, 50_000, options, hits)
+        try threads("cache hits of many tokens", many, copy, 50_000, options, hits)
+        try threads("cached decision about one token", one, request, 20_000, options, decisions)
+        try threads("cached decisions about many tokens", many, request, 20_000, options, decisions)
     }
 
     /// Measures checks on one thread and on two.
@@ -38,6 +40,7 @@ extension HotPath {
     ///   - make: Makes the subject of a check from a token; for each thread another one, as if from a connection of its own.
     ///   - count: The number of checks in a round.
     ///   - limit: The token whose bare check is measured too; `nil` for no limit.
+    ///   - checks: The check; a second one that shares nothing with it is measured beside it, on a thread each.
     private static func threads<Subject: Sendable>(
         _ name: String,
         _ tokens: [[UInt8]],
@@ -45,11 +48,11 @@ extension HotPath {
         _ count: Int,
         _ options: Options,
         limit: SignedToken? = nil,
-        _ check: @escaping @Sendable (Subject) -> Bool
+        _ checks: [@Sendable (Subject) -> Bool]
     ) throws {
         let table = Table("Threads, \(name): the time of one of all checks", options, usesSeveralThreads: true)
         let subjects = [tokens.map(make), tokens.map(make)]
-        let work = { @Sendable (part: Int, n: Int) in
+        let work = { @Sendable (part: Int, n: Int, check: @Sendable (Subject) -> Bool) in
             let own = subjects[part]
             for number in 0..<n {
                 // Each thread starts at a different token.
@@ -67,12 +70,15 @@ extension HotPath {
                 second.wait()
             }
         }
-        table.measure("1 thread", count) { work(0, $0) }
-        // Both rows do the same work in total, so without contention two threads take half the time.
-        table.measure("2 threads", count) { n in
-            second.start { work(1, n / 2) }
-            work(0, n / 2)
-            second.wait()
+        // All rows do the same work in total, so without contention two threads take half the time.
+        table.measure("1 thread", count) { work(0, $0, checks[0]) }
+        let rows = checks.count > 1 ? ["2 threads", "2 threads that share nothing"] : ["2 threads"]
+        for (row, other) in zip(rows, checks) {
+            table.measure(row, count) { n in
+                second.start { work(1, n / 2, other) }
+                work(0, n / 2, checks[0])
+                second.wait()
+            }
         }
         table.run()
         second.end()
