@@ -33,23 +33,24 @@ extension StoreKind {
 
 // Times are those of the machine, because Redis uses its own clock.
 @Suite struct `Every store for grants` {
-    private static let now = Timestamp.now()
+    /// The time at which the test began: a run of all tests may take longer than a token is good for.
+    private let now = Timestamp.now()
 
     static func session(_ number: Int) -> SessionID { SessionID(high: 0xabc, low: UInt64(number)) }
 
-    static func lease(
+    func lease(
         _ number: Int,
         viewer: Int = 0,
         limit: Int = 2,
         life: Int64 = 310_000,
-        at time: Timestamp = now
+        at time: Timestamp? = nil
     ) -> StreamLease {
         let key = LeaseKey(
             requestor: "REF30",
             mvpd: SubjectTag(high: 9, low: 9),
             viewer: SubjectTag(high: 7, low: UInt64(viewer))
         )
-        return StreamLease(key, session: session(number), limit: limit, expires: time.advanced(byMilliseconds: life))
+        return StreamLease(key, session: Self.session(number), limit: limit, expires: (time ?? now).advanced(byMilliseconds: life))
     }
 
     static func identity(_ number: Int) throws -> SHA256Digest {
@@ -61,57 +62,57 @@ extension StoreKind {
     @Test(arguments: StoreKind.present)
     func `gives a viewer as many streams as the limit, over all who share it`(kind: StoreKind) async throws {
         try await kind.withGrantStores { (first, second) async throws in
-            let now = Self.now
-            #expect(try await first.take(Self.lease(1), at: now) == .taken)
-            #expect(try await second.take(Self.lease(2), at: now) == .taken)
-            #expect(try await first.take(Self.lease(3), at: now) == .limitReached(current: 2))
-            #expect(try await second.take(Self.lease(1), at: now) == .renewed)
-            #expect(try await first.take(Self.lease(3, viewer: 1), at: now) == .taken)
+            let now = self.now
+            #expect(try await first.take(self.lease(1), at: now) == .taken)
+            #expect(try await second.take(self.lease(2), at: now) == .taken)
+            #expect(try await first.take(self.lease(3), at: now) == .limitReached(current: 2))
+            #expect(try await second.take(self.lease(1), at: now) == .renewed)
+            #expect(try await first.take(self.lease(3, viewer: 1), at: now) == .taken)
             // A lower limit ends no stream, and a higher one admits another.
-            #expect(try await first.take(Self.lease(2, limit: 1), at: now) == .renewed)
-            #expect(try await second.take(Self.lease(4, limit: 1), at: now) == .limitReached(current: 2))
-            #expect(try await second.take(Self.lease(4, limit: 3), at: now) == .taken)
+            #expect(try await first.take(self.lease(2, limit: 1), at: now) == .renewed)
+            #expect(try await second.take(self.lease(4, limit: 1), at: now) == .limitReached(current: 2))
+            #expect(try await second.take(self.lease(4, limit: 3), at: now) == .taken)
         }
     }
 
     @Test(arguments: StoreKind.present)
     func `frees a session by its identity alone`(kind: StoreKind) async throws {
         try await kind.withGrantStores { (first, second) async throws in
-            let now = Self.now
-            for number in 1...2 { #expect(try await first.take(Self.lease(number), at: now) == .taken) }
+            let now = self.now
+            for number in 1...2 { #expect(try await first.take(self.lease(number), at: now) == .taken) }
             #expect(try await second.free(Self.session(1), at: now))
             #expect(try await second.free(Self.session(1), at: now) == false)
             #expect(try await first.free(Self.session(9), at: now) == false)
-            #expect(try await second.take(Self.lease(3), at: now) == .taken)
+            #expect(try await second.take(self.lease(3), at: now) == .taken)
             // A renewal whose lease was lost takes a slot again, if there is one.
-            #expect(try await first.take(Self.lease(1), at: now) == .limitReached(current: 2))
+            #expect(try await first.take(self.lease(1), at: now) == .limitReached(current: 2))
             #expect(try await first.free(Self.session(2), at: now))
-            #expect(try await first.take(Self.lease(1), at: now) == .taken)
+            #expect(try await first.take(self.lease(1), at: now) == .taken)
         }
     }
 
     @Test(arguments: StoreKind.present)
     func `moves a session to another viewer, and leaves no slot behind`(kind: StoreKind) async throws {
         try await kind.withGrantStores { (first, second) async throws in
-            let now = Self.now
-            #expect(try await first.take(Self.lease(1, viewer: 1, limit: 1), at: now) == .taken)
-            #expect(try await second.take(Self.lease(1, viewer: 2, limit: 1), at: now) == .taken)
-            #expect(try await first.take(Self.lease(2, viewer: 1, limit: 1), at: now) == .taken)
-            #expect(try await first.take(Self.lease(3, viewer: 2, limit: 1), at: now) == .limitReached(current: 1))
+            let now = self.now
+            #expect(try await first.take(self.lease(1, viewer: 1, limit: 1), at: now) == .taken)
+            #expect(try await second.take(self.lease(1, viewer: 2, limit: 1), at: now) == .taken)
+            #expect(try await first.take(self.lease(2, viewer: 1, limit: 1), at: now) == .taken)
+            #expect(try await first.take(self.lease(3, viewer: 2, limit: 1), at: now) == .limitReached(current: 1))
             #expect(try await second.free(Self.session(1), at: now))
-            #expect(try await first.take(Self.lease(3, viewer: 2, limit: 1), at: now) == .taken)
+            #expect(try await first.take(self.lease(3, viewer: 2, limit: 1), at: now) == .taken)
         }
     }
 
     @Test(arguments: [StoreKind.memory, .sqlite])
     func `counts a stream until its lease ends, and a renewal never shortens it`(kind: StoreKind) async throws {
         try await kind.withGrantStores { (store, _) async throws in
-            let at = { (seconds: Int64) in Self.now.adding(seconds: seconds) }
-            let other = { (seconds: Int64) in Self.lease(2, limit: 1, at: at(seconds)) }
-            #expect(try await store.take(Self.lease(1, limit: 1, life: 60_000), at: at(0)) == .taken)
-            #expect(try await store.take(Self.lease(1, limit: 1, life: 30_000), at: at(1)) == .renewed)
+            let at = { (seconds: Int64) in self.now.adding(seconds: seconds) }
+            let other = { (seconds: Int64) in self.lease(2, limit: 1, at: at(seconds)) }
+            #expect(try await store.take(self.lease(1, limit: 1, life: 60_000), at: at(0)) == .taken)
+            #expect(try await store.take(self.lease(1, limit: 1, life: 30_000), at: at(1)) == .renewed)
             #expect(try await store.take(other(59), at: at(59)) == .limitReached(current: 1))
-            #expect(try await store.take(Self.lease(1, limit: 1, life: 90_000), at: at(59)) == .renewed)
+            #expect(try await store.take(self.lease(1, limit: 1, life: 90_000), at: at(59)) == .renewed)
             #expect(try await store.take(other(89), at: at(89)) == .limitReached(current: 1))
             #expect(try await store.take(other(90), at: at(90)) == .taken)
             #expect(try await store.free(Self.session(1), at: at(90)) == false)
@@ -123,12 +124,12 @@ extension StoreKind {
     func `counts a stream in Redis until its lease ends, whatever the clocks of gates say`() async throws {
         try await StoreKind.redis.withGrantStores { (first, second) async throws in
             // A gate whose clock is an hour ahead, and one whose clock is an hour behind.
-            let (ahead, behind) = (Self.now.adding(seconds: 3600), Self.now.adding(seconds: -3600))
-            #expect(try await first.take(Self.lease(1, limit: 1, life: 60_000, at: behind), at: behind) == .taken)
-            let other = Self.lease(2, limit: 1, at: ahead)
+            let (ahead, behind) = (self.now.adding(seconds: 3600), self.now.adding(seconds: -3600))
+            #expect(try await first.take(self.lease(1, limit: 1, life: 60_000, at: behind), at: behind) == .taken)
+            let other = self.lease(2, limit: 1, at: ahead)
             #expect(try await second.take(other, at: ahead) == .limitReached(current: 1))
             #expect(try await first.free(Self.session(1), at: ahead))
-            #expect(try await first.take(Self.lease(1, limit: 1, life: 50, at: ahead), at: ahead) == .taken)
+            #expect(try await first.take(self.lease(1, limit: 1, life: 50, at: ahead), at: ahead) == .taken)
             try await waitUntil { try await second.take(other, at: behind) == .taken }
         }
     }
@@ -147,11 +148,11 @@ extension StoreKind {
                             let store = number.isMultiple(of: 2) ? first : second
                             // Of a hundred viewers, each has a limit from 1 to 4.
                             let viewer = (number / 2) % 100
-                            let lease = Self.lease(number, viewer: viewer, limit: viewer % 4 + 1)
+                            let lease = self.lease(number, viewer: viewer, limit: viewer % 4 + 1)
                             // After a lost connection it is unknown whether the slot was taken: the session asks again.
                             var outcome: LeaseOutcome?
                             try await waitUntil {
-                                outcome = try? await store.take(lease, at: Self.now)
+                                outcome = try? await store.take(lease, at: self.now)
                                 return outcome != nil
                             }
                             if outcome == .taken || outcome == .renewed { viewers.append(viewer) }
@@ -171,7 +172,7 @@ extension StoreKind {
     func `lets a grant be used once, over all who share it`(kind: StoreKind) async throws {
         try await kind.withGrantStores { (first, second) async throws in
             let count = kind == .sqlite ? 1000 : 10_000
-            let until = Self.now.adding(seconds: 300)
+            let until = self.now.adding(seconds: 300)
             let identities = try (0..<count).map(Self.identity)
             let wrong = await withTaskGroup(of: [[GrantUseOutcome?]].self) { group in
                 // Two hundred calls at a time, as above, of which two at a time are about the same grant.
@@ -179,8 +180,8 @@ extension StoreKind {
                     group.addTask {
                         var wrong: [[GrantUseOutcome?]] = []
                         for identity in stride(from: worker, to: count, by: 100).map({ identities[$0] }) {
-                            async let one = try? first.insert(identity, until: until, at: Self.now)
-                            async let other = try? second.insert(identity, until: until, at: Self.now)
+                            async let one = try? first.insert(identity, until: until, at: self.now)
+                            async let other = try? second.insert(identity, until: until, at: self.now)
                             let pair = await [one, other]
                             if pair != [.first, .replayed], pair != [.replayed, .first] { wrong.append(pair) }
                         }
@@ -196,7 +197,7 @@ extension StoreKind {
     @Test(arguments: [StoreKind.memory, .sqlite])
     func `takes no deleted grant for a new one`(kind: StoreKind) async throws {
         try await kind.withGrantStores { (first, second) async throws in
-            let at = { (seconds: Int64) in Self.now.adding(seconds: seconds) }
+            let at = { (seconds: Int64) in self.now.adding(seconds: seconds) }
             #expect(try await first.insert(try Self.identity(1), until: at(60), at: at(0)) == .first)
             // These sweep the record.
             for number in 2...40 {
@@ -211,11 +212,11 @@ extension StoreKind {
     @Test(arguments: StoreKind.present)
     func `mixes up no media token and grant`(kind: StoreKind) async throws {
         try await kind.withGrantStores { (first, second) async throws in
-            let use = try GateSample.use(1, issued: Self.now)
-            let until = Self.now.adding(seconds: 300)
-            #expect(try await first.record(use, at: Self.now) == .recorded)
-            #expect(try await second.insert(use.token.fingerprint, until: until, at: Self.now) == .first)
-            #expect(try await first.record(use, at: Self.now) == .usedUp)
+            let use = try GateSample.use(1, issued: self.now)
+            let until = self.now.adding(seconds: 300)
+            #expect(try await first.record(use, at: self.now) == .recorded)
+            #expect(try await second.insert(use.token.fingerprint, until: until, at: self.now) == .first)
+            #expect(try await first.record(use, at: self.now) == .usedUp)
         }
     }
 
@@ -223,12 +224,12 @@ extension StoreKind {
     func `lists revocations once, in parts, to each who reads from a cursor`(kind: StoreKind) async throws {
         try await kind.withGrantStores { (first, second) async throws in
             let count = kind == .sqlite ? 1100 : 2500
-            let expires = Self.now.adding(seconds: 600)
+            let expires = self.now.adding(seconds: 600)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<count {
                     let store = number.isMultiple(of: 2) ? first : second
                     let revocation = Revocation(.playback(Self.session(number)), expires: expires)
-                    group.addTask { try await store.revoke(revocation, at: Self.now) }
+                    group.addTask { try await store.revoke(revocation, at: self.now) }
                 }
                 try await group.waitForAll()
             }
@@ -242,7 +243,7 @@ extension StoreKind {
             #expect(sessions.count == count && Set(sessions) == Set((0..<count).map(Self.session)))
             #expect(try await second.revocations(after: cursor).records.isEmpty)
             let again = Revocation(.mvpd(id: "MVPD", issuedBefore: expires), expires: expires)
-            try await first.revoke(again, at: Self.now)
+            try await first.revoke(again, at: self.now)
             #expect(try await second.revocations(after: cursor).records.map(\.key) == [again.storeKey])
             // A cursor of another store is the beginning of this one.
             let foreign = RevocationCursor(generation: "another", number: 5000)
@@ -253,9 +254,9 @@ extension StoreKind {
     @Test(arguments: StoreKind.present)
     func `refuses no media token because its playback is revoked`(kind: StoreKind) async throws {
         try await kind.withGrantStores { (first, second) async throws in
-            let revocation = Revocation(.playback(Self.session(1)), expires: Self.now.adding(seconds: 600))
-            try await first.revoke(revocation, at: Self.now)
-            #expect(try await second.record(try GateSample.use(1, issued: Self.now), at: Self.now) == .recorded)
+            let revocation = Revocation(.playback(Self.session(1)), expires: self.now.adding(seconds: 600))
+            try await first.revoke(revocation, at: self.now)
+            #expect(try await second.record(try GateSample.use(1, issued: self.now), at: self.now) == .recorded)
         }
     }
 }

@@ -13,9 +13,10 @@ import Testing
 
 // `Every store` and `Every store for grants` run on a cluster too.
 @Suite(.enabled(if: RedisServer.isInstalled), .serialized) struct `The Redis store with a cluster` {
-    private static let now = Timestamp.now()
+    /// The time at which the test began: a run of all tests may take longer than a token is good for.
+    private let now = Timestamp.now()
 
-    private static func use(_ number: Int, maximumUses: Int = 1) throws -> TokenUse {
+    private func use(_ number: Int, maximumUses: Int = 1) throws -> TokenUse {
         try GateSample.use(number, maximumUses: maximumUses, issued: now)
     }
 
@@ -58,7 +59,7 @@ import Testing
                     }
                 }
                 let excess = try await withThrowingTaskGroup(of: [Int].self) { group in
-                    for worker in 0..<20 { group.addTask { try await Self.play([first, second], worker, progress) } }
+                    for worker in 0..<20 { group.addTask { try await self.play([first, second], worker, progress) } }
                     return try await group.reduce(into: []) { $0 += $1 }
                 }
                 try await migration
@@ -80,19 +81,19 @@ import Testing
 
     /// Presents every twentieth of 2000 tokens, or more until no slot migrates, to both stores twice. Returns how much more
     /// often each was allowed than it may be.
-    private static func play(_ stores: [RedisReplayStore], _ worker: Int, _ progress: Progress) async throws -> [Int] {
+    private func play(_ stores: [RedisReplayStore], _ worker: Int, _ progress: Progress) async throws -> [Int] {
         var excess: [Int] = []
         var number = worker
         while number < 2000 || progress.isMigrating {
             // Every third token may be used twice, which needs two keys in one slot.
             let uses = number.isMultiple(of: 3) ? 2 : 1
-            let use = try Self.use(number, maximumUses: uses)
+            let use = try self.use(number, maximumUses: uses)
             var recorded = 0
             for store in stores + stores {
                 var outcome: UseOutcome?
                 // A refusal during the migration is one that recorded nothing.
                 try await waitUntil {
-                    outcome = try? await store.record(use, at: Self.now)
+                    outcome = try? await store.record(use, at: self.now)
                     return outcome != nil
                 }
                 if outcome == .recorded { recorded += 1 }
@@ -109,10 +110,10 @@ import Testing
         let seeds = ports.map { RedisSettings.Address.tcp(host: "127.0.0.1", port: $0) }
         let wait = RedisSettings.Wait(replicas: 1, timeout: .milliseconds(500))
         var settings = RedisSettings(.cluster(seeds), wait: wait)
-        let uses = try (0..<200).map { try Self.use($0) }
+        let uses = try (0..<200).map { try self.use($0) }
         let recorded = Mutex<Set<Int>>([])
         try await withRedis(settings) { (store) async throws in
-            for (number, use) in uses.enumerated() where (try? await store.record(use, at: Self.now)) == .recorded {
+            for (number, use) in uses.enumerated() where (try? await store.record(use, at: self.now)) == .recorded {
                 _ = recorded.withLock { $0.insert(number) }
             }
         }
@@ -125,7 +126,7 @@ import Testing
             try await waitUntil { (try? await store.check()) != nil }
             #expect(store.gauge("playgate_store_failovers_total") == 1)
             for number in recorded.withLock(\.self) {
-                #expect(try await store.record(uses[number], at: Self.now) == .usedUp)
+                #expect(try await store.record(uses[number], at: self.now) == .usedUp)
             }
         }
     }

@@ -33,7 +33,7 @@ import Testing
         )
         try await withRedis(settings) { (store) async throws in
             let now = Timestamp.now()
-            let lease = `Every store for grants`.lease(1, at: now)
+            let lease = `Every store for grants`().lease(1, at: now)
             #expect(try await store.record(try GateSample.use(1, issued: now), at: now) == .recorded)
             #expect(try await store.record(try GateSample.use(1, issued: now), at: now) == .usedUp)
             #expect(try await store.examine(try GateSample.use(2, issued: now), at: now) == .notRevoked)

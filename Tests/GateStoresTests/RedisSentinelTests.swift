@@ -11,9 +11,10 @@ import Synchronization
 import Testing
 
 @Suite(.enabled(if: RedisServer.isInstalled), .serialized) struct `The Redis store with sentinels` {
-    private static let now = Timestamp.now()
+    /// The time at which the test began: a run of all tests may take longer than a token is good for.
+    private let now = Timestamp.now()
 
-    private static func use(_ number: Int, playbackID: String? = nil) throws -> TokenUse {
+    private func use(_ number: Int, playbackID: String? = nil) throws -> TokenUse {
         try GateSample.use(number, playbackID: playbackID, issued: now)
     }
 
@@ -47,6 +48,9 @@ import Testing
     /// Thirty players, each of which starts one playback after another, with a new token each time.
     private final class Players: Sendable {
         private let state = Mutex((next: 0, recorded: [Int](), faults: Set<ReplayStoreError.Code>()))
+        private let suite: `The Redis store with sentinels`
+
+        init(_ suite: `The Redis store with sentinels`) { self.suite = suite }
 
         /// The numbers of the tokens whose use the store acknowledged.
         var recorded: [Int] { state.withLock { $0.recorded } }
@@ -65,9 +69,9 @@ import Testing
                 state.next += 1
                 return state.next
             }
-            guard let use = try? `The Redis store with sentinels`.use(number) else { return }
+            guard let use = try? suite.use(number) else { return }
             do throws(ReplayStoreError) {
-                let outcome = try await store.record(use, at: `The Redis store with sentinels`.now)
+                let outcome = try await store.record(use, at: suite.now)
                 if outcome == .recorded { state.withLock { $0.recorded.append(number) } }
             } catch {
                 _ = state.withLock { $0.faults.insert(error.code) }
@@ -90,7 +94,7 @@ import Testing
         try await Self.with(Self.settings(watched.sentinels, wait: 1)) { (store, _) async throws in
             try await waitUntil { (try? await store.check()) != nil }
             #expect(store.gauge("playgate_store_failovers_total") == 0)
-            let players = Players()
+            let players = Players(self)
             let playing = Task { await players.play(store) }
             try await waitUntil { players.recorded.count > 300 }
             let missing = store.gauge("playgate_store_unacknowledged_total") ?? 0
@@ -124,7 +128,7 @@ import Testing
             await playing.value
             #expect(players.faults == [.unavailable])
             for number in players.recorded {
-                #expect(try await store.record(try Self.use(number), at: Self.now) == .usedUp)
+                #expect(try await store.record(try self.use(number), at: self.now) == .usedUp)
             }
         }
     }
@@ -136,23 +140,23 @@ import Testing
         let settings = RedisSettings(.one(.tcp(host: "127.0.0.1", port: primary)), wait: wait)
         try await Self.with(settings) { (store, _) async throws in
             try await waitUntil { (try? await store.check()) != nil }
-            let use = try Self.use(1, playbackID: "p")
+            let use = try self.use(1, playbackID: "p")
             for count in 1...2 {
-                await #expect(throws: ReplayStoreError(.unavailable, "")) { try await store.record(use, at: Self.now) }
+                await #expect(throws: ReplayStoreError(.unavailable, "")) { try await store.record(use, at: self.now) }
                 #expect(store.gauge("playgate_store_unacknowledged_total") == Double(count))
             }
             #expect(store.gauge("playgate_store_failovers_total") == nil)
             // A refusal needs no acknowledgement.
-            #expect(try await store.record(try Self.use(1), at: Self.now) == .usedUp)
+            #expect(try await store.record(try self.use(1), at: self.now) == .usedUp)
             _ = try await onThread { try fleet.start(["--replicaof", "127.0.0.1 \(primary)"]) }
-            try await waitUntil { (try? await store.record(use, at: Self.now)) == .repeated }
+            try await waitUntil { (try? await store.record(use, at: self.now)) == .repeated }
             // Many writes have one WAIT in common. On a busy machine the replica may be late for some.
-            let others = try (2..<500).map { try Self.use($0, playbackID: "p") }
+            let others = try (2..<500).map { try self.use($0, playbackID: "p") }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for use in others {
                     group.addTask {
                         let allowed: [UseOutcome?] = [.recorded, .repeated]
-                        try await waitUntil { allowed.contains(try? await store.record(use, at: Self.now)) }
+                        try await waitUntil { allowed.contains(try? await store.record(use, at: self.now)) }
                     }
                 }
                 try await group.waitForAll()
@@ -169,10 +173,10 @@ import Testing
         try await Self.with(Self.settings([sentinel])) { (store, faults) async throws in
             try await waitUntil { faults.contain("is not a primary") }
             await #expect(throws: ReplayStoreError(.unavailable, "")) {
-                try await store.record(try Self.use(1), at: Self.now)
+                try await store.record(try self.use(1), at: self.now)
             }
             await #expect(throws: ReplayStoreError(.unavailable, "")) {
-                try await store.examine(try Self.use(1), at: Self.now)
+                try await store.examine(try self.use(1), at: self.now)
             }
         }
     }
@@ -185,7 +189,7 @@ import Testing
         }
         try await Self.with(Self.settings(sentinels)) { (store, _) async throws in
             try await waitUntil { (try? await store.check()) != nil }
-            #expect(try await store.record(try Self.use(1), at: Self.now) == .recorded)
+            #expect(try await store.record(try self.use(1), at: self.now) == .recorded)
             let sizes = try await onThread {
                 (try fleet.command(primary, "DBSIZE"), try fleet.command(other, "DBSIZE"))
             }

@@ -165,9 +165,10 @@ import Testing
 }
 
 @Suite(.enabled(if: RedisServer.isInstalled)) struct `The Redis store for grants` {
-    private static let now = Timestamp.now()
+    /// The time at which the test began: a run of all tests may take longer than a token is good for.
+    private let now = Timestamp.now()
 
-    private static func playback(_ number: Int) -> Revocation {
+    private func playback(_ number: Int) -> Revocation {
         Revocation(.playback(SessionID(high: 5, low: UInt64(number))), expires: now.adding(seconds: 600))
     }
 
@@ -176,26 +177,26 @@ import Testing
         let server = try redis.start()
         try await withRedis(redis) { (store) async throws in
             let identity = try Every.identity(1)
-            let until = Self.now.adding(seconds: 300)
-            #expect(try await store.insert(identity, until: until, at: Self.now) == .first)
-            #expect(try await store.take(Every.lease(1), at: Self.now) == .taken)
-            for number in 0..<3 { try await store.revoke(Self.playback(number), at: Self.now) }
+            let until = self.now.adding(seconds: 300)
+            #expect(try await store.insert(identity, until: until, at: self.now) == .first)
+            #expect(try await store.take(Every().lease(1), at: self.now) == .taken)
+            for number in 0..<3 { try await store.revoke(self.playback(number), at: self.now) }
             let cursor = try await store.revocations(after: nil).cursor
             #expect(try await store.revocations(after: cursor).records.isEmpty)
             server.signal(SIGKILL)
             try server.waitUntilExit()
             try await waitUntil { (try? await store.check()) == nil }
             let unavailable = ReplayStoreError(.unavailable, "")
-            await #expect(throws: unavailable) { try await store.insert(identity, until: until, at: Self.now) }
-            await #expect(throws: unavailable) { try await store.take(Every.lease(1), at: Self.now) }
-            await #expect(throws: unavailable) { try await store.free(Every.session(1), at: Self.now) }
+            await #expect(throws: unavailable) { try await store.insert(identity, until: until, at: self.now) }
+            await #expect(throws: unavailable) { try await store.take(Every().lease(1), at: self.now) }
+            await #expect(throws: unavailable) { try await store.free(Every.session(1), at: self.now) }
             await #expect(throws: unavailable) { try await store.revocations(after: cursor) }
             let again = try redis.start()
             try await waitUntil { (try? await store.check()) != nil }
             // The server may have lost its last writes, and counted on from there.
             #expect(try await store.revocations(after: cursor).records.count == 3)
-            #expect(try await store.insert(identity, until: until, at: Self.now) == .replayed)
-            #expect(try await store.take(Every.lease(1), at: Self.now) == .renewed)
+            #expect(try await store.insert(identity, until: until, at: self.now) == .replayed)
+            #expect(try await store.take(Every().lease(1), at: self.now) == .renewed)
             again.signal(SIGTERM)
         }
     }
@@ -204,11 +205,11 @@ import Testing
         let redis = try RedisServer()
         let server = try redis.start()
         try await withRedis(redis) { (store) async throws in
-            for number in 0..<3 { try await store.revoke(Self.playback(number), at: Self.now) }
+            for number in 0..<3 { try await store.revoke(self.playback(number), at: self.now) }
             let cursor = try await store.revocations(after: nil).cursor
             try redis.flush()
             // As many as before, so that the number of the last one is no sign.
-            for number in 10..<14 { try await store.revoke(Self.playback(number), at: Self.now) }
+            for number in 10..<14 { try await store.revoke(self.playback(number), at: self.now) }
             #expect(try await store.revocations(after: cursor).records.count == 4)
         }
         server.signal(SIGTERM)

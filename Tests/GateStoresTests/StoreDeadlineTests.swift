@@ -10,9 +10,10 @@ import Testing
 
 /// Stores that end their waits by themselves: a gate waits for them without a task beside the call.
 @Suite struct `The deadline of a store` {
-    private static let now = Timestamp.now()
+    /// The time at which the test began: a run of all tests may take longer than a token is good for.
+    private let now = Timestamp.now()
 
-    private static func use(_ number: Int, playbackID: String? = nil) throws -> TokenUse {
+    private func use(_ number: Int, playbackID: String? = nil) throws -> TokenUse {
         try GateSample.use(number, playbackID: playbackID, issued: now)
     }
 
@@ -24,7 +25,7 @@ import Testing
         settings.longestSilence = .seconds(600)
         try await withRedis(settings) { (store) async throws in
             #expect(store.longestWait == nil)
-            #expect(try await store.record(try Self.use(1), at: Self.now) == .recorded)
+            #expect(try await store.record(try self.use(1), at: self.now) == .recorded)
             store.limitWaits(to: .milliseconds(20))
             #expect(store.longestWait == .milliseconds(20))
             server.signal(SIGSTOP)
@@ -33,19 +34,19 @@ import Testing
                 for number in 2...4 {
                     group.addTask {
                         await #expect(throws: ReplayStoreError(.deadline, "")) {
-                            try await store.record(try Self.use(number, playbackID: "p"), at: Self.now)
+                            try await store.record(try self.use(number, playbackID: "p"), at: self.now)
                         }
                     }
                 }
             }
             store.limitWaits(to: .seconds(60))
             // The replies to those three come before that to this call, which gets its own: another than theirs.
-            async let again = store.record(try Self.use(1), at: Self.now)
+            async let again = store.record(try self.use(1), at: self.now)
             server.signal(SIGCONT)
             #expect(try await again == .usedUp)
             // The uses are recorded, and the retries of their playbacks are allowed.
             for number in 2...4 {
-                #expect(try await store.record(try Self.use(number, playbackID: "p"), at: Self.now) == .repeated)
+                #expect(try await store.record(try self.use(number, playbackID: "p"), at: self.now) == .repeated)
             }
         }
         server.signal(SIGTERM)
@@ -67,7 +68,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.file("uses.sqlite")
         let store = try SQLiteReplayStore(path: path, busyTimeout: .seconds(600))
-        #expect(try await store.record(try Self.use(1), at: Self.now) == .recorded)
+        #expect(try await store.record(try self.use(1), at: self.now) == .recorded)
         let holder = try SQLiteHolder(path, in: folder)
         store.limitWaits(to: .milliseconds(20))
         #expect(store.longestWait == .milliseconds(20))
@@ -75,17 +76,17 @@ import Testing
             for number in 2...4 {
                 group.addTask {
                     await #expect(throws: ReplayStoreError(.deadline, "")) {
-                        try await store.record(try Self.use(number, playbackID: "p"), at: Self.now)
+                        try await store.record(try self.use(number, playbackID: "p"), at: self.now)
                     }
                 }
             }
         }
         store.limitWaits(to: .seconds(600))
-        async let next = store.record(try Self.use(5), at: Self.now)
+        async let next = store.record(try self.use(5), at: self.now)
         holder.end()
         #expect(try await next == .recorded)
         for number in 2...4 {
-            #expect(try await store.record(try Self.use(number, playbackID: "p"), at: Self.now) == .repeated)
+            #expect(try await store.record(try self.use(number, playbackID: "p"), at: self.now) == .repeated)
         }
     }
 
@@ -93,11 +94,11 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.file("uses.sqlite")
         let store = try SQLiteReplayStore(path: path, busyTimeout: .milliseconds(1))
-        #expect(try await store.record(try Self.use(1), at: Self.now) == .recorded)
+        #expect(try await store.record(try self.use(1), at: self.now) == .recorded)
         let holder = try SQLiteHolder(path, in: folder)
-        #expect(try await store.examine(try Self.use(1), at: Self.now) == .notRevoked)
+        #expect(try await store.examine(try self.use(1), at: self.now) == .notRevoked)
         await #expect(throws: ReplayStoreError(.unavailable, "")) {
-            try await store.record(try Self.use(2), at: Self.now)
+            try await store.record(try self.use(2), at: self.now)
         }
         await #expect(throws: ReplayStoreError(.unavailable, "")) { try await store.check() }
         holder.end()

@@ -81,23 +81,24 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
 
 // The requirements for every store. Times are those of the machine, because Redis uses its own clock.
 @Suite struct `Every use store` {
-    private static let now = Timestamp.now()
+    /// The time at which the test began: a run of all tests may take longer than a token is good for.
+    private let now = Timestamp.now()
 
-    private static func use(_ number: Int = 0, maximumUses: Int = 1, playbackID: String? = nil) throws -> TokenUse {
+    private func use(_ number: Int = 0, maximumUses: Int = 1, playbackID: String? = nil) throws -> TokenUse {
         try GateSample.use(number, maximumUses: maximumUses, playbackID: playbackID, issued: now)
     }
 
     @Test(arguments: StoreKind.present)
     func `records a use once, and again for the same playback`(kind: StoreKind) async throws {
         try await kind.with { (first, second) async throws in
-            let now = Self.now
-            #expect(try await first.record(try Self.use(1, playbackID: "p"), at: now) == .recorded)
-            #expect(try await second.record(try Self.use(1), at: now) == .usedUp)
-            #expect(try await first.record(try Self.use(1, playbackID: "q"), at: now) == .usedUp)
-            #expect(try await second.record(try Self.use(1, playbackID: "p"), at: now) == .repeated)
-            #expect(try await first.record(try Self.use(2), at: now) == .recorded)
+            let now = self.now
+            #expect(try await first.record(try self.use(1, playbackID: "p"), at: now) == .recorded)
+            #expect(try await second.record(try self.use(1), at: now) == .usedUp)
+            #expect(try await first.record(try self.use(1, playbackID: "q"), at: now) == .usedUp)
+            #expect(try await second.record(try self.use(1, playbackID: "p"), at: now) == .repeated)
+            #expect(try await first.record(try self.use(2), at: now) == .recorded)
             // Without a playback id, two uses are never the same playback.
-            #expect(try await first.record(try Self.use(2), at: now) == .usedUp)
+            #expect(try await first.record(try self.use(2), at: now) == .usedUp)
         }
     }
 
@@ -106,8 +107,8 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         try await kind.with { (first, second) async throws in
             var outcomes: [UseOutcome] = []
             for (number, id) in ["a", "b", "a", "c", "d", "c"].enumerated() {
-                let use = try Self.use(1, maximumUses: 3, playbackID: id)
-                outcomes.append(try await (number.isMultiple(of: 2) ? first : second).record(use, at: Self.now))
+                let use = try self.use(1, maximumUses: 3, playbackID: id)
+                outcomes.append(try await (number.isMultiple(of: 2) ? first : second).record(use, at: self.now))
             }
             #expect(outcomes == [.recorded, .recorded, .repeated, .recorded, .usedUp, .repeated])
         }
@@ -116,11 +117,11 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
     @Test(arguments: StoreKind.present)
     func `lets one of many be first`(kind: StoreKind) async throws {
         try await kind.with { (first, second) async throws in
-            let uses = try (0..<40).map { try Self.use($0) }
+            let uses = try (0..<40).map { try self.use($0) }
             let recorded = await withTaskGroup(of: Int.self) { group in
                 for (number, use) in (uses + uses + uses).enumerated() {
                     for store in [first, second] {
-                        group.addTask { (try? await store.record(use, at: Self.now)) == .recorded ? number % 40 : -1 }
+                        group.addTask { (try? await store.record(use, at: self.now)) == .recorded ? number % 40 : -1 }
                     }
                 }
                 var recorded: [Int] = []
@@ -161,57 +162,57 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
     @Test(arguments: StoreKind.present, Word.allCases)
     func `refuses what is revoked, for all who share it`(kind: StoreKind, word: Word) async throws {
         try await kind.with { (first, second) async throws in
-            let use = try Self.use(1)
-            try await first.revoke(word.revocation(use, until: Self.now.adding(seconds: 600)), at: Self.now)
-            #expect(try await second.record(use, at: Self.now) == word.outcome)
+            let use = try self.use(1)
+            try await first.revoke(word.revocation(use, until: self.now.adding(seconds: 600)), at: self.now)
+            #expect(try await second.record(use, at: self.now) == word.outcome)
         }
     }
 
     @Test(arguments: StoreKind.present)
     func `keeps the stronger of two words on one thing`(kind: StoreKind) async throws {
         try await kind.with { (store, _) async throws in
-            let use = try Self.use(1)
+            let use = try self.use(1)
             let guid = use.token.userSessionGUID
-            let end = Self.now.adding(seconds: 600)
+            let end = self.now.adding(seconds: 600)
             let revoke = { (before: Int64, ends: Timestamp) in
                 let subject = Revocation.Subject.session(
                     guid: guid,
                     issuedBefore: use.token.timeIssued.adding(seconds: before)
                 )
-                try await store.revoke(Revocation(subject, expires: ends), at: Self.now)
+                try await store.revoke(Revocation(subject, expires: ends), at: self.now)
             }
             try await revoke(1, end)
-            try await revoke(-10, Self.now.adding(seconds: 300))
-            #expect(try await store.record(use, at: Self.now) == .revoked(.session))
+            try await revoke(-10, self.now.adding(seconds: 300))
+            #expect(try await store.record(use, at: self.now) == .revoked(.session))
         }
     }
 
     @Test(arguments: StoreKind.present)
     func `keeps a revocation for requests whose time is behind that of others`(kind: StoreKind) async throws {
         try await kind.with { (first, second) async throws in
-            let use = try Self.use(1)
+            let use = try self.use(1)
             let word = { (before: Int64, ends: Int64) in
                 let issuedBefore = use.token.timeIssued.adding(seconds: before)
                 let subject = Revocation.Subject.session(guid: use.token.userSessionGUID, issuedBefore: issuedBefore)
-                return Revocation(subject, expires: Self.now.adding(seconds: ends))
+                return Revocation(subject, expires: self.now.adding(seconds: ends))
             }
-            try await first.revoke(word(1, 60), at: Self.now)
-            let ahead = Self.now.adding(seconds: 170)
-            for number in 2...3 { #expect(try await second.record(try Self.use(number), at: ahead) == .recorded) }
-            #expect(try await first.record(use, at: Self.now.adding(seconds: 60)) == .revoked(.session))
+            try await first.revoke(word(1, 60), at: self.now)
+            let ahead = self.now.adding(seconds: 170)
+            for number in 2...3 { #expect(try await second.record(try self.use(number), at: ahead) == .recorded) }
+            #expect(try await first.record(use, at: self.now.adding(seconds: 60)) == .revoked(.session))
             // A weaker revocation of the same session does not replace a stronger one.
             try await second.revoke(word(-10, 600), at: ahead)
-            #expect(try await first.record(use, at: Self.now.adding(seconds: 60)) == .revoked(.session))
+            #expect(try await first.record(use, at: self.now.adding(seconds: 60)) == .revoked(.session))
         }
     }
 
     @Test(arguments: [StoreKind.memory, .sqlite])
     func `lets a revocation end`(kind: StoreKind) async throws {
         try await kind.with { (store, _) async throws in
-            let use = try Self.use(1)
-            try await store.revoke(Word.token.revocation(use, until: Self.now.adding(seconds: 60)), at: Self.now)
-            #expect(try await store.record(use, at: Self.now.adding(seconds: 60)) == .revoked(.token))
-            #expect(try await store.record(use, at: Self.now.adding(seconds: 61)) == .recorded)
+            let use = try self.use(1)
+            try await store.revoke(Word.token.revocation(use, until: self.now.adding(seconds: 60)), at: self.now)
+            #expect(try await store.record(use, at: self.now.adding(seconds: 60)) == .revoked(.token))
+            #expect(try await store.record(use, at: self.now.adding(seconds: 61)) == .recorded)
         }
     }
 }
@@ -295,26 +296,27 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
 }
 
 @Suite(.enabled(if: RedisServer.isInstalled)) struct `The Redis store` {
-    private static let now = Timestamp.now()
+    /// The time at which the test began: a run of all tests may take longer than a token is good for.
+    private let now = Timestamp.now()
 
-    private static func use(_ number: Int) throws -> TokenUse { try GateSample.use(number, issued: now) }
+    private func use(_ number: Int) throws -> TokenUse { try GateSample.use(number, issued: now) }
 
     @Test func `fails at once while Redis is away, and comes back by itself`() async throws {
         let redis = try RedisServer()
         let server = try redis.start()
         try await withRedis(redis) { (store) async throws in
-            #expect(try await store.record(try Self.use(1), at: Self.now) == .recorded)
+            #expect(try await store.record(try self.use(1), at: self.now) == .recorded)
             server.signal(SIGKILL)
             try server.waitUntilExit()
             try await waitUntil { (try? await store.check()) == nil }
             await #expect(throws: ReplayStoreError(.unavailable, "")) {
-                try await store.record(try Self.use(2), at: Self.now)
+                try await store.record(try self.use(2), at: self.now)
             }
             let again = try redis.start()
             try await waitUntil { (try? await store.check()) != nil }
             // The script is loaded again, and a consumed token stays consumed.
-            #expect(try await store.record(try Self.use(1), at: Self.now) == .usedUp)
-            #expect(try await store.record(try Self.use(2), at: Self.now) == .recorded)
+            #expect(try await store.record(try self.use(1), at: self.now) == .usedUp)
+            #expect(try await store.record(try self.use(2), at: self.now) == .recorded)
             again.signal(SIGTERM)
         }
     }
@@ -325,7 +327,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         try await withRedis(redis) { (store) async throws in
             server.signal(SIGSTOP)
             await #expect(throws: ReplayStoreError(.unavailable, "")) {
-                try await store.record(try Self.use(1), at: Self.now)
+                try await store.record(try self.use(1), at: self.now)
             }
             server.signal(SIGCONT)
             try await waitUntil { (try? await store.check()) != nil }
@@ -336,10 +338,10 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         let redis = try RedisServer()
         let server = try redis.start()
         try await withRedis(redis) { (store) async throws in
-            #expect(try await store.record(try Self.use(1), at: Self.now) == .recorded)
+            #expect(try await store.record(try self.use(1), at: self.now) == .recorded)
             try Self.command(redis, "SCRIPT FLUSH")
-            #expect(try await store.record(try Self.use(1), at: Self.now) == .usedUp)
-            #expect(try await store.record(try Self.use(2), at: Self.now) == .recorded)
+            #expect(try await store.record(try self.use(1), at: self.now) == .usedUp)
+            #expect(try await store.record(try self.use(2), at: self.now) == .recorded)
         }
         server.signal(SIGTERM)
     }
@@ -348,8 +350,8 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         let redis = try RedisServer()
         let server = try redis.start()
         try await withRedis(redis) { (store) async throws in
-            let use = try Self.use(1)
-            #expect(try await store.record(use, at: Self.now) == .recorded)
+            let use = try self.use(1)
+            #expect(try await store.record(use, at: self.now) == .recorded)
             let key = "playgate:use:\(use.token.fingerprint.hexadecimal):1"
             let left = try Self.command(redis, "PTTL \(key)").split(separator: ":").last.flatMap { Int($0) } ?? 0
             // The token's seven minutes, two for late leeways, two for clocks, and one more.
@@ -388,7 +390,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         let store = RedisReplayStore(settings)
         let connection = Task { await store.run { _ in } }
         try await waitUntil { (try? await store.check()) != nil }
-        #expect(try await store.record(try Self.use(1), at: Self.now) == .recorded)
+        #expect(try await store.record(try self.use(1), at: self.now) == .recorded)
         connection.cancel()
         server.signal(SIGTERM)
     }
