@@ -50,7 +50,12 @@ extension StoreKind {
             mvpd: SubjectTag(high: 9, low: 9),
             viewer: SubjectTag(high: 7, low: UInt64(viewer))
         )
-        return StreamLease(key, session: Self.session(number), limit: limit, expires: (time ?? now).advanced(byMilliseconds: life))
+        return StreamLease(
+            key,
+            session: Self.session(number),
+            limit: limit,
+            expires: (time ?? now).advanced(byMilliseconds: life)
+        )
     }
 
     static func identity(_ number: Int) throws -> SHA256Digest {

@@ -125,7 +125,8 @@ struct ReplayStoreBenchmark {
         }
         let ratio = Double(own) / Double(max(1, other))
         let times = ratio.formatted(.number.precision(.fractionLength(2)))
-        print("\(name.padding(toLength: 28, withPad: " ", startingAt: 0)) \(own) ns, among \(revocations); \(times) x a Set")
+        let title = name.padding(toLength: 28, withPad: " ", startingAt: 0)
+        print("\(title) \(own) ns, among \(revocations); \(times) x a Set")
         return ratio
     }
 
