@@ -8,9 +8,11 @@ extension Gate {
     ///
     /// A store that ends its waits by itself needs no task beside the call, and so keeps it on its thread.
     func ask<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value? {
-        if let wait = store.longestWait, wait <= rules.storeDeadline { return await body() }
-        return await withDeadline(rules.storeDeadline, body)
+        storeEndsWaits ? await body() : await withDeadline(rules.storeDeadline, body)
     }
+
+    /// True if the store ends its waits by itself, within the deadline.
+    var storeEndsWaits: Bool { store.longestWait.map { $0 <= rules.storeDeadline } ?? false }
 
     /// Records a revocation within the deadline of the store.
     public func record(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {

@@ -35,6 +35,8 @@ public final class Gate: Sendable {
     let immediateOutcomes: any ImmediateOutcomes
     /// The store as one for grants; `nil` if it is none, so that limits and uses of grants refuse.
     let grantStore: (any GrantStore)?
+    /// The store as one that calls back; `nil` if it is none.
+    let callbackStore: (any CallbackReplayStore)?
 
     /// The rules for consumption and refusals.
     public struct Rules: Hashable, Sendable {
@@ -82,6 +84,7 @@ public final class Gate: Sendable {
         self.observer = observer
         immediateOutcomes = store.immediateOutcomes
         grantStore = store as? any GrantStore
+        callbackStore = (store as? any CallbackReplayStore).flatMap { $0.callsBack ? $0 : nil }
     }
 
     // MARK: Deciding
@@ -150,11 +153,23 @@ public final class Gate: Sendable {
             _ now: Timestamp,
             _ start: ContinuousClock.Instant
         ) {
+            var request = request
+            // The token is verified: its text need not be kept until the store answers.
+            request.token = nil
             self.request = request
             self.work = work
+            if case .use(let examined) = work { needsUseOnly = examined.lease == nil } else { needsUseOnly = false }
             self.now = now
             self.start = start
         }
+
+        /// The media token whose use is pending; `nil` if it is that of a grant.
+        var mediaToken: ExaminedUse? {
+            if case .use(let examined) = work { examined } else { nil }
+        }
+
+        /// True if nothing is needed but the use of a media token.
+        let needsUseOnly: Bool
 
         /// The reason why the store is needed.
         package enum Reason: Sendable {
@@ -228,7 +243,14 @@ public final class Gate: Sendable {
             case .use(let examined): await complete(examined, request, now)
             case .grant(let use): await complete(use, now)
             }
-        return finish(decision, request, now, pending.start, asked: asked)
+        return finish(decision, pending, asked: asked)
+    }
+
+    /// Ends the decision of a pending use.
+    ///
+    /// - Parameter asked: The time at which the store was asked.
+    func finish(_ decision: Decision, _ pending: PendingUse, asked: ContinuousClock.Instant) -> Decision {
+        finish(decision, pending.request, pending.now, pending.start, asked: asked)
     }
 
     /// Takes the slot of the playback if there is a limit, and then records the use: a start that the limit refuses consumes

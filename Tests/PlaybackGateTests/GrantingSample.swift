@@ -26,7 +26,8 @@ struct GrantingSample {
         _ rules: GrantProfile.Rules = rules(),
         gateRules: Gate.Rules = Gate.Rules(),
         isFresh: Bool = true,
-        hasRejectionList: Bool = false
+        hasRejectionList: Bool = false,
+        gateStore: (any ReplayStore)? = nil
     ) async throws {
         profile = GrantProfile("live", issuer: "playgate", keyID: "pg-2026-11", rules: rules)
         let keys = try ["playgate", "other"].map { issuer in
@@ -53,7 +54,7 @@ struct GrantingSample {
         gate = Gate(
             catalogue: try Self.catalogue(profile),
             verifier: try GateSample.verifier(),
-            store: store,
+            store: gateStore ?? store,
             rules: gateRules,
             grants: authority
         )

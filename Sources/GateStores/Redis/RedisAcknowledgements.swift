@@ -15,8 +15,12 @@
         private let missing: RedisCounter
         private let state = Mutex(State())
 
+        /// Called with the fault if fewer replicas acknowledged in time. What was written stays written, on the primary at
+        /// least.
+        typealias Receiver = @Sendable (ReplayStoreError?) -> Void
+
         private struct State {
-            var waiting: [CheckedContinuation<ReplayStoreError?, Never>] = []
+            var waiting: [Receiver] = []
             var isAsking = false
         }
 
@@ -28,18 +32,13 @@
         }
 
         /// Waits for the replicas to acknowledge all writes of the connection whose replies have arrived.
-        ///
-        /// - Throws: If fewer did in time. What was written stays written, on the primary at least.
-        func wait() async throws(ReplayStoreError) {
-            let fault = await withCheckedContinuation { continuation in
-                let isFirst = state.withLock { state in
-                    state.waiting.append(continuation)
-                    defer { state.isAsking = true }
-                    return !state.isAsking
-                }
-                if isFirst { ask() }
+        func wait(_ receive: @escaping Receiver) {
+            let isFirst = state.withLock { state in
+                state.waiting.append(receive)
+                defer { state.isAsking = true }
+                return !state.isAsking
             }
-            if let fault { throw fault }
+            if isFirst { ask() }
         }
 
         /// Sends a `WAIT` for all that wait now, and after its reply the next one.
@@ -54,7 +53,7 @@
             link.send(command) { result in
                 let fault = self.fault(in: result)
                 if fault != nil { self.missing.add(round.count) }
-                for continuation in round { continuation.resume(returning: fault) }
+                for receive in round { receive(fault) }
                 self.ask()
             }
         }

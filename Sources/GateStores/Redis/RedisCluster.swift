@@ -57,7 +57,7 @@
             var node = try node(of: slot)
             var isAsking = false
             for count in 0...Self.mostRedirections {
-                let reply = try await node.reply(to: call, asking: isAsking)
+                let reply = try await withRedisReply { node.send(call, asking: isAsking, $0) }
                 guard case .error(let text) = reply else { return reply }
                 if let redirection = RedisRedirection(text, from: node.link.address) {
                     if redirection.isForGood {

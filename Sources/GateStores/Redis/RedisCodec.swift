@@ -4,6 +4,7 @@
 #if Redis
     internal import CHiredis
     internal import Encodings
+    internal import NIOCore
 
     /// A reply of Redis.
     enum RedisReply: Hashable, Sendable {
@@ -16,21 +17,27 @@
 
     /// A command in wire format: an array of bulk strings.
     struct RedisCommand: Sendable {
-        let bytes: [UInt8]
+        private let first: RedisWords
+        private let others: RedisWords
 
         /// Creates a command from its words.
-        init(_ words: [String]) { self.init(words, RedisWords()) }
+        init(_ words: [String]) { self.init(RedisWords(words), RedisWords()) }
 
         /// Creates a command from its words.
         init(_ words: String...) { self.init(words) }
 
         /// Creates a command from its first words and the others.
-        init(_ first: [String], _ others: RedisWords) {
-            var words = RedisWords(capacity: first.reduce(others.bytes.count + 16) { $0 + $1.utf8.count + 16 })
-            words.bytes.append("*", first.count + others.count)
-            for word in first { words.append(word) }
-            words.bytes += others.bytes
-            bytes = words.bytes
+        init(_ first: RedisWords, _ others: RedisWords) {
+            self.first = first
+            self.others = others
+        }
+
+        func write(into buffer: inout ByteBuffer) {
+            var count: [UInt8] = []
+            count.append("*", first.count + others.count)
+            buffer.writeBytes(count)
+            buffer.writeBytes(first.bytes)
+            buffer.writeBytes(others.bytes)
         }
     }
 
@@ -38,11 +45,13 @@
     ///
     /// All are in one buffer, because a string for each costs more than the word.
     struct RedisWords: Sendable {
-        fileprivate(set) var bytes: [UInt8] = []
+        private(set) var bytes: [UInt8] = []
         private(set) var count = 0
 
         /// - Parameter capacity: The number of bytes to make room for.
         init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
+
+        init(_ words: [String]) { for word in words { append(word) } }
 
         mutating func append(_ word: String) {
             begin(word.utf8.count)

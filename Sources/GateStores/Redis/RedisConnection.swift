@@ -98,12 +98,12 @@
             // No other command comes between the two, and only the second reply matters.
             if isAsking {
                 waiting.append(Request(receive: nil, sent: now))
-                outgoing.writeBytes(RedisCommand("ASKING").bytes)
+                RedisCommand("ASKING").write(into: &outgoing)
             }
             if hasDeadline, let limit = deadline.limit { limited.append((replies + waiting.count, now, limit)) }
             waiting.append(Request(receive: receive, sent: now))
             watchDeadlines(context.eventLoop)
-            outgoing.writeBytes(command.bytes)
+            command.write(into: &outgoing)
             guard !isFlushScheduled else { return }
             isFlushScheduled = true
             // After the other tasks of this turn, which may send more.
@@ -113,10 +113,13 @@
         private func flush() {
             isFlushScheduled = false
             guard !isOver, let context else { return }
-            let bytes = outgoing
-            outgoing = ByteBuffer()
-            context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(outgoing), promise: nil)
+            // The memory of what is written serves again, unless it was a burst.
+            if outgoing.capacity > Self.keptCapacity { outgoing = ByteBuffer() } else { outgoing.clear() }
         }
+
+        /// The largest buffer that is kept, in bytes: for some eighty commands.
+        private static let keptCapacity = 65_536
 
         /// Sees to it that overdue requests fail. Between two reloads all have the same deadline, so the oldest ends first.
         private func watchDeadlines(_ loop: any EventLoop) {

@@ -61,10 +61,7 @@
             asking isAsking: Bool = false,
             hasDeadline: Bool = false
         ) async throws(ReplayStoreError) -> RedisReply {
-            let result: Result<RedisReply, ReplayStoreError> = await withCheckedContinuation { continuation in
-                send(command, asking: isAsking, hasDeadline: hasDeadline) { continuation.resume(returning: $0) }
-            }
-            return try result.get()
+            try await withRedisReply { send(command, asking: isAsking, hasDeadline: hasDeadline, $0) }
         }
 
         /// Sends a command, and calls a closure with its reply.
@@ -111,5 +108,13 @@
                 close()
             }
         }
+    }
+
+    /// Waits for the reply that `ask` passes to its receiver.
+    func withRedisReply(_ ask: (@escaping RedisReceiver) -> Void) async throws(ReplayStoreError) -> RedisReply {
+        let result: Result<RedisReply, ReplayStoreError> = await withCheckedContinuation { continuation in
+            ask { continuation.resume(returning: $0) }
+        }
+        return try result.get()
     }
 #endif

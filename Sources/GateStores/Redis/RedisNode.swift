@@ -6,14 +6,22 @@
     internal import Synchronization
 
     /// A server of the store, ready for scripts: logged in, its settings checked, and the scripts loaded.
-    struct RedisNode: Sendable {
+    final class RedisNode: Sendable {
         let link: RedisLink
         /// The number of the connection: one after another may lead to a server that has lost records.
         let number: Int
-        private let digests: [RedisScript: String]
+        /// The first words of the commands that call the scripts, by the scripts' numbers.
+        private let calls: [RedisWords]
         private let acknowledgements: RedisAcknowledgements?
 
         private static let connections = Atomic<Int>(0)
+
+        private init(_ link: RedisLink, calls: [RedisWords], _ acknowledgements: RedisAcknowledgements?) {
+            self.link = link
+            number = Self.connections.add(1, ordering: .relaxed).newValue
+            self.calls = calls
+            self.acknowledgements = acknowledgements
+        }
 
         /// Connects to a server, and prepares it.
         ///
@@ -46,10 +54,9 @@
                 }
                 try await link.checkEviction()
                 return RedisNode(
-                    link: link,
-                    number: connections.add(1, ordering: .relaxed).newValue,
-                    digests: try await link.loadScripts(),
-                    acknowledgements: settings.wait.map { RedisAcknowledgements($0, link, missing: unacknowledged) }
+                    link,
+                    calls: try await link.loadScripts(),
+                    settings.wait.map { RedisAcknowledgements($0, link, missing: unacknowledged) }
                 )
             } catch {
                 link.close()
@@ -60,21 +67,34 @@
         /// Calls a script by its digest, and by its text if Redis no longer has it. Waits for replicas if the settings ask
         /// for that and the reply says that something was recorded.
         ///
-        /// - Parameter isAsking: True if the slot of the call migrates to this server.
-        /// - Returns: The reply, which may be an error of the server.
-        func reply(
-            to call: RedisScript.Invocation,
-            asking isAsking: Bool = false
-        ) async throws(ReplayStoreError) -> RedisReply {
-            let command = call.command(digest: digests[call.script] ?? "")
-            var reply = try await link.send(command, asking: isAsking, hasDeadline: call.hasDeadline)
-            if case .error(let text) = reply, text.hasPrefix("NOSCRIPT") {
-                reply = try await link.send(call.command(), asking: isAsking, hasDeadline: call.hasDeadline)
+        /// - Parameters:
+        ///   - isAsking: True if the slot of the call migrates to this server.
+        ///   - receive: Called with the reply, which may be an error of the server.
+        func send(
+            _ call: RedisScript.Invocation,
+            asking isAsking: Bool = false,
+            _ receive: @escaping RedisReceiver
+        ) {
+            let command = call.command(calls[call.script.rawValue])
+            link.send(command, asking: isAsking, hasDeadline: call.hasDeadline) { result in
+                guard case .success(.error(let text)) = result, text.hasPrefix("NOSCRIPT") else {
+                    return self.acknowledge(result, of: call, receive)
+                }
+                self.link.send(call.command(), asking: isAsking, hasDeadline: call.hasDeadline) { result in
+                    self.acknowledge(result, of: call, receive)
+                }
             }
-            if let acknowledgements, case .integer(let number) = reply, call.recording?.contains(number) == true {
-                try await acknowledgements.wait()
-            }
-            return reply
+        }
+
+        private func acknowledge(
+            _ result: Result<RedisReply, ReplayStoreError>,
+            of call: RedisScript.Invocation,
+            _ receive: @escaping RedisReceiver
+        ) {
+            guard let acknowledgements, case .success(.integer(let number)) = result,
+                call.recording?.contains(number) == true
+            else { return receive(result) }
+            acknowledgements.wait { fault in receive(fault.map { .failure($0) } ?? result) }
         }
 
         /// Finds out whether the server responds.
@@ -117,12 +137,13 @@
             }
         }
 
-        /// Loads the scripts. Returns their digests.
-        fileprivate func loadScripts() async throws(ReplayStoreError) -> [RedisScript: String] {
-            var digests: [RedisScript: String] = [:]
+        /// Loads the scripts. Returns the first words of the commands that call them, by the scripts' numbers.
+        fileprivate func loadScripts() async throws(ReplayStoreError) -> [RedisWords] {
+            var calls: [RedisWords] = []
             for script in RedisScript.allCases {
                 switch try await send(script.load) {
-                case .text(let digest): digests[script] = String(decoding: digest, as: UTF8.self)
+                case .text(let digest):
+                    calls.append(RedisWords(["EVALSHA", String(decoding: digest, as: UTF8.self)]))
                 case .error(let reason):
                     // A server that is busy with its data may be ready soon.
                     let isLoading = reason.hasPrefix("LOADING") || reason.hasPrefix("MASTERDOWN")
@@ -133,7 +154,7 @@
                 default: throw ReplayStoreError(.misconfigured, "Redis refused to load a script")
                 }
             }
-            return digests
+            return calls
         }
     }
 #endif

@@ -67,16 +67,21 @@
         }
 
         func reply(to call: RedisScript.Invocation) async throws(ReplayStoreError) -> RedisReply {
-            let node = try node()
-            let reply = try await node.reply(to: call)
-            guard case .error(let text) = reply else { return reply }
-            // Reconnect: after a new look-up, the address may no longer lead to a replica or to a server that loads its
-            // data. Before version 7, the code of an error of a script is inside its text.
-            if ["READONLY", "LOADING", "MASTERDOWN"].contains(where: { text.hasPrefix($0) || text.contains("-\($0)") })
-            {
-                node.link.close()
+            try await withRedisReply { send(call, $0) }
+        }
+
+        /// Calls a script, and then `receive` with the reply or the error, as ``reply(to:)`` does.
+        func send(_ call: RedisScript.Invocation, _ receive: @escaping RedisReceiver) {
+            let node: RedisNode
+            do throws(ReplayStoreError) { node = try self.node() } catch { return receive(.failure(error)) }
+            node.send(call) { result in
+                guard case .success(.error(let text)) = result else { return receive(result) }
+                // Reconnect: after a new look-up, the address may no longer lead to a replica or to a server that loads
+                // its data. Before version 7, the code of an error of a script is inside its text.
+                let codes = ["READONLY", "LOADING", "MASTERDOWN"]
+                if codes.contains(where: { text.hasPrefix($0) || text.contains("-\($0)") }) { node.link.close() }
+                receive(.failure(ReplayStoreError(.unavailable, "Redis refused: \(text)")))
             }
-            throw ReplayStoreError(.unavailable, "Redis refused: \(text)")
         }
 
         func connectionNumber() throws(ReplayStoreError) -> Int { try node().number }

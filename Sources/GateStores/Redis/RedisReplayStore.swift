@@ -14,13 +14,15 @@ internal import Platform
     /// must not evict keys (`maxmemory-policy noeviction`), because evicted uses are forgotten.
     ///
     /// Run ``run(report:)`` for as long as the store is in use.
-    public final class RedisReplayStore: GrantStore {
+    public final class RedisReplayStore: GrantStore, CallbackReplayStore {
         public let name = "redis"
 
         private let settings: RedisSettings
         private let keys: RedisKeys
         private let counters = RedisCounters()
         private let servers: any RedisServers
+        /// The same servers, if they are one at a time.
+        private let primary: RedisPrimary?
         private let deadline = StoreDeadline()
 
         /// Creates a store. It connects when ``run(report:)`` runs.
@@ -33,6 +35,7 @@ internal import Platform
                 case .sentinels(let sentinels): RedisPrimary(of: sentinels, settings, deadline, counters)
                 case .cluster(let seeds): RedisCluster(seeds, settings, deadline, counters)
                 }
+            primary = servers as? RedisPrimary
         }
 
         /// Keeps a connection open until the task is cancelled.
@@ -83,6 +86,16 @@ internal import Platform
             if keys.areSpread { return try await revocation(of: use) }
             let call = RedisUses.use(use, isRecorded: false, keys)
             return try RedisUses.outcome(of: await servers.reply(to: call), use)
+        }
+
+        /// Where keys are spread, a use takes several calls.
+        package var callsBack: Bool { primary != nil && !keys.areSpread }
+
+        package func ask(_ use: TokenUse, isConsumed: Bool, _ receive: @escaping @Sendable (UseOutcome?) -> Void) {
+            guard let primary, callsBack else { return receive(nil) }
+            primary.send(RedisUses.use(use, isRecorded: isConsumed, keys)) { result in
+                receive(try? RedisUses.outcome(of: result.get(), use))
+            }
         }
 
         /// Asks for all revocations of a token at once, each where its key is.

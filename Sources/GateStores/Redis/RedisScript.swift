@@ -7,7 +7,7 @@
     /// The scripts that Redis runs atomically, each for one subject.
     ///
     /// Redis's clock decides in all of them, because the clocks of gates differ.
-    enum RedisScript: CaseIterable {
+    enum RedisScript: Int, CaseIterable {
         /// Uses of media tokens and of grants, and examinations.
         case uses
         /// Revocations, and the list of them.
@@ -44,8 +44,8 @@
         /// A call of a script.
         struct Invocation {
             let script: RedisScript
-            /// The number of keys, the keys, and the arguments.
-            private let words: RedisWords
+            /// Makes the number of keys, the keys, and the arguments.
+            private let words: @Sendable () -> RedisWords
             /// The replies after which a record exists that a failover must not lose.
             let recording: ClosedRange<Int64>?
             /// True if a playback waits for the reply; a list of revocations may take longer.
@@ -53,9 +53,14 @@
 
             /// Creates a call.
             ///
-            /// - Parameter words: The number of keys, the keys, and the arguments.
-            init(script: RedisScript, words: RedisWords, recording: ClosedRange<Int64>? = nil, hasDeadline: Bool = true)
-            {
+            /// - Parameter words: Makes the number of keys, the keys, and the arguments. Called for each command: the words of one
+            ///   would stay in memory until its reply.
+            init(
+                script: RedisScript,
+                recording: ClosedRange<Int64>? = nil,
+                hasDeadline: Bool = true,
+                words: @escaping @Sendable () -> RedisWords
+            ) {
                 self.script = script
                 self.words = words
                 self.recording = recording
@@ -70,20 +75,20 @@
                 recording: ClosedRange<Int64>? = nil,
                 hasDeadline: Bool = true
             ) {
-                var words = RedisWords()
-                words.append(Int64(keys.count))
-                for word in keys + arguments { words.append(word) }
-                self.init(script: script, words: words, recording: recording, hasDeadline: hasDeadline)
+                let words = RedisWords(["\(keys.count)"] + keys + arguments)
+                self.init(script: script, recording: recording, hasDeadline: hasDeadline) { words }
             }
 
             /// The slot of a cluster that has the keys of the call.
-            var slot: Int { RedisSlot.of(words.word(1) ?? []) }
+            var slot: Int { RedisSlot.of(words().word(1) ?? []) }
 
             /// The command that calls the script by its digest.
-            func command(digest: String) -> RedisCommand { RedisCommand(["EVALSHA", digest], words) }
+            ///
+            /// - Parameter name: `EVALSHA` and the digest.
+            func command(_ name: RedisWords) -> RedisCommand { RedisCommand(name, words()) }
 
             /// The command that calls the script by its text.
-            func command() -> RedisCommand { RedisCommand(["EVAL", script.text], words) }
+            func command() -> RedisCommand { RedisCommand(RedisWords(["EVAL", script.text]), words()) }
         }
     }
 

@@ -48,6 +48,10 @@ internal import Platform
         ///
         /// - Parameter isRecorded: True if the use is recorded; false if only revocations are checked.
         static func use(_ use: TokenUse, isRecorded: Bool = true, _ names: RedisKeys) -> RedisScript.Invocation {
+            RedisScript.Invocation(script: .uses, recording: repeated...recorded) { words(use, isRecorded, names) }
+        }
+
+        private static func words(_ use: TokenUse, _ isRecorded: Bool, _ names: RedisKeys) -> RedisWords {
             let revocations = names.areSpread ? [] : Revocation.keys(of: use.token)
             let ends = use.forgettable.advanced(byMilliseconds: RedisScript.margin)
             // Room for one use and four revocations, with a prefix of the usual length.
@@ -65,7 +69,7 @@ internal import Platform
             words.append(ends.millisecondsSince1970)
             words.append(use.playback.map { String($0, radix: 16) } ?? "")
             words.append(ends.advanced(byMilliseconds: keeping).millisecondsSince1970)
-            return RedisScript.Invocation(script: .uses, words: words, recording: repeated...recorded)
+            return words
         }
 
         /// Returns the calls that check each revocation of a token by itself, where keys are spread.
