@@ -6,19 +6,14 @@ internal import NIOCore
 // Answers that are awaited. No other request of the connection is processed meanwhile.
 
 extension HTTPConnectionHandler {
-    func wait(for find: @escaping PendingAnswer, isHead: Bool, _ context: ChannelHandlerContext) {
+    func wait(for answer: PendingAnswer, isHead: Bool, _ context: ChannelHandlerContext) {
         isPending = true
         deadline?.clear()
         let loop = context.eventLoop
         let executor = executor ?? EventLoopExecutor(loop)
         self.executor = executor
         let this = NIOLoopBound(self, eventLoop: loop)
-        // Above the background work of the process.
-        let task = Task(executorPreference: executor, priority: .high) {
-            let answer = await find()
-            guard !loop.inEventLoop else { return this.value.complete(answer, isHead: isHead) }
-            loop.execute { this.value.complete(answer, isHead: isHead) }
-        }
+        let task = answer.deliver(on: loop, executor) { this.value.complete($0, isHead: isHead) }
         if service.cancelsAbandoned { abandonable = task }
     }
 

@@ -314,8 +314,8 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     }
 
     /// Waits for a pending answer, or ends one that is written.
-    func finishAnswer(_ find: PendingAnswer?, isHead: Bool, _ context: ChannelHandlerContext) {
-        if let find { return wait(for: find, isHead: isHead, context) }
+    func finishAnswer(_ pending: PendingAnswer?, isHead: Bool, _ context: ChannelHandlerContext) {
+        if let pending { return wait(for: pending, isHead: isHead, context) }
         if closesAfterAnswer || output.closing.closesConnection { isOver = true }
         // Flushed before the next request is processed: a client that does not read its answers gets no more.
         if output.count >= Self.outputLimit { flush(context) }

@@ -55,13 +55,13 @@ package struct HTTPOutput {
         segments.append(body)
     }
 
-    /// Writes an available answer, or returns the function that produces it.
+    /// Writes an available answer, or returns one that must be awaited.
     package mutating func write<Answer>(_ reply: HTTPReply<Answer>) -> PendingAnswer? {
         switch reply {
         case .now(let answer):
             write(answer)
             return nil
-        case .later(let find): return find
+        case .later(let pending): return pending
         }
     }
 }

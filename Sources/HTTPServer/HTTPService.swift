@@ -15,8 +15,8 @@ package protocol HTTPService: Sendable {
     /// Decides, at the head of a request, if its body is read.
     func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception
 
-    /// Answers a request, on the event loop of its connection: either writes into `output` and returns `nil`, or returns a
-    /// function that produces the answer.
+    /// Answers a request, on the event loop of its connection: either writes into `output` and returns `nil`, or returns an
+    /// answer that is not known yet.
     func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer?
 
     /// True if a pending answer is cancelled when its client closes the connection, or its end of it; false by default. Then
@@ -48,13 +48,13 @@ package struct HTTPAdmission {
     }
 }
 
-/// A function that produces an answer asynchronously.
-package typealias PendingAnswer = @Sendable () async -> any HTTPAnswer
+/// An answer that must be awaited.
+package typealias PendingAnswer = Awaited<any HTTPAnswer>
 
 /// An answer that is available, or one that must be awaited.
 package enum HTTPReply<Answer: HTTPAnswer> {
     case now(Answer)
-    case later(@Sendable () async -> Answer)
+    case later(PendingAnswer)
 }
 
 /// An HTTP/1.1 response that can be written, with its length and without `Transfer-Encoding`.

@@ -208,29 +208,20 @@ package final class SPOPConnectionHandler<Handled: SPOPService>: ChannelDuplexHa
         guard let messages = SPOPMessage.list(frame.payload), let connection else { throw .invalid }
         switch service.answer(messages, connection) {
         case .now(let answer): acknowledge(frame.id, answer)
-        case .later(let find): wait(for: find, frame.id, context)
+        case .later(let answer): wait(for: answer, frame.id, context)
         case .last(let answer):
             acknowledge(frame.id, answer)
             disconnect(.normal, context)
         }
     }
 
-    private func wait(
-        for find: @escaping @Sendable () async -> Handled.Answer,
-        _ id: SPOPFrame.ID,
-        _ context: ChannelHandlerContext
-    ) {
+    private func wait(for answer: Awaited<Handled.Answer>, _ id: SPOPFrame.ID, _ context: ChannelHandlerContext) {
         outstanding += 1
         let loop = context.eventLoop
         let executor = executor ?? EventLoopExecutor(loop)
         self.executor = executor
         let this = NIOLoopBound(self, eventLoop: loop)
-        // Above the background work of the process.
-        Task(executorPreference: executor, priority: .high) {
-            let answer = await find()
-            guard !loop.inEventLoop else { return this.value.complete(answer, id) }
-            loop.execute { this.value.complete(answer, id) }
-        }
+        answer.deliver(on: loop, executor) { this.value.complete($0, id) }
     }
 
     private func complete(_ answer: Handled.Answer, _ id: SPOPFrame.ID) {

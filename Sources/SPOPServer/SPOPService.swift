@@ -21,7 +21,7 @@ package protocol SPOPAnswer: Sendable {
 /// An answer that is available, or one that must be awaited.
 package enum SPOPReply<Answer: SPOPAnswer>: Sendable {
     case now(Answer)
-    case later(@Sendable () async -> Answer)
+    case later(Awaited<Answer>)
     /// The answer is the last of its connection.
     case last(Answer)
 }

@@ -28,9 +28,9 @@ final class ListenerExchange {
 
     /// - Parameters:
     ///   - readsPlainHeads: False if NIO's decoder parses every request.
-    ///   - isWaiting: True if no answer is available at once.
-    init(readsPlainHeads: Bool, isWaiting: Bool = false) throws {
-        service = EchoingService(isWaiting: isWaiting)
+    ///   - timing: The time of the answers.
+    init(readsPlainHeads: Bool, _ timing: EchoingService.Timing = .atOnce) throws {
+        service = EchoingService(timing)
         let limits = HTTPLimits(
             connections: 1,
             connectionsPerPeer: 1,
@@ -87,13 +87,25 @@ final class ListenerExchange {
 
 /// A service whose answers name method, target and fields of the request. Used on one thread.
 final class EchoingService: BodilessService, @unchecked Sendable {
-    private let isWaiting: Bool
+    /// The time of an answer, and the form in which it is awaited.
+    enum Timing: CaseIterable {
+        case atOnce
+        case byTask
+        case byCallInLaterTurn
+        case byCallAtOnce
+    }
+
+    private let timing: Timing
+    /// The number of calls that wait for an answer and have not returned.
+    private var beginning = 0
+    /// True if a request was processed inside the call for the answer to another.
+    private(set) var isNested = false
     /// The number of requests.
     private(set) var asked = 0
     /// The number of those that NIO's decoder has parsed.
     private(set) var decoded = 0
 
-    init(isWaiting: Bool) { self.isWaiting = isWaiting }
+    init(_ timing: Timing) { self.timing = timing }
 
     func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
         decoded += 1
@@ -102,15 +114,26 @@ final class EchoingService: BodilessService, @unchecked Sendable {
 
     func answer(_ request: BodilessRequest, into output: inout HTTPOutput) -> PendingAnswer? {
         asked += 1
+        if beginning > 0 { isNested = true }
         let fields = request.fields.indices.map { "\(request.fields.name($0)):\(request.fields.value($0))" }
         let text = "\(asked) \(request.method) \(request.target) [\(fields.joined(separator: "|"))]"
         // A quotation mark cannot hide a line break of a field.
         let answer = EchoingAnswer(text: text.debugDescription)
-        guard isWaiting else {
+        switch timing {
+        case .atOnce:
             output.write(answer)
             return nil
+        case .byTask: return .task { answer }
+        case .byCallInLaterTurn:
+            let loop = request.connection.channel.eventLoop
+            return .call { resume in loop.execute { resume { answer } } }
+        case .byCallAtOnce:
+            return .call { resume in
+                self.beginning += 1
+                resume { answer }
+                self.beginning -= 1
+            }
         }
-        return { answer }
     }
 }
 

@@ -13,12 +13,12 @@ import Testing
     /// Sends pieces to a connection that reads plain heads and to one that does not, and compares the answers.
     @discardableResult private static func compare(
         _ pieces: [[UInt8]],
-        isWaiting: Bool = false,
+        _ timing: EchoingService.Timing = .atOnce,
         isDraining: Bool = false
     ) throws -> ListenerExchange {
         let (fast, reference) = (
-            try ListenerExchange(readsPlainHeads: true, isWaiting: isWaiting),
-            try ListenerExchange(readsPlainHeads: false, isWaiting: isWaiting)
+            try ListenerExchange(readsPlainHeads: true, timing),
+            try ListenerExchange(readsPlainHeads: false, timing)
         )
         for (number, piece) in pieces.enumerated() {
             if isDraining, number == 1 {
@@ -44,12 +44,12 @@ import Testing
     /// Compares an input in one piece, byte by byte, and in two pieces at each place.
     @discardableResult private static func compareAll(_ input: String) throws -> ListenerExchange {
         let bytes = Array(input.utf8)
-        for isWaiting in [false, true] {
-            try compare(bytes.map { [$0] }, isWaiting: isWaiting)
+        for timing in EchoingService.Timing.allCases {
+            try compare(bytes.map { [$0] }, timing)
             for place in 1..<max(2, bytes.count) {
-                try compare([Array(bytes[..<place]), Array(bytes[place...])], isWaiting: isWaiting)
+                try compare([Array(bytes[..<place]), Array(bytes[place...])], timing)
             }
-            try compare([bytes], isWaiting: isWaiting)
+            try compare([bytes], timing)
         }
         return try compare([bytes])
     }
@@ -239,12 +239,15 @@ import Testing
 
     @Test func `waits for the answer before it`() throws {
         let input = Array(String(repeating: Self.plain, count: 5).utf8)
-        for size in [1, 7, Self.plain.utf8.count, 100, input.count] {
-            let pieces = stride(from: 0, to: input.count, by: size).map {
-                Array(input[$0..<min($0 + size, input.count)])
+        for timing in EchoingService.Timing.allCases {
+            for size in [1, 7, Self.plain.utf8.count, 100, input.count] {
+                let pieces = stride(from: 0, to: input.count, by: size).map {
+                    Array(input[$0..<min($0 + size, input.count)])
+                }
+                let fast = try Self.compare(pieces, timing)
+                #expect(fast.lines("X-Asked: ").map { $0.dropFirst().prefix(1) } == ["1", "2", "3", "4", "5"])
+                #expect(!fast.service.isNested, "\(timing)")
             }
-            let fast = try Self.compare(pieces, isWaiting: true)
-            #expect(fast.lines("X-Asked: ").map { $0.dropFirst().prefix(1) } == ["1", "2", "3", "4", "5"])
         }
     }
 
@@ -256,9 +259,9 @@ import Testing
             // The first two bytes choose a service and a split.
             let input = try [UInt8](Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)")).dropFirst(2))
             guard !input.isEmpty else { continue }
-            for isWaiting in [false, true] {
-                try Self.compare([input], isWaiting: isWaiting)
-                try Self.compare(input.map { [$0] }, isWaiting: isWaiting)
+            for timing in EchoingService.Timing.allCases {
+                try Self.compare([input], timing)
+                try Self.compare(input.map { [$0] }, timing)
             }
         }
     }
@@ -284,7 +287,7 @@ import Testing
                 pieces.append(Array(rest.prefix(size)))
                 rest = rest.dropFirst(size)
             }
-            try Self.compare(pieces, isWaiting: Bool.random(using: &random))
+            try Self.compare(pieces, EchoingService.Timing.allCases.randomElement(using: &random) ?? .atOnce)
         }
     }
 }

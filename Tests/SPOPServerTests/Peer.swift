@@ -125,9 +125,10 @@ struct Frame: CustomStringConvertible {
     var status: String? { kind == .disconnectOfAgent ? items.first : nil }
 }
 
-/// A service that answers a message `later` when it is told to, and each other at once.
+/// A service that answers a message `later` when it is told to, by a task and by a call in turn, and each other at once.
 final class EchoService: SPOPService {
-    private let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
+    private let waiting = Mutex<[@Sendable () -> Void]>([])
+    private let awaited = Atomic<Int>(0)
     private let asked = Atomic<Int>(0)
 
     /// The number of notifications so far.
@@ -138,10 +139,11 @@ final class EchoService: SPOPService {
         let name = messages.first?.name ?? "none"
         switch name {
         case "later":
-            return .later { [self] in
-                await withCheckedContinuation { continuation in waiting.withLock { $0.append(continuation) } }
-                return Echo(name: name)
+            let begin: @Sendable (@escaping Awaited<Echo>.Resume) -> Void = { [self] resume in
+                waiting.withLock { $0.append { resume { Echo(name: name) } } }
             }
+            if awaited.add(1, ordering: .relaxed).newValue.isMultiple(of: 2) { return .later(.call(begin)) }
+            return .later(.task { await Awaited.call(begin).value })
         case "last": return .last(Echo(name: name))
         default: return .now(Echo(name: name))
         }
@@ -153,7 +155,7 @@ final class EchoService: SPOPService {
             defer { waiting = [] }
             return waiting
         }
-        for continuation in all.reversed() { continuation.resume() }
+        for resume in all.reversed() { resume() }
     }
 
     struct Echo: SPOPAnswer {

@@ -22,7 +22,7 @@ extension APIResponder {
         }
         let (gate, time, trace) = (call.gate, call.time, call.trace)
         try takeRoom(for: 1)
-        return .later { () async throws(APIRefusal) in
+        return .later { [self] () async throws(APIRefusal) in
             let outcome = await gate.exchange(
                 body.grant,
                 of: entry,
@@ -44,7 +44,7 @@ extension APIResponder {
         let profiles = call.snapshot.configuration.grants?.profiles.map(\.value) ?? []
         let (gate, time, trace) = (call.gate, call.time, call.trace)
         try takeRoom(for: 1)
-        return .later { () async throws(APIRefusal) in
+        return .later { [self] () async throws(APIRefusal) in
             let outcome = await gate.renew(body.grant, profiles, by: grants, at: time)
             inFlight.release(1)
             return try Self.answer(outcome, time, trace)

@@ -116,15 +116,13 @@ extension APIResponder {
         _ call: RequestContext,
         _ answer: @escaping @Sendable (IssuedGrant) -> APIAnswer
     ) throws(APIRefusal) -> Outcome {
-        let gate = call.gate
         try takeRoom(for: 1)
-        switch gate.begin(Gate.Question(request, .entry(entry)), at: call.time) {
+        switch call.gate.begin(Gate.Question(request, .entry(entry)), at: call.time) {
         case .decided(let decision):
             inFlight.release(1)
             return .now(answer(try Self.signed(decision)))
         case .pending(let use):
-            return .later { () async throws(APIRefusal) in
-                let decision = await gate.complete(use)
+            return .use(use) { [self] decision throws(APIRefusal) in
                 inFlight.release(1)
                 return answer(try Self.signed(decision))
             }

@@ -32,7 +32,7 @@ extension APIResponder {
         }
         try takeRoom(for: 1)
         let trace = call.trace
-        return .later { () async throws(APIRefusal) in
+        return .later { [self] () async throws(APIRefusal) in
             defer { inFlight.release(1) }
             let rewriting = ManifestWork(body: body, format: format, rules: rules, limit: limit)
             switch await rewriting.outcome() {

@@ -23,7 +23,7 @@ extension APIResponder {
             return .now(answer(edition, query, known, call.trace))
         }
         let (policies, clock, trace) = (policies, clock, call.trace)
-        return .later { () async throws(APIRefusal) in
+        return .later { [self] () async throws(APIRefusal) in
             defer { policies.waits.release() }
             let end = ContinuousClock.now + .seconds(query.wait)
             var next = edition

@@ -33,7 +33,7 @@ extension APIResponder {
         let redirection = Gate.Redirection(token, facts, target: url.target, of: entry, to: profile)
         let (gate, time, trace) = (call.gate, call.time, call.trace)
         try takeRoom(for: 1)
-        return .later { () async throws(APIRefusal) in
+        return .later { [self] () async throws(APIRefusal) in
             let outcome = await gate.redirect(redirection, by: grants, at: time)
             inFlight.release(1)
             return try Self.answer(outcome, profile, trace)

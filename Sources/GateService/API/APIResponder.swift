@@ -17,7 +17,7 @@ internal import PlaybackGate
 ///
 /// The paths are few and fixed, so a `switch` replaces a router. A wrong method is answered with 405 and the permitted
 /// methods.
-struct APIResponder: HTTPService {
+final class APIResponder: HTTPService {
     let live: LiveGate
     let metrics: DecisionMetrics
     let inFlight: ConcurrencyLimit
@@ -109,7 +109,13 @@ struct APIResponder: HTTPService {
             case .now(let answer): return .now(counted(answer))
             case .later(let find):
                 let shape = RefusalShape(request)
-                return .later { counted(await finish(shape, trace, find)) }
+                return .later(.task { [self] in counted(await finish(shape, trace, find)) })
+            case .use(let use, let decided):
+                let shape = RefusalShape(request)
+                let pending: PendingAnswer = call.gate.awaited(use) { [self] decision in
+                    counted(finish(shape, trace) { () throws(APIRefusal) in try decided(decision) })
+                }
+                return .later(pending)
             }
         } catch { return .now(counted(.refusal(error, RefusalShape(request), helpURL: helpURL, trace: trace))) }
     }
@@ -129,10 +135,22 @@ struct APIResponder: HTTPService {
         }
     }
 
+    private func finish(
+        _ shape: RefusalShape,
+        _ trace: TraceID,
+        _ answer: () throws(APIRefusal) -> APIAnswer
+    ) -> APIAnswer {
+        do throws(APIRefusal) { return try answer() } catch {
+            return .refusal(error, shape, helpURL: helpURL, trace: trace)
+        }
+    }
+
     /// The result of an operation: at once, or after the store has answered.
     enum Outcome {
         case now(APIAnswer)
         case later(@Sendable () async throws(APIRefusal) -> APIAnswer)
+        /// After the store has answered about a use: the answer that follows from the decision.
+        case use(Gate.PendingUse, @Sendable (Decision) throws(APIRefusal) -> APIAnswer)
     }
 
     // MARK: Operations
@@ -173,15 +191,14 @@ struct APIResponder: HTTPService {
     /// `POST /v1/playback`: decides, and consumes the token.
     private func playback(_ call: RequestContext, _ caller: String?) throws(APIRefusal) -> Outcome {
         let request = playbackRequest(try read(PlaybackBody.self, call), caller, call)
-        let (gate, time, trace) = (call.gate, call.time, call.trace)
+        let (time, trace) = (call.time, call.trace)
         try takeRoom(for: 1)
-        switch gate.begin(request, at: call.time) {
+        switch call.gate.begin(request, at: time) {
         case .decided(let decision):
             inFlight.release(1)
             return .now(try Self.answer(decision, call.time, trace))
         case .pending(let use):
-            return .later { () async throws(APIRefusal) in
-                let decision = await gate.complete(use)
+            return .use(use) { [self] decision throws(APIRefusal) in
                 inFlight.release(1)
                 return try Self.answer(decision, time, trace)
             }
@@ -205,7 +222,7 @@ struct APIResponder: HTTPService {
         let requests = try read(BatchBody.self, call).playbacks.map { playbackRequest($0, caller, call) }
         let (gate, time, trace) = (call.gate, call.time, call.trace)
         try takeRoom(for: requests.count)
-        return .later { () async throws(APIRefusal) in
+        return .later { [self] () async throws(APIRefusal) in
             let decisions = await Self.decide(requests, gate, time)
             inFlight.release(requests.count)
             let results = decisions.map { decision -> JSON in
@@ -274,7 +291,7 @@ struct APIResponder: HTTPService {
         let revocation = try Revocation(try read(RevocationBody.self, call), for: call.gate, at: call.time)
         let (gate, time, trace, mirror) = (call.gate, call.time, call.trace, mirror)
         try takeRoom(for: 1)
-        return .later { () async throws(APIRefusal) in
+        return .later { [self] () async throws(APIRefusal) in
             defer { inFlight.release(1) }
             try await gate.keep(revocation, mirror, at: time)
             let members: [JSON.Member] = [

@@ -43,12 +43,12 @@ struct AdminResponder: HTTPService {
         if OperatorPage.covers(path) { return page.answer(request) }
         switch path {
         case "/livez" where isRead: return .now(.json(.object([("live", .bool(true))]), trace: nil))
-        case "/readyz" where isRead: return .later { await readiness() }
+        case "/readyz" where isRead: return .later(.task { await readiness() })
         case "/metrics" where isRead:
             let text = registry.text(gauges: gauges.values(live.current, at: clock()))
             return .now(APIAnswer([UInt8](text.utf8), type: "text/plain; version=0.0.4; charset=utf-8"))
         case "/config" where isRead: return .now(.json(live.current.configuration.effective, trace: nil))
-        case "/reload" where method == .POST: return .later { await reload() }
+        case "/reload" where method == .POST: return .later(.task { await reload() })
         case "/.well-known/jwks.json" where isRead: return .now(publishedKeys(.jwkSet, request))
         case "/.well-known/cose-keys" where isRead: return .now(publishedKeys(.coseKeySet, request))
         case "/livez", "/readyz", "/metrics", "/config", "/.well-known/jwks.json", "/.well-known/cose-keys":

@@ -33,7 +33,7 @@ struct EdgeResponder: BodilessService {
         case .now(let answer):
             output.write(answer)
             return nil
-        case .later(let find): return find
+        case .later(let pending): return pending.map { $0 }
         case .last(let answer):
             output.closing.closesConnection = true
             output.write(answer)
@@ -45,7 +45,7 @@ struct EdgeResponder: BodilessService {
     enum Reply {
         case now(EdgeAnswer)
         /// The answer is known when the store has answered.
-        case later(@Sendable () async -> EdgeAnswer)
+        case later(Awaited<EdgeAnswer>)
         /// The connection of an untrusted peer is closed after the answer, which frees its place.
         case last(EdgeAnswer)
     }
@@ -206,11 +206,11 @@ struct EdgeResponder: BodilessService {
             inFlight.release()
             return .now(answer(decision, check))
         case .pending(let use):
-            return .later {
-                let decision = await snapshot.gate.complete(use)
+            let pending = snapshot.gate.awaited(use) { decision in
                 inFlight.release()
                 return answer(decision, check)
             }
+            return .later(pending)
         }
     }
 

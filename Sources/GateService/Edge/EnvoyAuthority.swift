@@ -28,7 +28,7 @@
             switch responder.reply(to: method, fields, found, isTrusted: isTrusted, snapshot) {
             // gRPC leaves connections to its transport: that of an untrusted peer stays.
             case .now(let known), .last(let known): answer = known
-            case .later(let find): answer = await find()
+            case .later(let pending): answer = await pending.value
             }
             return CheckAnswer(answer, snapshot.edge?.sources)
         }

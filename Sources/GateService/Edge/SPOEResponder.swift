@@ -26,7 +26,7 @@ struct SPOEResponder: SPOPService {
         let request = BodilessRequest(.GET, "/", fields, connection)
         switch checks.reply(to: request, (.spoe, "")) {
         case .now(let answer): return .now(answer)
-        case .later(let find): return .later(find)
+        case .later(let pending): return .later(pending)
         case .last(let answer): return .last(answer)
         }
     }

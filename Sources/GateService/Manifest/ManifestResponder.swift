@@ -157,10 +157,10 @@ struct ManifestResponder: HTTPService {
                 output.write(answer(decision, call))
                 return nil
             }
-            return { await finish(decision, fetch, call) }
+            return .task { await finish(decision, fetch, call) }
         case .pending(let use):
             let gate = snapshot.gate
-            return {
+            return .task {
                 // The store is asked also if the player leaves: a use is recorded or not, but never in between.
                 let decision = await Task { await gate.complete(use) }.value
                 inFlight.release()

@@ -44,10 +44,11 @@ extension OperatorPage {
         }
         let host = form.optional("host")
         let text = token
-        return .later {
+        let pending = PendingAnswer.task {
             let result = await mediaToken(text, Self.target(target), host.isEmpty ? nil : host, visit)
             return inspectionForm(visit, form, result)
         }
+        return .later(pending)
     }
 
     // MARK: Media tokens

@@ -52,7 +52,7 @@ extension OperatorPage {
         }
         let revocation = try Revocation(body, for: visit.snapshot.gate, at: visit.time)
         guard form.optional("confirmed") == "yes" else { return .now(confirmation(subject, title, id, visit)) }
-        return .later { await keep(revocation, id, visit) }
+        return .later(.task { await keep(revocation, id, visit) })
     }
 
     private func confirmation(_ subject: String, _ title: String, _ id: String, _ visit: Visit) -> APIAnswer {

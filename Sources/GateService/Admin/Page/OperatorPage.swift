@@ -101,8 +101,8 @@ struct OperatorPage: Sendable {
 
     private func look(_ path: Substring, _ visit: Visit) throws(APIRefusal) -> HTTPReply<APIAnswer> {
         switch path {
-        case "/ui": .later { await livePage(visit) }
-        case "/ui/state": .later { await liveState(visit) }
+        case "/ui": .later(.task { await livePage(visit) })
+        case "/ui/state": .later(.task { await liveState(visit) })
         case "/ui/catalogue": .now(try cataloguePage(visit))
         case "/ui/inspect": .now(inspectionForm(visit))
         case "/ui/revoke": .now(revocationForm(visit))

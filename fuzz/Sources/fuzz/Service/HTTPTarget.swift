@@ -51,8 +51,8 @@ private final class Exchange {
     var answers: [UInt8] { client.answers }
 
     init(_ choice: UInt8, readsPlainHeads: Bool = true) {
-        let isWaiting = choice & 2 != 0
-        service = choice & 1 == 0 ? HeadService(isWaiting: isWaiting) : BodyService(limit: 64, isWaiting: isWaiting)
+        let timing: Timing = choice & 2 == 0 ? .atOnce : choice & 4 == 0 ? .byTask : .byCall
+        service = choice & 1 == 0 ? HeadService(timing) : BodyService(limit: 64, timing)
         var decoding = NIOHTTPDecoderLimitConfiguration()
         decoding.maxHeaderFieldSize = 512
         decoding.maxHeaderListSize = 1024
@@ -111,6 +111,24 @@ private final class Exchange {
     }
 }
 
+/// The time of an answer, and the form in which it is awaited.
+private enum Timing {
+    case atOnce
+    case byTask
+    case byCall
+
+    /// Writes an answer, or returns it in the form in which it is awaited.
+    func give(_ answer: some HTTPAnswer, into output: inout HTTPOutput) -> PendingAnswer? {
+        switch self {
+        case .atOnce:
+            output.write(answer)
+            return nil
+        case .byTask: return .task { answer }
+        case .byCall: return .call { resume in resume { answer } }
+        }
+    }
+}
+
 /// A service that numbers its responses.
 private protocol NumberingService: HTTPService {
     /// The number of requests.
@@ -120,13 +138,13 @@ private protocol NumberingService: HTTPService {
 /// A service that takes bodies.
 private final class BodyService: NumberingService, @unchecked Sendable {  // On one thread.
     private let limit: Int
-    private let isWaiting: Bool
+    private let timing: Timing
     private(set) var asked = 0
     let cancelsAbandoned = false
 
-    init(limit: Int, isWaiting: Bool) {
+    init(limit: Int, _ timing: Timing) {
         self.limit = limit
-        self.isWaiting = isWaiting
+        self.timing = timing
     }
 
     func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .body(limit: limit, nil) }
@@ -134,22 +152,17 @@ private final class BodyService: NumberingService, @unchecked Sendable {  // On 
     func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
         asked += 1
         demand(request.isTooLarge || (request.body?.readableBytes ?? 0) <= limit, "more than the limit")
-        let answer = NumberedAnswer(number: Int64(asked), request: 0)
-        guard isWaiting else {
-            output.write(answer)
-            return nil
-        }
-        return { answer }
+        return timing.give(NumberedAnswer(number: Int64(asked), request: 0), into: &output)
     }
 }
 
 /// A service that answers at the head, with a sum over all of the head.
 private final class HeadService: NumberingService, BodilessService, @unchecked Sendable {  // On one thread.
-    private let isWaiting: Bool
+    private let timing: Timing
     private(set) var asked = 0
     let cancelsAbandoned = false
 
-    init(isWaiting: Bool) { self.isWaiting = isWaiting }
+    init(_ timing: Timing) { self.timing = timing }
 
     func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .answer }
 
@@ -167,12 +180,7 @@ private final class HeadService: NumberingService, BodilessService, @unchecked S
         for text in texts {
             for byte in text.utf8 + [0xFF] { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         }
-        let answer = NumberedAnswer(number: Int64(asked), request: hash)
-        guard isWaiting else {
-            output.write(answer)
-            return nil
-        }
-        return { answer }
+        return timing.give(NumberedAnswer(number: Int64(asked), request: hash), into: &output)
     }
 }
 
