@@ -92,14 +92,11 @@ final class EchoingService: BodilessService, @unchecked Sendable {
         case atOnce
         case byTask
         case byCallInLaterTurn
-        case byCallAtOnce
+        /// The first of two in a later turn, so that requests queue up, and the second before the call returns.
+        case byCallInTurns
     }
 
     private let timing: Timing
-    /// The number of calls that wait for an answer and have not returned.
-    private var beginning = 0
-    /// True if a request was processed inside the call for the answer to another.
-    private(set) var isNested = false
     /// The number of requests.
     private(set) var asked = 0
     /// The number of those that NIO's decoder has parsed.
@@ -114,7 +111,6 @@ final class EchoingService: BodilessService, @unchecked Sendable {
 
     func answer(_ request: BodilessRequest, into output: inout HTTPOutput) -> PendingAnswer? {
         asked += 1
-        if beginning > 0 { isNested = true }
         let fields = request.fields.indices.map { "\(request.fields.name($0)):\(request.fields.value($0))" }
         let text = "\(asked) \(request.method) \(request.target) [\(fields.joined(separator: "|"))]"
         // A quotation mark cannot hide a line break of a field.
@@ -124,15 +120,11 @@ final class EchoingService: BodilessService, @unchecked Sendable {
             output.write(answer)
             return nil
         case .byTask: return .task { answer }
-        case .byCallInLaterTurn:
+        case .byCallInTurns where asked.isMultiple(of: 2):
+            return .call { resume in resume { answer } }
+        case .byCallInLaterTurn, .byCallInTurns:
             let loop = request.connection.channel.eventLoop
             return .call { resume in loop.execute { resume { answer } } }
-        case .byCallAtOnce:
-            return .call { resume in
-                self.beginning += 1
-                resume { answer }
-                self.beginning -= 1
-            }
         }
     }
 }

@@ -246,7 +246,6 @@ import Testing
                 }
                 let fast = try Self.compare(pieces, timing)
                 #expect(fast.lines("X-Asked: ").map { $0.dropFirst().prefix(1) } == ["1", "2", "3", "4", "5"])
-                #expect(!fast.service.isNested, "\(timing)")
             }
         }
     }

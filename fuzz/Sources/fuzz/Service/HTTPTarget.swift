@@ -51,7 +51,7 @@ private final class Exchange {
     var answers: [UInt8] { client.answers }
 
     init(_ choice: UInt8, readsPlainHeads: Bool = true) {
-        let timing: Timing = choice & 2 == 0 ? .atOnce : choice & 4 == 0 ? .byTask : .byCall
+        let timing: Timing = choice & 2 == 0 ? .atOnce : choice & 4 == 0 ? .byTask : .byTurns
         service = choice & 1 == 0 ? HeadService(timing) : BodyService(limit: 64, timing)
         var decoding = NIOHTTPDecoderLimitConfiguration()
         decoding.maxHeaderFieldSize = 512
@@ -115,16 +115,17 @@ private final class Exchange {
 private enum Timing {
     case atOnce
     case byTask
-    case byCall
+    /// By a task, so that requests queue up, and by a call that knows it at once, in turns.
+    case byTurns
 
     /// Writes an answer, or returns it in the form in which it is awaited.
-    func give(_ answer: some HTTPAnswer, into output: inout HTTPOutput) -> PendingAnswer? {
+    func give(_ answer: NumberedAnswer, into output: inout HTTPOutput) -> PendingAnswer? {
         switch self {
         case .atOnce:
             output.write(answer)
             return nil
-        case .byTask: return .task { answer }
-        case .byCall: return .call { resume in resume { answer } }
+        case .byTurns where answer.number.isMultiple(of: 2): return .call { resume in resume { answer } }
+        case .byTask, .byTurns: return .task { answer }
         }
     }
 }
