@@ -89,10 +89,10 @@ import Testing
 
     private func items(
         _ feed: String,
-        piece: Int = .max,
+        piece: Int = 64 * 1024,
         channel: String? = nil
     ) -> (items: [FeedItem], error: FeedError?) {
-        var reader = FeedReader(channel: channel)
+        var reader = FeedReader(channel: channel, blockSize: piece)
         var items: [FeedItem] = []
         let bytes = Array(feed.utf8)
         do throws(FeedError) {

@@ -5,7 +5,7 @@
 @testable import PlaybackGate
 
 extension Target {
-    /// Feeds: the items and the end are the same for any split into chunks.
+    /// Feeds: the items and the end are the same for any split into chunks, and those of a complete feed for any block.
     ///
     /// First byte: the seed of the split.
     static let feed = Target(name: "feed") { input in
@@ -14,9 +14,15 @@ extension Target {
         var random = SplitMix64(seed: UInt64(choice))
         let largest = [1, 7, 40, 300][Int(choice % 4)]
         let feed = input.bytes
-        let whole = read(feed) { _ in feed.count }
-        let pieces = read(feed) { _ in Int.random(in: 1...largest, using: &random) }
-        demand(pieces == whole, "in chunks of up to \(largest): \(pieces), and not \(whole)")
+        let whole = read(feed, block: 64 * 1024) { _ in feed.count }
+        for block in [64 * 1024, largest] {
+            let one = block == largest ? read(feed, block: block) { _ in feed.count } : whole
+            let pieces = read(feed, block: block) { _ in Int.random(in: 1...largest, using: &random) }
+            demand(pieces == one, "in chunks of up to \(largest): \(pieces), and not \(one)")
+            // What is malformed is judged by where a block ends too.
+            guard whole.error == nil else { continue }
+            demand(pieces == whole, "in blocks of \(block): \(pieces), and not \(whole)")
+        }
         var catalogue = Catalogue()
         for case .entry(let entry) in whole.items {
             demand(entry.streamPaths.count == entry.streamURLs.count, "streams without paths")
@@ -50,9 +56,9 @@ extension Target {
         }
     }
 
-    private static func read(_ feed: [UInt8], _ chunk: (Int) -> Int) -> Outcome {
+    private static func read(_ feed: [UInt8], block: Int, _ chunk: (Int) -> Int) -> Outcome {
         var outcome = Outcome()
-        var reader = FeedReader()
+        var reader = FeedReader(blockSize: block)
         var start = 0
         do throws(FeedError) {
             while start < feed.count {
