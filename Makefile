@@ -108,7 +108,7 @@ bench-peers: bench-build  ## Measure beside other libraries: OpenSSL in C, Pytho
 	bench/formats
 	bench/edge
 
-bench-report: bench-build  ## Measure everything, in 45 minutes, and write bench/RESULTS.md
+bench-report: bench-build nginx-module varnish-module envoy-module trafficserver-module  ## Measure everything, in 45 minutes, and write bench/RESULTS.md
 	@scripts/setup peers test
 	bench/report
 
