@@ -25,6 +25,45 @@ extension UInt64 {
     }
 }
 
+extension Span<UInt8> {
+    /// The number of at most 16 lower-case hexadecimal digits, the highest first.
+    ///
+    /// - Returns: `nil` if one is another byte, or if there are none, more, or fewer bytes.
+    package func lowercaseHexadecimal(_ digits: Range<Int>) -> UInt64? {
+        guard 1...16 ~= digits.count, digits.lowerBound >= 0, digits.upperBound <= count else { return nil }
+        var (number, place) = (0 as UInt64, digits.lowerBound)
+        while place <= digits.upperBound - 8, let word = word(at: place) {
+            guard let eight = word.lowercaseHexadecimalDigits else { return nil }
+            number = number << 32 | eight
+            place += 8
+        }
+        while place < digits.upperBound {
+            guard let digit = self[place].hexadecimalDigit, !self[place].isASCIIUppercase else { return nil }
+            number = number << 4 | UInt64(digit)
+            place += 1
+        }
+        return number
+    }
+}
+
+extension UInt64 {
+    /// The number that these eight bytes of ASCII write in lower-case hexadecimal digits; `nil` if one is another byte.
+    fileprivate var lowercaseHexadecimalDigits: UInt64? {
+        let ones = 0x0101_0101_0101_0101 as UInt64
+        let highBits = ones << 7
+        guard self & highBits == 0 else { return nil }
+        // Of each byte, the highest bit says whether it is at least that character. No byte carries into the next.
+        func reaches(_ character: UInt64) -> UInt64 { self &+ ones &* (0x80 - character) }
+        let letters = reaches(0x61) & ~reaches(0x67) & highBits
+        let numerals = reaches(0x30) & ~reaches(0x3A) & highBits
+        guard letters | numerals == highBits else { return nil }
+        var digits = (self & (ones &* 0xF)) &+ (letters >> 7) &* 9
+        digits = (digits | digits >> 4) & 0x00FF_00FF_00FF_00FF
+        digits = (digits | digits >> 8) & 0x0000_FFFF_0000_FFFF
+        return (digits | digits >> 16) & 0xFFFF_FFFF
+    }
+}
+
 extension Collection<UInt8> {
     /// The bytes in lower-case hexadecimal, two digits for each.
     @inlinable

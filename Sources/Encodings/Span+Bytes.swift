@@ -47,6 +47,15 @@ extension Span<UInt8> {
         }
     }
 
+    /// The eight bytes at `position` as a number, the first one highest; `nil` if there are fewer.
+    @inlinable @inline(__always)
+    package func word(at position: Int) -> UInt64? {
+        guard position >= 0, position <= count - 8 else { return nil }
+        return unsafe withUnsafeBytes { bytes in
+            UInt64(bigEndian: unsafe bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+        }
+    }
+
     /// True if there is a control character below the space (U+0000 to U+001F).
     package var hasControls: Bool {
         // A minimum without bounds checks is found by vector instructions.

@@ -37,20 +37,12 @@ extension TraceID {
     fileprivate static func parse(_ text: Span<UInt8>) -> (TraceID, TraceParent)? {
         let dash = UInt8(ascii: "-")
         guard text.count >= 55, text[2] == dash, text[35] == dash, text[52] == dash,
-            let version = number(text, 0..<2), version != 0xFF,
+            let version = text.lowercaseHexadecimal(0..<2), version != 0xFF,
             text.count == 55 || (version != 0 && text[55] == dash),
-            let high = number(text, 3..<19), let low = number(text, 19..<35), high | low != 0,
-            let parent = number(text, 36..<52), parent != 0, let flags = number(text, 53..<55)
+            let high = text.lowercaseHexadecimal(3..<19), let low = text.lowercaseHexadecimal(19..<35), high | low != 0,
+            let parent = text.lowercaseHexadecimal(36..<52), parent != 0,
+            let flags = text.lowercaseHexadecimal(53..<55)
         else { return nil }
         return (TraceID(high, low), TraceParent(span: parent, isSampled: flags & 1 == 1))
-    }
-
-    private static func number(_ text: Span<UInt8>, _ digits: Range<Int>) -> UInt64? {
-        var number: UInt64 = 0
-        for place in digits {
-            guard let digit = text[place].hexadecimalDigit, !text[place].isASCIIUppercase else { return nil }
-            number = number << 4 | UInt64(digit)
-        }
-        return number
     }
 }

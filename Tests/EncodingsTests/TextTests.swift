@@ -57,6 +57,27 @@ import Testing
         #expect(bytes == [UInt8]("x\(text)\(text)".utf8))
     }
 
+    /// Every byte at every place of numbers of every length, beside the standard library.
+    @Test(arguments: 1...16)
+    func `are a number in lower-case hexadecimal digits, or none`(length: Int) {
+        let digits = [UInt8]("0918a7f6e5d4c3b2".utf8.prefix(length))
+        for place in digits.indices {
+            for byte in UInt8.min ... .max {
+                var text = digits
+                text[place] = byte
+                let isDigit = "0123456789abcdef".utf8.contains(byte)
+                let expected = isDigit ? UInt64(String(decoding: text, as: UTF8.self), radix: 16) : nil
+                #expect(text.span.lowercaseHexadecimal(0..<length) == expected)
+                #expect(([1, 1] + text + [1, 1]).span.lowercaseHexadecimal(2..<2 + length) == expected)
+            }
+        }
+    }
+
+    @Test(arguments: [0..<0, 0..<17, 10..<21, -1..<3, 20..<20])
+    func `are no number in hexadecimal digits outside their bounds`(digits: Range<Int>) {
+        #expect([UInt8](repeating: UInt8(ascii: "1"), count: 20).span.lowercaseHexadecimal(digits) == nil)
+    }
+
     @Test(arguments: [([], ""), ([0], "00"), ([0x09, 0xA0, 0xFF], "09a0ff")] as [([UInt8], String)])
     func `are written in hexadecimal digits`(bytes: [UInt8], digits: String) {
         #expect(bytes.hexadecimal == digits)
