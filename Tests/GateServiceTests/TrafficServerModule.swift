@@ -94,13 +94,16 @@ struct ManagedTrafficServer: Sendable {
         return try #require(number())
     }
 
-    /// The number of its threads that follow policies.
-    func followers() throws -> Int {
+    /// The number of its threads with this name.
+    func threads(named name: String) throws -> Int {
         let tasks = "/proc/\(try process())/task"
         return try FileManager.default.contentsOfDirectory(atPath: tasks).count {
-            (try? String(contentsOfFile: "\(tasks)/\($0)/comm", encoding: .utf8)) == "playgate-policy\n"
+            (try? String(contentsOfFile: "\(tasks)/\($0)/comm", encoding: .utf8)) == "\(name)\n"
         }
     }
+
+    /// The number of its threads that follow policies.
+    func followers() throws -> Int { try threads(named: "playgate-policy") }
 
     /// Changes `remap.config`, and waits until Traffic Server has read it.
     func reload(

@@ -6,6 +6,7 @@ import GateService
 import GateTestSupport
 import MediaTokens
 import Platform
+import Synchronization
 import Testing
 
 /// The parts of `docs/edges/trafficserver-module.md` that apply to Traffic Server's plugin only. What all edges do is in the suites
@@ -258,17 +259,28 @@ import Testing
     }
 
     /// Traffic Server takes requests before it has the threads on which the gate is asked.
+    ///
+    /// It does not always: on a busy machine it may have them before it listens, and is started again.
     @Test func `holds a question that comes before the threads that ask`() async throws {
-        let folder = try TemporaryFolder()
-        let hold = try folder.write("clock.hold", "")
-        try await Self.edge.withGrants(folder: folder) { (gate, server) throws in
-            let early = try server.connect()
-            try early.sendRequest("GET", "/live/tnt/a?token=\(try gate.token())")
-            #expect(try server.get("/live/free/a").gateCode == "unprotected")
-            #expect(try Self.checks(gate) == 0)
-            try FileManager.default.removeItem(atPath: hold)
-            #expect(try early.response().gateCode == "verified")
+        for _ in 0..<10 {
+            let isHeld = Mutex(false)
+            let folder = try TemporaryFolder()
+            let hold = try folder.write("clock.hold", "")
+            try await Self.edge.withGrants(folder: folder) { (gate, server) throws in
+                let process = try ManagedTrafficServer(folder)
+                guard try process.threads(named: "[ET_TASK 0]") == 0 else { return }
+                isHeld.withLock { $0 = true }
+                let early = try server.connect()
+                try early.sendRequest("GET", "/live/tnt/a?token=\(try gate.token())")
+                #expect(try server.get("/live/free/a").gateCode == "unprotected")
+                #expect(try Self.checks(gate) == 0)
+                try FileManager.default.removeItem(atPath: hold)
+                #expect(try early.response().gateCode == "verified")
+                #expect(try process.threads(named: "[ET_TASK 0]") == 1)
+            }
+            if isHeld.withLock({ $0 }) { return }
         }
+        Issue.record("Traffic Server had its threads before it took requests, ten times")
     }
 
     /// Players who leave while the gate is asked, and a gate that never answers.
