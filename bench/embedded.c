@@ -70,6 +70,7 @@ int main(int count, char **arguments) {
         request.token_count = 1;
     }
     playgate_memo *memo = strstr(arguments[1], "-memo") != NULL ? playgate_memo_create(64, 0, NULL) : NULL;
+    if (memo == NULL) request.flags = PLAYGATE_REQUEST_NOT_KEPT;
     for (long round = atol(arguments[2]); round > 0; round--)
         if (!check(engine, memo, &request)) return 1;
     return 0;

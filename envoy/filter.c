@@ -56,6 +56,7 @@ static void check(pe_filter *filter, playgate_request *request, const playgate_c
     request->token_count = tokens.count;
     request->grants = grants.values;
     request->grant_count = grants.count;
+    if (filter->worker->memo == NULL) request->flags |= PLAYGATE_REQUEST_NOT_KEPT;
     decide(filter, request, answer);
     request->tokens = request->grants = NULL;
     request->token_count = request->grant_count = 0;

@@ -49,6 +49,7 @@ static ngx_int_t check(ngx_http_request_t *r, pg_loc_conf *conf, pg_ctx *ctx) {
     request.token_count = tokens.count;
     request.grants = grants.values;
     request.grant_count = grants.count;
+    if (conf->policy->memo == NULL) request.flags |= PLAYGATE_REQUEST_NOT_KEPT;
     return decide(r, conf, ctx, &request);
 }
 

@@ -32,6 +32,7 @@ static void answer_request(TSHttpTxn transaction, const pg_url *client, pg_targe
         return;
     }
     pg_fill_request(transaction, rule, client, target, facts);
+    if (pg_memo(rule->policy) == NULL) facts->request.flags |= PLAYGATE_REQUEST_NOT_KEPT;
     decide(rule, &facts->request, answer);
     playgate_slice code = edge_slice(playgate_code_name(answer->code));
     if (rule->asker != NULL && edge_is_asked(answer->outcome, answer->flags, code, rule->place != NULL))

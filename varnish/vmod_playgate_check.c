@@ -67,6 +67,7 @@ static void answer_request(VRT_CTX, struct vmod_playgate_policy *gate, const pg_
         return;
     }
     pg_fill_request(ctx, scheme, &facts);
+    if (gate->memo == NULL) facts.request.flags |= PLAYGATE_REQUEST_NOT_KEPT;
     decide(gate, place, &facts.request, answer);
     playgate_slice code = edge_slice(playgate_code_name(answer->code));
     if (gate->asker != NULL && edge_is_asked(answer->outcome, answer->flags, code, place != NULL)) ask(gate, &facts.request, target, answer);

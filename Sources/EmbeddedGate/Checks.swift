@@ -53,6 +53,7 @@ extension EdgeQuestion {
         isPartial = flags & UInt32(PLAYGATE_REQUEST_PARTIAL) != 0
         isAsIs = flags & UInt32(PLAYGATE_REQUEST_AS_IS) != 0
         isAmbiguous = flags & UInt32(PLAYGATE_REQUEST_AMBIGUOUS) != 0
+        isKept = flags & UInt32(PLAYGATE_REQUEST_NOT_KEPT) == 0
         if flags & UInt32(PLAYGATE_REQUEST_TLS_KNOWN) != 0 {
             unsafe alpn = stated.alpn.array
             unsafe clientKey = stated.client_key.array

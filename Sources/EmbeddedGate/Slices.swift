@@ -41,7 +41,7 @@ extension playgate_slice {
 
     /// The text, with U+FFFD in place of what is no UTF-8, as the service reads it; empty if there is no memory for it.
     var text: Substring {
-        guard let buffer = unsafe buffer(), !buffer.isEmpty else { return "" }
+        guard let buffer = unsafe buffer(), !buffer.isEmpty else { return Substring() }
         return unsafe Substring(String(decoding: buffer, as: UTF8.self))
     }
 

@@ -32,6 +32,8 @@ public final class Gate: Sendable {
     public let grants: GrantAuthority?
 
     let observer: any DecisionObserver
+    /// True if there is an observer. Without one, no time is measured.
+    private let isObserved: Bool
     let immediateOutcomes: any ImmediateOutcomes
     /// The store as one for grants; `nil` if it is none, so that limits and uses of grants refuse.
     let grantStore: (any GrantStore)?
@@ -82,6 +84,7 @@ public final class Gate: Sendable {
         self.rules = rules
         self.grants = grants
         self.observer = observer
+        isObserved = !(observer is NoObserver)
         immediateOutcomes = store.immediateOutcomes
         grantStore = store as? any GrantStore
         callbackStore = (store as? any CallbackReplayStore).flatMap { $0.callsBack ? $0 : nil }
@@ -139,7 +142,8 @@ public final class Gate: Sendable {
         let request: PlaybackRequest
         fileprivate let work: Work
         let now: Timestamp
-        fileprivate let start: ContinuousClock.Instant
+        /// The time at which the decision began; `nil` if it is not observed.
+        fileprivate let start: ContinuousClock.Instant?
 
         /// The part of a decision that the store has to do.
         fileprivate enum Work: Sendable {
@@ -151,7 +155,7 @@ public final class Gate: Sendable {
             _ request: PlaybackRequest,
             _ work: Work,
             _ now: Timestamp,
-            _ start: ContinuousClock.Instant
+            _ start: ContinuousClock.Instant?
         ) {
             var request = request
             // The token is verified: its text need not be kept until the store answers.
@@ -224,7 +228,7 @@ public final class Gate: Sendable {
         grants shown: ShownGrants?,
         at now: Timestamp
     ) -> Step {
-        let start = ContinuousClock.now
+        let start = observedTime
         switch examine(request, finding, fault, shown, at: now) {
         case .decided(let decision): return .decided(finish(decision, request, now, start))
         case .use(let examined): return .pending(PendingUse(request, .use(examined), now, start))
@@ -270,16 +274,19 @@ public final class Gate: Sendable {
     /// Refuses a request that cannot be decided: the peer is untrusted, or the request is unclear.
     package func refuse(_ code: DenyCode, _ request: PlaybackRequest, at now: Timestamp) -> Decision {
         let refusal = Decision.refuse(Decision.Refusal(code: code, subject: .nothing))
-        return finish(refusal, request, now, ContinuousClock.now)
+        return finish(refusal, request, now, observedTime)
     }
+
+    private var observedTime: ContinuousClock.Instant? { isObserved ? ContinuousClock.now : nil }
 
     private func finish(
         _ decision: Decision,
         _ request: PlaybackRequest,
         _ now: Timestamp,
-        _ start: ContinuousClock.Instant,
+        _ start: ContinuousClock.Instant?,
         asked: ContinuousClock.Instant? = nil
     ) -> Decision {
+        guard let start else { return decision }
         let end = ContinuousClock.now
         observer.observe(
             DecisionEvent(

@@ -53,6 +53,26 @@ struct EmbeddedCheckTests {
         #expect(answer.goodUntil == 0)
     }
 
+    @Test("A caller that keeps no answers gets the same ones, but not for how long they are good")
+    func notKept() throws {
+        let sample = try EmbeddedSample()
+        let engine = try EngineUnderTest(sample.document().json())
+        let token = try GateSample.token()
+        for request in [
+            Request(target: "/live/tnt/720p/1.ts?x=1", grants: [try sample.grant()]),
+            Request(target: "/segments/1.ts", tokens: [token]), Request(target: "/trailers/1.ts"),
+        ] {
+            let answer = engine.check(request)
+            #expect(answer.outcome == PLAYGATE_ALLOW && answer.goodUntil > 0, "\(request.target)")
+            var other = request
+            other.flags = UInt32(PLAYGATE_REQUEST_NOT_KEPT)
+            let unkept = engine.check(other)
+            #expect(unkept.goodUntil == 0 && unkept.scope == PLAYGATE_SCOPE_NONE)
+            #expect(unkept.outcome == PLAYGATE_ALLOW && unkept.code == answer.code && unkept.expires == answer.expires)
+            #expect(unkept.session == answer.session && unkept.mvpd == answer.mvpd)
+        }
+    }
+
     @Test("What only the service can tell is asked")
     func asked() throws {
         let sample = try EmbeddedSample()

@@ -40,6 +40,36 @@ import Testing
     }
 }
 
+@Suite struct `Paths` {
+    /// The same by its definition, byte by byte.
+    private static func isPlain(_ path: [UInt8]) -> Bool {
+        let characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/.-_".utf8
+        guard path.count >= 8, path.allSatisfy(characters.contains) else { return false }
+        return zip(path, path.dropFirst()).allSatisfy { $0 != UInt8(ascii: "/") || !"/.".utf8.contains($1) }
+    }
+
+    /// Every byte, and every pair of those that matter, at every place of paths that end within a word and at its end.
+    @Test(arguments: 7...26)
+    func `are plain by what each byte and each pair of them is`(length: Int) {
+        let path = [UInt8]("/live/tnt/720p/seg-00_1.ts".utf8.prefix(length))
+        #expect(URIPath.isPlain(path.span) == (length >= 8))
+        for place in path.indices {
+            for byte in UInt8.min ... .max {
+                var other = path
+                other[place] = byte
+                #expect(URIPath.isPlain(other.span) == Self.isPlain(other), "\(other)")
+            }
+            for first in "/.a?_%".utf8 where place + 1 < length {
+                for second in "/.a?_%".utf8 {
+                    var other = path
+                    (other[place], other[place + 1]) = (first, second)
+                    #expect(URIPath.isPlain(other.span) == Self.isPlain(other), "\(other)")
+                }
+            }
+        }
+    }
+}
+
 @Suite struct `Bytes` {
     @Test(arguments: [0, 7, -7, 10, 1_000_000_000_000, .max, .min] as [Int64])
     func `are appended a number in decimal digits`(number: Int64) {

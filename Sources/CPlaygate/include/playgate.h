@@ -23,8 +23,7 @@ extern "C" {
 ///
 /// Forks. A policy may be opened, retained and released before a fork, so that the workers share its memory; places too.
 /// Everything with an engine takes locks that do not survive a fork: it is refused with PLAYGATE_E_FORK until the process
-/// has called playgate_no_more_forks(), and again in a child that such a process forks. A child that calls exec is no
-/// concern.
+/// has called playgate_no_more_forks(), and again in a child that such a process forks, unless that calls exec.
 ///
 ///     master    playgate_policy_open()      also for a test of the configuration
 ///     fork
@@ -246,7 +245,9 @@ enum {
     /// The path can be read in two ways: see playgate_target_cut().
     PLAYGATE_REQUEST_AMBIGUOUS = 4,
     /// `alpn` and `client_key` are known; empty ones say that the connection has none.
-    PLAYGATE_REQUEST_TLS_KNOWN = 8
+    PLAYGATE_REQUEST_TLS_KNOWN = 8,
+    /// The caller keeps no answer: `good_until` is 0 and `scope` PLAYGATE_SCOPE_NONE, which saves up to a tenth of a check.
+    PLAYGATE_REQUEST_NOT_KEPT = 16
 };
 
 /// A request, as the edge has it. Facts that are empty are unknown: a grant that depends on one of them is refused by
@@ -363,8 +364,7 @@ typedef struct playgate_answer {
     playgate_slice session;
     /// The trace id, 32 hexadecimal digits.
     playgate_slice trace;
-    /// The renewed grant, and the value of `Set-Cookie` that hands it to a browser; empty if there is none. An answer with
-    /// one must not be cached.
+    /// The renewed grant, and the value of `Set-Cookie` that hands it to a browser; empty if there is none. Do not cache it.
     playgate_slice grant;
     playgate_slice set_cookie;
     /// The caller's memory for all texts, PLAYGATE_BUFFER_SIZE bytes; may be null if `capacity` is 0.

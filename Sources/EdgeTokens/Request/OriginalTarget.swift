@@ -23,6 +23,11 @@ package struct OriginalTarget {
     package init?(_ target: Substring) {
         let bytes = target.utf8.span
         guard 1...Self.maximumSize ~= bytes.count, bytes[0] == UInt8(ascii: "/") else { return nil }
+        if URIPath.isPlain(bytes) {
+            path = target
+            query = nil
+            return
+        }
         guard !bytes.hasForbiddenByte else { return nil }
         let queryStart = bytes.firstIndex(of: UInt8(ascii: "?"), from: 0)
         if let queryStart {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import Encodings
+package import Encodings
 
 /// The URI of a client's request at the edge, in normal form, without the tokens that it carried.
 ///
@@ -58,16 +58,22 @@ public struct RequestURI: Hashable, Sendable {
         authority: Substring? = nil,
         form: Form = .resolved
     ) {
-        var explicitPort: UInt16?
-        var host: Substring?
+        var parsed: URIAuthority?
         if let authority {
-            guard let parsed = URIAuthority(authority) else { return nil }
-            if let port = parsed.port {
-                guard let port = UInt16(exactly: port), port > 0 else { return nil }
-                explicitPort = port
-            }
-            host = parsed.host
+            parsed = URIAuthority(authority)
+            guard parsed != nil else { return nil }
         }
+        self.init(target, scheme: scheme, parsed: parsed, form: form)
+    }
+
+    /// Creates the URI of a request whose authority is parsed; `nil` if its target or its port has no normal form.
+    package init?(_ target: Substring, scheme: Scheme?, parsed authority: URIAuthority?, form: Form) {
+        var explicitPort: UInt16?
+        if let port = authority?.port {
+            guard let port = UInt16(exactly: port), port > 0 else { return nil }
+            explicitPort = port
+        }
+        let host = authority?.host
         guard let parts = NormalTarget(target, form) else { return nil }
         self.scheme = scheme
         self.host = host
@@ -115,12 +121,23 @@ struct NormalTarget {
     init?(_ target: Substring, _ form: RequestURI.Form) {
         let bytes = target.utf8.span
         guard bytes.count <= RequestURI.maximumSize, bytes.count > 0, bytes[0] == UInt8(ascii: "/") else { return nil }
+        if URIPath.isPlain(bytes) {
+            path = target
+            query = Substring()
+            return
+        }
         let (pathEnd, end) = Self.plainLengths(bytes)
         if let pathEnd {
+            // A slice of a text costs more than all else here.
+            if pathEnd == bytes.count {
+                path = target
+                query = Substring()
+                return
+            }
             let mark = target.utf8.index(target.startIndex, offsetBy: pathEnd)
             path = target[..<mark]
             if end == bytes.count {
-                query = pathEnd == end ? target[mark...] : target[target.utf8.index(after: mark)...]
+                query = target[target.utf8.index(after: mark)...]
             } else {
                 query = Self.normalQuery(bytes.extracting((pathEnd + 1)...))
             }
@@ -135,21 +152,26 @@ struct NormalTarget {
     /// Returns the lengths of the path and of the whole target; `nil` for the path, or less than the count for the target, if
     /// they are not certainly in normal form.
     private static func plainLengths(_ bytes: Span<UInt8>) -> (path: Int?, target: Int) {
+        // Read once: each access to them asks whether they were made.
+        let (inPath, inQuery) = (UInt8.plainInPath, UInt8.plainInQuery)
         var place = 0
         var previous: UInt8 = 0
         while place < bytes.count {
             let byte = bytes[place]
-            if byte == UInt8(ascii: "?") { break }
-            guard byte.isPlainInPath else { return (nil, place) }
-            // No dot and no slash may follow a slash.
-            if previous == UInt8(ascii: "/"), byte == UInt8(ascii: "/") || byte == UInt8(ascii: ".") {
-                return (nil, place)
+            // Most are letters and digits.
+            if !byte.isASCIIAlphanumeric {
+                if byte == UInt8(ascii: "?") { break }
+                guard byte.isIn(inPath) else { return (nil, place) }
+                // No dot and no slash may follow a slash.
+                if previous == UInt8(ascii: "/"), byte == UInt8(ascii: "/") || byte == UInt8(ascii: ".") {
+                    return (nil, place)
+                }
             }
             previous = byte
             place += 1
         }
         let path = place
-        while place < bytes.count, bytes[place].isPlainInQuery { place += 1 }
+        while place < bytes.count, bytes[place].isIn(inQuery) { place += 1 }
         return (path, place)
     }
 
@@ -159,7 +181,7 @@ struct NormalTarget {
             let decoded = try URIPath.decode(bytes)
             guard String(validating: decoded, as: UTF8.self) != nil else { return nil }
             let end = bytes.firstIndex(of: UInt8(ascii: "?"), from: 0) ?? bytes.count
-            guard let encoded = normalText(bytes.extracting(..<end), isPlain: \.isPlainInPath) else { return nil }
+            guard let encoded = normalText(bytes.extracting(..<end), plain: UInt8.plainInPath) else { return nil }
             let resolved = try URIPath.resolve(encoded)
             guard form == .resolved || resolved.count == encoded.count else { return nil }
             return String(decoding: resolved, as: UTF8.self)[...]
@@ -169,20 +191,20 @@ struct NormalTarget {
     }
 
     private static func normalQuery(_ bytes: Span<UInt8>) -> Substring? {
-        normalText(bytes, isPlain: \.isPlainInQuery).map { String(decoding: $0, as: UTF8.self)[...] }
+        normalText(bytes, plain: UInt8.plainInQuery).map { String(decoding: $0, as: UTF8.self)[...] }
     }
 
     /// Decodes unreserved characters, writes other encodings in upper case, and encodes what a URI may not contain.
     ///
     /// Returns `nil` for controls, and for percent signs that encode nothing.
-    private static func normalText(_ bytes: Span<UInt8>, isPlain: (UInt8) -> Bool) -> [UInt8]? {
+    private static func normalText(_ bytes: Span<UInt8>, plain: UInt8.Characters) -> [UInt8]? {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count)
         var place = 0
         while place < bytes.count {
             var byte = bytes[place]
             place += 1
-            var isWritten = isPlain(byte)
+            var isWritten = byte.isIn(plain)
             if byte == UInt8(ascii: "%") {
                 guard place + 1 < bytes.count, let high = bytes[place].hexadecimalDigit,
                     let low = bytes[place + 1].hexadecimalDigit
@@ -209,21 +231,21 @@ extension [UInt8] {
 }
 
 extension UInt8 {
-    /// True for `/` and the characters of a segment (RFC 3986 §3.3) but `;`.
-    fileprivate var isPlainInPath: Bool { Self.contains(self, Self.path) }
-    /// True for the characters of a query (RFC 3986 §3.4).
-    fileprivate var isPlainInQuery: Bool { Self.contains(self, Self.query) }
+    /// A set of characters of ASCII, a bit for each.
+    fileprivate typealias Characters = (UInt64, UInt64)
 
-    private static func contains(_ byte: UInt8, _ set: (UInt64, UInt64)) -> Bool {
-        byte < 64 ? set.0 >> UInt64(byte) & 1 == 1 : byte < 128 && set.1 >> UInt64(byte & 63) & 1 == 1
+    /// `/` and the characters of a segment (RFC 3986 §3.3) but `;`.
+    fileprivate static let plainInPath = set("/!$&'()*+,=:@")
+    /// The characters of a query (RFC 3986 §3.4).
+    fileprivate static let plainInQuery = set("/?!$&'()*+,;=:@")
+
+    fileprivate func isIn(_ set: Characters) -> Bool {
+        self < 64 ? set.0 >> UInt64(self) & 1 == 1 : self < 128 && set.1 >> UInt64(self & 63) & 1 == 1
     }
 
-    private static let path = set("/!$&'()*+,=:@")
-    private static let query = set("/?!$&'()*+,;=:@")
-
-    /// The unreserved characters and `others`, a bit for each.
-    private static func set(_ others: String) -> (UInt64, UInt64) {
-        var set: (UInt64, UInt64) = (0, 0)
+    /// The unreserved characters and `others`.
+    private static func set(_ others: String) -> Characters {
+        var set: Characters = (0, 0)
         for byte in UInt8(0)..<128 where byte.isUnreserved || others.utf8.contains(byte) {
             if byte < 64 { set.0 |= 1 << UInt64(byte) } else { set.1 |= 1 << UInt64(byte & 63) }
         }

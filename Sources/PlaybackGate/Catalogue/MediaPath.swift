@@ -40,6 +40,10 @@ public struct MediaPath: Hashable, Sendable {
         let bytes = requested.utf8.span
         guard bytes.count <= Self.maximumSize else { throw .tooLong }
         guard !bytes.isEmpty, bytes[0] == UInt8(ascii: "/") else { throw .notAbsolute }
+        if URIPath.isPlain(bytes) {
+            characters = requested
+            return
+        }
         if let end = Self.plainLength(bytes) {
             let text = requested.utf8
             // A slice of a text costs more than all else here.

@@ -149,7 +149,7 @@ extension GrantAuthority {
         _ terms: Catalogue.Entry.GrantTerms,
         at now: Timestamp
     ) -> Finding {
-        guard terms.profile(of: grant) != nil else { return .refused(GrantRefusal(.issuerRefused, .claim(.issuer))) }
+        guard terms.hasProfile(of: grant) else { return .refused(GrantRefusal(.issuerRefused, .claim(.issuer))) }
         switch verdict(grant, token, facts, at: now) {
         case .refused(let refusal): return .refused(refusal)
         case .allowed(let obligations):
@@ -189,6 +189,14 @@ private final class ForgedGrant: Sendable {
 }
 
 extension Catalogue.Entry.GrantTerms {
+    /// True if there is a profile of the grant's issuer and format. Copies none of them.
+    fileprivate func hasProfile(of grant: AuthenticGrant) -> Bool {
+        let (issuer, format) = (grant.base.issuerName, grant.format)
+        return profiles.indices.contains { place in
+            profiles[place].format == format && profiles[place].issuer.utf8.span.hasSameBytes(as: issuer.utf8.span)
+        }
+    }
+
     /// Returns the profile of the grant's issuer and format, or `nil`. A path in the scope of a grant is not enough: the entry
     /// must name the issuer.
     func profile(of grant: AuthenticGrant) -> GrantProfile? {

@@ -23,7 +23,7 @@ package final class ShownGrants: Sendable {
     /// - Parameter redirectable: The grants in the target of the request, if the answer can redirect to the same target with
     ///   another one.
     package init(
-        _ facts: RequestFacts,
+        _ facts: consuming RequestFacts,
         first: Substring,
         others: [Substring] = [],
         redirectable: [Substring] = []

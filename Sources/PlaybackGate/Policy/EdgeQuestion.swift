@@ -5,31 +5,35 @@ package import EdgeTokens
 internal import Encodings
 
 /// A request, as an edge states it to a gate in its own process. Empty texts are unknown facts.
+///
+/// They are `Substring()`: a literal is made anew for each.
 package struct EdgeQuestion: Sendable {
     /// Path and query, undecoded, without tokens.
-    package var target: Substring = ""
+    package var target = Substring()
     /// The method, in the client's case.
-    package var method: Substring = ""
+    package var method = Substring()
     /// The scheme of the client's connection.
-    package var scheme: Substring = ""
+    package var scheme = Substring()
     /// The requested host, with or without a port.
-    package var host: Substring = ""
+    package var host = Substring()
     /// The media token that the request shows; `nil` for none.
     package var token: Substring?
     /// True if the request shows two different media tokens.
     package var hasTokenConflict = false
-    /// The grants that the request shows, in the order in which they are tried.
-    package var grants: [Substring] = []
+    /// The first grant that the request shows; `nil` for none. Most requests show one only, which needs no list.
+    package private(set) var grant: Substring?
+    /// The other grants, in the order in which they are tried.
+    package private(set) var otherGrants: [Substring] = []
     /// The client's address.
-    package var client: Substring = ""
+    package var client = Substring()
     /// The protocol id of ALPN; `nil` if it is not known, empty if there is none.
     package var alpn: [UInt8]?
     /// The DER of the client's public key; `nil` if it is not known, empty if there is none.
     package var clientKey: [UInt8]?
     /// The codes of country and subdivision.
-    package var countries: Substring = ""
+    package var countries = Substring()
     /// Latitude and longitude.
-    package var position: Substring = ""
+    package var position = Substring()
     /// The number of the client's autonomous system; 0 if it is not known.
     package var clientASN: UInt32 = 0
     /// The header fields of the request; `nil` if they are not known.
@@ -40,6 +44,9 @@ package struct EdgeQuestion: Sendable {
     package var isAsIs = false
     /// True if the path can be read in two ways.
     package var isAmbiguous = false
+
+    /// True if the caller keeps answers for other requests, and wants to know for which and how long.
+    package var isKept = true
 
     /// Creates a question without facts.
     package init() {}
@@ -58,10 +65,15 @@ package struct EdgeQuestion: Sendable {
     /// Adds the grants of a value: one, or several with commas between them.
     package mutating func show(grant value: Substring) {
         guard value.utf8.span.firstIndex(of: UInt8(ascii: ","), from: 0) != nil else {
-            if !value.isEmpty { grants.append(value) }
+            show(oneGrant: value)
             return
         }
-        for token in value.listItems where !token.isEmpty { grants.append(token) }
+        for token in value.listItems { show(oneGrant: token) }
+    }
+
+    private mutating func show(oneGrant token: Substring) {
+        guard !token.isEmpty else { return }
+        if grant == nil { grant = token } else { otherGrants.append(token) }
     }
 }
 
@@ -93,23 +105,30 @@ extension EdgeQuestion {
 
     /// The address, if it is known; `nil` if it is malformed.
     private var parsedClient: Known<IPAddress>? {
+        guard !client.isEmpty else { return Known(value: nil) }
         let text = client.trimmingBlanks
         guard !text.isEmpty else { return Known(value: nil) }
         return IPAddress(text).map { Known(value: $0) }
     }
 
-    /// Returns the facts that grants may be bound to; `nil` if one of them is malformed.
+    /// Returns the grants that the request shows, with the facts that they may be bound to; `nil` if one of these is malformed.
     ///
     /// - Parameters:
+    ///   - first: The first grant.
     ///   - target: The parsed target.
-    ///   - path: Its path.
-    func facts(_ target: OriginalTarget, path: Substring, _ method: PlaybackRequest.Method) -> RequestFacts? {
+    ///   - authority: The parsed host; `nil` if it is not known.
+    func shownGrants(
+        first: Substring,
+        _ target: OriginalTarget,
+        _ authority: URIAuthority?,
+        _ method: PlaybackRequest.Method
+    ) -> ShownGrants? {
         let scheme = scheme.isEmpty ? nil : RequestURI.Scheme(stated: scheme)
         guard self.scheme.isEmpty || scheme != nil,
             let uri = RequestURI(
-                target.text(path: path, hiding: []),
+                target.text(path: target.path, hiding: []),
                 scheme: scheme,
-                authority: host.isEmpty ? nil : host,
+                parsed: authority,
                 form: isAsIs ? .asIs : .resolved
             ),
             let address = parsedClient
@@ -121,11 +140,13 @@ extension EdgeQuestion {
         )
         facts.headers = headers
         if clientASN > 0 { facts.clientASN = clientASN }
-        return fillRest(of: &facts) ? facts : nil
+        guard fillRest(of: &facts) else { return nil }
+        return ShownGrants(facts, first: first, others: otherGrants)
     }
 
     /// Adds the facts that few grants need. Returns false if one of them is malformed.
     private func fillRest(of facts: inout RequestFacts) -> Bool {
+        if countries.isEmpty, position.isEmpty, alpn == nil, clientKey == nil { return true }
         let (countries, position) = (countries.trimmingBlanks, position.trimmingBlanks)
         if !countries.isEmpty {
             facts.countries = RequestFacts.countries(stated: countries)

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import EdgeTokens
+internal import Encodings
 internal import MediaResources
 internal import MediaTokens
 package import Platform
@@ -110,49 +111,57 @@ package final class PolicyEngine: Sendable {
     ///   - now: The time of receipt.
     package func check(_ question: EdgeQuestion, _ place: PolicyPlace? = nil, at now: Timestamp) -> PolicyAnswer {
         let snapshot = current
+        guard now.millisecondsSince1970 < snapshot.freshUntil.load(ordering: .relaxed) else {
+            return PolicyAnswer(outcome: .ask(.stale), generation: snapshot.number)
+        }
+        do throws(Asked.Fault) {
+            return answer(try Asked.read(question, place, snapshot), place, snapshot, isKept: question.isKept, at: now)
+        } catch {
+            let refusal = Decision.Refusal(code: error.code, subject: .nothing)
+            return PolicyAnswer(outcome: .decided(.refuse(refusal)), generation: snapshot.number)
+        }
+    }
+
+    private func answer(
+        _ asked: borrowing Asked,
+        _ place: PolicyPlace?,
+        _ snapshot: Snapshot,
+        isKept: Bool,
+        at now: Timestamp
+    ) -> PolicyAnswer {
         func answer(_ outcome: PolicyAnswer.Outcome) -> PolicyAnswer {
             PolicyAnswer(outcome: outcome, generation: snapshot.number)
-        }
-        let freshUntil = snapshot.freshUntil.load(ordering: .relaxed)
-        guard now.millisecondsSince1970 < freshUntil else { return answer(.ask(.stale)) }
-        let asked: Asked
-        do throws(Asked.Fault) {
-            asked = try Asked.read(question, place, snapshot)
-        } catch {
-            return answer(.decided(.refuse(Decision.Refusal(code: error.code, subject: .nothing))))
         }
         switch snapshot.gate.begin(asked.question, at: now) {
         case .pending(let use): return answer(.ask(PolicyAnswer.Reason(use.reason)))
         case .decided(let decision):
             guard !decision.issuesGrants else { return answer(.ask(.start)) }
             let grant = decision.acceptedGrant
-            let isDue = asked.question.request.method.isRenewing && grant?.renewalStart.map { $0 <= now } ?? false
-            var (end, scope) = (nil as Timestamp?, PolicyAnswer.Scope.request)
-            if let reusable = decision.reusable(at: now, keyEnd: snapshot.keyEnd(after: now)), reusable >= now {
-                end = min(reusable, Timestamp(millisecondsSince1970: freshUntil - 1))
+            var answer = answer(.decided(decision))
+            answer.isRenewalDue =
+                asked.question.request.method.isRenewing && grant?.renewalStart.map { $0 <= now } ?? false
+            if isKept, let end = decision.reusable(at: now, keyEnd: snapshot.keyEnd(after: now)), end >= now {
+                let freshUntil = snapshot.freshUntil.load(ordering: .relaxed)
+                answer.goodUntil = min(end, Timestamp(millisecondsSince1970: freshUntil - 1))
                 let isUniform = asked.isUniform(place, snapshot) && grant?.isUniform(around: asked.normalPath) ?? true
-                scope = isUniform ? .folder : .target
+                answer.scope = isUniform ? .folder : .target
             }
-            return PolicyAnswer(
-                outcome: .decided(decision),
-                goodUntil: end,
-                scope: scope,
-                isRenewalDue: isDue,
-                generation: snapshot.number
-            )
+            return answer
         }
     }
 }
 
-/// A question to the gate, and what was found out about its target.
-private struct Asked {
+/// A question to the gate, and what was found out about its target. Not copyable: a copy would count as many references as all
+/// else that is done with it.
+private struct Asked: ~Copyable {
     let question: Gate.Question
     /// The path that the catalogue was asked for; `nil` if it is invalid.
     let path: MediaPath?
     /// The host that the catalogue was asked for.
     let host: Substring?
+
     /// The path in normal form, for the grants that were shown; empty without one.
-    let normalPath: Substring
+    var normalPath: Substring { question.grants?.facts.uri.path ?? "" }
 
     /// A request that cannot be decided.
     struct Fault: Error {
@@ -167,37 +176,29 @@ private struct Asked {
     ) throws(Fault) -> Asked {
         let invalid = Fault(code: .edgeRequestInvalid)
         guard let method = edge.parsedMethod, let target = OriginalTarget(edge.target) else { throw invalid }
-        let host = edge.host.isEmpty ? nil : HostName(edge.host)?.text
-        guard host != nil || edge.host.isEmpty else { throw invalid }
+        let authority = edge.host.isEmpty ? nil : URIAuthority(edge.host)
+        guard authority != nil || edge.host.isEmpty else { throw invalid }
+        let host = authority?.host
         let (path, finding) = find(edge, target, host, place, snapshot)
         let fault: DenyCode? = edge.hasTokenConflict ? .tokenConflict : nil
-        var terms: Catalogue.Entry.GrantTerms?
-        if case .entry(let entry) = finding { terms = entry.grants }
         var player: PlaybackRequest.Player?
-        if let terms, edge.token != nil, terms.bindsPlayers {
-            player = edge.player(terms.boundHeaders)
-            guard player != nil else { throw invalid }
+        var takesGrants = false
+        if case .entry(let entry) = finding {
+            takesGrants = entry.grants != nil
+            if edge.token != nil, let terms = entry.grants, terms.bindsPlayers {
+                player = edge.player(terms.boundHeaders)
+                guard player != nil else { throw invalid }
+            }
         }
-        guard terms != nil, let first = edge.grants.first else {
-            return Asked(
-                question: Gate.Question(request(edge, target, method, player), finding, fault: fault),
-                path: path,
-                host: host,
-                normalPath: ""
-            )
+        var grants: ShownGrants?
+        if takesGrants, let first = edge.grant {
+            grants = edge.shownGrants(first: first, target, authority, method)
+            guard grants != nil else { throw invalid }
         }
-        guard let facts = edge.facts(target, path: target.path, method) else { throw invalid }
-        let others = edge.grants.count > 1 ? Array(edge.grants.dropFirst()) : []
         return Asked(
-            question: Gate.Question(
-                request(edge, target, method, player),
-                finding,
-                fault: fault,
-                grants: ShownGrants(facts, first: first, others: others)
-            ),
+            question: Gate.Question(request(edge, target, method, player), finding, fault: fault, grants: grants),
             path: path,
-            host: host,
-            normalPath: facts.uri.path
+            host: host
         )
     }
 

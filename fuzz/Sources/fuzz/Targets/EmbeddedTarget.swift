@@ -165,7 +165,7 @@ extension Target {
                 buffer.withUnsafeMutableBufferPointer { buffer in
                     var request = playgate_request()
                     request.size = UInt32(MemoryLayout<playgate_request>.size)
-                    (request.flags, request.now) = (flags & 0xF, EmbeddedFixture.now)
+                    (request.flags, request.now) = (flags & 0x1F, EmbeddedFixture.now)
                     (request.method, request.host) = (lines[0].slice, lines[1].slice)
                     (request.client, request.target) = (lines[2].slice, lines[3].slice)
                     (request.alpn, request.countries, request.position) = (

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+extension URIPath {
+    /// True if a text of at least 8 bytes has only letters, digits, `/`, `.`, `-` and `_`, and no `/` or `.` behind a `/`.
+    ///
+    /// Such a path has no query, and is its own normal form and its own canonical form. Nearly all paths of media are of this
+    /// kind, so eight bytes are looked at together. False for all others, and for shorter ones: look at them byte by byte.
+    package static func isPlain(_ bytes: Span<UInt8>) -> Bool {
+        guard bytes.count >= 8 else { return false }
+        // The slash before the next word, in the place of that word's first byte.
+        var slashBefore: UInt64 = 0
+        var place = 0
+        while place <= bytes.count - 8, let word = bytes.word(at: place) {
+            guard let slashes = word.slashesOfPlainPath(after: slashBefore) else { return false }
+            slashBefore = slashes << 56
+            place += 8
+        }
+        // The last eight bytes overlap those before, so all pairs of bytes are seen.
+        guard place < bytes.count, let word = bytes.word(at: bytes.count - 8) else { return true }
+        return word.slashesOfPlainPath(after: 0) != nil
+    }
+}
+
+extension UInt64 {
+    /// The highest bit of each of these eight bytes that is a slash; `nil` if they cannot be a part of a plain path.
+    ///
+    /// - Parameter slashBefore: The highest bit of all if a slash stands before the first byte.
+    fileprivate func slashesOfPlainPath(after slashBefore: UInt64) -> UInt64? {
+        let ones = 0x0101_0101_0101_0101 as UInt64
+        let highBits = ones << 7
+        guard self & highBits == 0 else { return nil }
+        // Of each byte, the highest bit says whether it is at least that character. No byte carries into the next.
+        func reach(_ word: UInt64, _ character: UInt64) -> UInt64 { word &+ ones &* (0x80 - character) }
+        let lower = self | ones << 5
+        let letters = reach(lower, 0x61) & ~reach(lower, 0x7B)
+        // From `-` over `.` and `/` to `9`.
+        let (dots, slashes, zeros) = (reach(self, 0x2E), reach(self, 0x2F), reach(self, 0x30))
+        let others = reach(self, 0x2D) & ~reach(self, 0x3A)
+        let underscores = reach(self, 0x5F) & ~reach(self, 0x60)
+        guard (letters | others | underscores) & highBits == highBits else { return nil }
+        let slash = slashes & ~zeros & highBits
+        guard (slash >> 8 | slashBefore) & dots & ~zeros == 0 else { return nil }
+        return slash
+    }
+}
