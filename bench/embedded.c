@@ -2,8 +2,8 @@
 // Copyright the Playgate authors.
 
 // Checks a media token or a grant by the C interface, COUNT times, for bench/instructions to count.
-// Usage: embedded PART COUNT POLICY-FILE TOKEN-FILE. PART is embedded-cached, embedded-memo with the table of answers in front, or
-// embedded-grant-cached or embedded-grant-memo, which show the token as a grant.
+// Usage: embedded PART COUNT POLICY-FILE TOKEN-FILE. PART is embedded-cached, embedded-kept, which asks for how long the answer is
+// good, or embedded-memo with the table of answers in front; with -grant after embedded, the token is shown as a grant.
 
 #include <playgate.h>
 #include <playgate_memo.h>
@@ -70,7 +70,7 @@ int main(int count, char **arguments) {
         request.token_count = 1;
     }
     playgate_memo *memo = strstr(arguments[1], "-memo") != NULL ? playgate_memo_create(64, 0, NULL) : NULL;
-    if (memo == NULL) request.flags = PLAYGATE_REQUEST_NOT_KEPT;
+    if (memo == NULL && strstr(arguments[1], "-kept") == NULL) request.flags = PLAYGATE_REQUEST_NOT_KEPT;
     for (long round = atol(arguments[2]); round > 0; round--)
         if (!check(engine, memo, &request)) return 1;
     return 0;

@@ -28,7 +28,8 @@ extension UInt64 {
 extension Span<UInt8> {
     /// The number of at most 16 lower-case hexadecimal digits, the highest first.
     ///
-    /// - Returns: `nil` if one is another byte, or if there are none, more, or fewer bytes.
+    /// - Parameter digits: Their places.
+    /// - Returns: `nil` if there is another byte, or if the places are none, more than 16, or outside the span.
     package func lowercaseHexadecimal(_ digits: Range<Int>) -> UInt64? {
         guard 1...16 ~= digits.count, digits.lowerBound >= 0, digits.upperBound <= count else { return nil }
         var (number, place) = (0 as UInt64, digits.lowerBound)

@@ -69,7 +69,7 @@ struct EmbeddedCheckTests {
             let unkept = engine.check(other)
             #expect(unkept.goodUntil == 0 && unkept.scope == PLAYGATE_SCOPE_NONE)
             #expect(unkept.outcome == PLAYGATE_ALLOW && unkept.code == answer.code && unkept.expires == answer.expires)
-            #expect(unkept.session == answer.session && unkept.mvpd == answer.mvpd)
+            #expect(unkept.session == answer.session && unkept.mvpd == answer.mvpd && unkept.flags == answer.flags)
         }
     }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import MediaResources
 
 @Suite struct `A feed` {
-    /// Reads a feed in chunks of `piece` bytes, which are also parsed one by one unless there is another `block`.
+    /// Reads a feed in chunks of `piece` bytes, and in blocks of as many if there is no other `block`.
     private func read(
         _ feed: [UInt8],
         piece: Int = 64 * 1024,
@@ -222,6 +222,20 @@ import Testing
                 Issue.record("a broken feed was read on")
             } catch { #expect(error.code == code) }
         }
+    }
+
+    @Test func `is over when it has ended`() throws {
+        var reader = FeedReader()
+        try reader.read(Array("<rss><channel><title>T</title></channel></rss>".utf8).span) { _ in }
+        try reader.finish { _ in }
+        do throws(FeedError) {
+            try reader.read(Array("<x/>".utf8).span) { _ in }
+            Issue.record("read on after its end")
+        } catch { #expect(error.code == .malformedXML) }
+        do throws(FeedError) {
+            try reader.finish { _ in }
+            Issue.record("ended twice")
+        } catch { #expect(error.code == .malformedXML) }
     }
 
     @Test func `is broken where it is cut, at every length`() {

@@ -278,8 +278,7 @@ typedef struct playgate_request {
     /// The client's address: IPv4 or IPv6, without port and zone.
     playgate_slice client;
     /// The protocol id of ALPN, such as `h2`; the DER of the client's SubjectPublicKeyInfo.
-    playgate_slice alpn;
-    playgate_slice client_key;
+    playgate_slice alpn, client_key;
     /// Codes of country and subdivision (ISO 3166), with commas, such as `US,US-CA`.
     playgate_slice countries;
     /// `latitude,longitude` in degrees.
@@ -364,7 +363,8 @@ typedef struct playgate_answer {
     playgate_slice session;
     /// The trace id, 32 hexadecimal digits.
     playgate_slice trace;
-    /// The renewed grant, and the value of `Set-Cookie` that hands it to a browser; empty if there is none. Do not cache it.
+    /// The renewed grant, and the value of `Set-Cookie` that hands it to a browser; empty if there is none. An answer with
+    /// one must not be cached.
     playgate_slice grant;
     playgate_slice set_cookie;
     /// The caller's memory for all texts, PLAYGATE_BUFFER_SIZE bytes; may be null if `capacity` is 0.

@@ -17,8 +17,8 @@ extension URIPath {
             place += 8
         }
         // The last eight bytes overlap those before, so all pairs of bytes are seen.
-        guard place < bytes.count, let word = bytes.word(at: bytes.count - 8) else { return true }
-        return word.slashesOfPlainPath(after: 0) != nil
+        if place == bytes.count { return true }
+        return bytes.word(at: bytes.count - 8)?.slashesOfPlainPath(after: 0) != nil
     }
 }
 

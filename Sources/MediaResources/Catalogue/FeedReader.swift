@@ -73,10 +73,11 @@ public struct FeedReader: ~Copyable, Sendable {
     /// Ends the feed.
     ///
     /// - Parameter body: Called for each item that ends in the last block.
-    /// - Throws: ``FeedError``. A truncated feed is malformed.
+    /// - Throws: ``FeedError``. A truncated feed is malformed. Every further call throws.
     public mutating func finish(_ body: (FeedItem) -> Void) throws(FeedError) {
         try parseBlock(isLast: true, body)
         guard scanner.isComplete else { throw fail(FeedError(.malformedXML, "the feed is incomplete")) }
+        error = FeedError(.malformedXML, "the feed has ended before")
     }
 
     private mutating func parseBlock(isLast: Bool, _ body: (FeedItem) -> Void) throws(FeedError) {

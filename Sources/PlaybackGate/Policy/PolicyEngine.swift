@@ -151,8 +151,8 @@ package final class PolicyEngine: Sendable {
     }
 }
 
-/// A question to the gate, and what was found out about its target. Not copyable: a copy would count as many references as all
-/// else that is done with it.
+/// A question to the gate, and what was found out about its target. Not copyable: to count all references in it takes longer than
+/// some checks do.
 private struct Asked: ~Copyable {
     let question: Gate.Question
     /// The path that the catalogue was asked for; `nil` if it is invalid.
