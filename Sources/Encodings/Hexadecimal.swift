@@ -50,15 +50,11 @@ extension Span<UInt8> {
 extension UInt64 {
     /// The number that these eight bytes of ASCII write in lower-case hexadecimal digits; `nil` if one is another byte.
     fileprivate var lowercaseHexadecimalDigits: UInt64? {
-        let ones = 0x0101_0101_0101_0101 as UInt64
-        let highBits = ones << 7
-        guard self & highBits == 0 else { return nil }
-        // Of each byte, the highest bit says whether it is at least that character. No byte carries into the next.
-        func reaches(_ character: UInt64) -> UInt64 { self &+ ones &* (0x80 - character) }
-        let letters = reaches(0x61) & ~reaches(0x67) & highBits
-        let numerals = reaches(0x30) & ~reaches(0x3A) & highBits
-        guard letters | numerals == highBits else { return nil }
-        var digits = (self & (ones &* 0xF)) &+ (letters >> 7) &* 9
+        guard self & .highBits == 0 else { return nil }
+        let letters = reaching(0x61) & ~reaching(0x67) & .highBits
+        let numerals = reaching(0x30) & ~reaching(0x3A) & .highBits
+        guard letters | numerals == .highBits else { return nil }
+        var digits = (self & 0x0F0F_0F0F_0F0F_0F0F) &+ (letters >> 7) &* 9
         digits = (digits | digits >> 4) & 0x00FF_00FF_00FF_00FF
         digits = (digits | digits >> 8) & 0x0000_FFFF_0000_FFFF
         return (digits | digits >> 16) & 0xFFFF_FFFF

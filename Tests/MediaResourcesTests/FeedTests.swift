@@ -6,14 +6,14 @@ import Testing
 @testable import MediaResources
 
 @Suite struct `A feed` {
-    /// Reads a feed in chunks of `piece` bytes, and in blocks of as many if there is no other `block`.
+    /// Reads a feed in chunks of `piece` bytes, and in blocks of as many, at most 64 KiB, if there is no other `block`.
     private func read(
         _ feed: [UInt8],
-        piece: Int = 64 * 1024,
+        piece: Int = .max,
         block: Int? = nil,
         channel: String? = nil
     ) -> ([FeedItem], FeedError?) {
-        var reader = FeedReader(channel: channel, blockSize: block ?? piece)
+        var reader = FeedReader(channel: channel, blockSize: block ?? min(piece, 64 * 1024))
         var items: [FeedItem] = []
         do {
             for start in stride(from: 0, to: feed.count, by: min(piece, max(1, feed.count))) {
@@ -265,7 +265,7 @@ import Testing
     }
 
     /// Start tags that span several lines, in several encodings and pieces.
-    @Test(arguments: [1, 2, 5, 100, 65_536])
+    @Test(arguments: [1, 2, 5, 100, 65_536, Int.max])
     func `gives the line on which a tag begins`(piece: Int) throws {
         let tags = [
             "<item>", "<item\n>", "<item\n\n a='1'\r\n\tb=\"2\"\n>", "<item a='\n>\n'\n b='&#10;&gt;&amp;'>",

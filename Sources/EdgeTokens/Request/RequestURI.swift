@@ -121,11 +121,6 @@ struct NormalTarget {
     init?(_ target: Substring, _ form: RequestURI.Form) {
         let bytes = target.utf8.span
         guard bytes.count <= RequestURI.maximumSize, bytes.count > 0, bytes[0] == UInt8(ascii: "/") else { return nil }
-        if URIPath.isPlain(bytes) {
-            path = target
-            query = Substring()
-            return
-        }
         let (pathEnd, end) = Self.plainLengths(bytes)
         if let pathEnd {
             // A slice of a text costs more than all else here.
@@ -152,6 +147,7 @@ struct NormalTarget {
     /// Returns the lengths of the path and of the whole target; `nil` for the path, or less than the count for the target, if
     /// they are not certainly in normal form.
     private static func plainLengths(_ bytes: Span<UInt8>) -> (path: Int?, target: Int) {
+        if URIPath.isPlain(bytes) { return (bytes.count, bytes.count) }
         // Read once: each access to them asks whether they were made.
         let (inPath, inQuery) = (UInt8.plainInPath, UInt8.plainInQuery)
         var place = 0

@@ -27,19 +27,15 @@ extension UInt64 {
     ///
     /// - Parameter slashBefore: The highest bit of all if a slash stands before the first byte.
     fileprivate func slashesOfPlainPath(after slashBefore: UInt64) -> UInt64? {
-        let ones = 0x0101_0101_0101_0101 as UInt64
-        let highBits = ones << 7
-        guard self & highBits == 0 else { return nil }
-        // Of each byte, the highest bit says whether it is at least that character. No byte carries into the next.
-        func reach(_ word: UInt64, _ character: UInt64) -> UInt64 { word &+ ones &* (0x80 - character) }
-        let lower = self | ones << 5
-        let letters = reach(lower, 0x61) & ~reach(lower, 0x7B)
+        guard self & .highBits == 0 else { return nil }
+        let lower = self | 0x2020_2020_2020_2020
+        let letters = lower.reaching(0x61) & ~lower.reaching(0x7B)
         // From `-` over `.` and `/` to `9`.
-        let (dots, slashes, zeros) = (reach(self, 0x2E), reach(self, 0x2F), reach(self, 0x30))
-        let others = reach(self, 0x2D) & ~reach(self, 0x3A)
-        let underscores = reach(self, 0x5F) & ~reach(self, 0x60)
-        guard (letters | others | underscores) & highBits == highBits else { return nil }
-        let slash = slashes & ~zeros & highBits
+        let (dots, slashes, zeros) = (reaching(0x2E), reaching(0x2F), reaching(0x30))
+        let others = reaching(0x2D) & ~reaching(0x3A)
+        let underscores = reaching(0x5F) & ~reaching(0x60)
+        guard (letters | others | underscores) & .highBits == .highBits else { return nil }
+        let slash = slashes & ~zeros & .highBits
         guard (slash >> 8 | slashBefore) & dots & ~zeros == 0 else { return nil }
         return slash
     }

@@ -137,16 +137,16 @@ package final class PolicyEngine: Sendable {
         case .decided(let decision):
             guard !decision.issuesGrants else { return answer(.ask(.start)) }
             let grant = decision.acceptedGrant
-            var answer = answer(.decided(decision))
-            answer.isRenewalDue =
+            var found = answer(.decided(decision))
+            found.isRenewalDue =
                 asked.question.request.method.isRenewing && grant?.renewalStart.map { $0 <= now } ?? false
             if isKept, let end = decision.reusable(at: now, keyEnd: snapshot.keyEnd(after: now)), end >= now {
                 let freshUntil = snapshot.freshUntil.load(ordering: .relaxed)
-                answer.goodUntil = min(end, Timestamp(millisecondsSince1970: freshUntil - 1))
+                found.goodUntil = min(end, Timestamp(millisecondsSince1970: freshUntil - 1))
                 let isUniform = asked.isUniform(place, snapshot) && grant?.isUniform(around: asked.normalPath) ?? true
-                answer.scope = isUniform ? .folder : .target
+                found.scope = isUniform ? .folder : .target
             }
-            return answer
+            return found
         }
     }
 }
