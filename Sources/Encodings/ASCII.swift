@@ -27,7 +27,16 @@ extension UInt8 {
     package var isXMLSpace: Bool { self == 0x20 || self == 0x9 || self == 0xA || self == 0xD }
 
     /// True for the characters of a token, such as the name of a header field (RFC 9110 §5.6.2).
-    package var isTokenCharacter: Bool { isASCIIAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains(self) }
+    @inlinable
+    package var isTokenCharacter: Bool {
+        switch self {
+        case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"),
+            UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^")...UInt8(ascii: "`"), UInt8(ascii: "|"),
+            UInt8(ascii: "~"):
+            true
+        default: isASCIIAlphanumeric
+        }
+    }
 
     /// True for the unreserved characters of URIs (RFC 3986 §2.3).
     @inlinable

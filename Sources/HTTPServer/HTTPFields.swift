@@ -22,19 +22,15 @@ package struct HTTPFields: Sendable {
     /// True if the text is a plain head, whose fields are told apart by its bytes alone.
     private let isHead: Bool
 
-    /// Creates the fields at `places` of a plain head. Traps later if a place is outside of it.
-    init(_ head: String, _ places: [Place]) {
-        text = head
+    /// Creates the fields at `places` of a text. Traps later if a place is outside of it.
+    ///
+    /// - Parameter isHead: True if the text is a plain head: its bytes alone tell the fields apart.
+    init(_ text: String, _ places: [Place], isHead: Bool = true) {
+        self.text = text
         self.places = places
-        isHead = true
+        self.isHead = isHead
     }
 
-    /// Creates the fields at `places` of a text of valid UTF-8, which is no head.
-    init(copying text: Span<UInt8>, _ places: [Place]) {
-        self.text = String(copying: text)
-        self.places = places
-        isHead = false
-    }
 
     /// The whole head; `nil` if the fields have none of which they are places.
     var head: String? { isHead ? text : nil }
@@ -96,5 +92,5 @@ package struct HTTPFields: Sendable {
 }
 
 extension Range<UInt32> {
-    fileprivate var bounds: Range<Int> { Int(lowerBound)..<Int(upperBound) }
+    var bounds: Range<Int> { Int(lowerBound)..<Int(upperBound) }
 }

@@ -4,9 +4,14 @@
 internal import Encodings
 
 /// Header fields that are put together one after the other, from bytes of a peer that does not speak HTTP.
+///
+/// They become one text of lines, `name:value`, so that their bytes alone tell them apart, as those of a head do.
 package struct HTTPFieldsBuilder {
+    /// The lines. The first one is empty, as no head begins.
     private var text: [UInt8] = []
     private var places: [HTTPFields.Place] = []
+    /// True while no value has a line feed.
+    private var isHead = true
 
     /// Creates a builder without fields, with room for some.
     ///
@@ -16,33 +21,80 @@ package struct HTTPFieldsBuilder {
     package init(bytes: Int, count: Int) {
         text.reserveCapacity(bytes)
         places.reserveCapacity(count)
+        text.append(Self.lineFeed)
     }
 
-    /// Adds a field. Bytes that are not UTF-8 are replaced by U+FFFD.
+    private static var lineFeed: UInt8 { UInt8(ascii: "\n") }
+
+    /// Adds a field.
+    ///
+    /// - Parameters:
+    ///   - name: The name, of ASCII, without a colon except as the first character.
+    ///   - value: The value. Bytes that are not UTF-8 are replaced by U+FFFD.
     package mutating func add(_ name: Span<UInt8>, _ value: Span<UInt8>) {
         let start = text.count
-        append(name)
-        let end = text.count
-        append(value)
-        places.append(HTTPFields.Place(name: start..<end, value: end..<text.count))
-    }
-
-    /// Adds a field with a value of valid UTF-8.
-    package mutating func add(_ name: StaticString, _ value: String) {
-        add(name.description.utf8.span, value.utf8.span)
+        text.append(copying: name)
+        addLine(from: start, value)
     }
 
     /// Adds a field with a name that is known.
-    package mutating func add(_ name: StaticString, _ value: Span<UInt8>) { add(name.description.utf8.span, value) }
+    package mutating func add(_ name: StaticString, _ value: Span<UInt8>) {
+        let start = text.count
+        text.append(name)
+        addLine(from: start, value)
+    }
 
-    private mutating func append(_ bytes: Span<UInt8>) {
-        if (try? UTF8Span(validating: bytes)) != nil {
-            text.append(copying: bytes)
-        } else {
-            text += String(decoding: [UInt8](copying: bytes), as: UTF8.self).utf8
+    /// Adds a field with a name and a value that are known.
+    package mutating func add(_ name: StaticString, _ value: StaticString) {
+        let start = text.count
+        text.append(name)
+        let end = text.count
+        text.append(UInt8(ascii: ":"))
+        text.append(value)
+        endLine(start..<end)
+    }
+
+    /// Adds a field with an IPv4 address as its value: four numbers with dots between them.
+    package mutating func add(_ name: StaticString, ipv4 address: UInt32) {
+        let start = text.count
+        text.append(name)
+        let end = text.count
+        for shift in stride(from: 24, through: 0, by: -8) {
+            text.append(shift == 24 ? UInt8(ascii: ":") : UInt8(ascii: "."))
+            text.append(decimal: Int64(address >> shift & 255))
         }
+        endLine(start..<end)
+    }
+
+    private mutating func addLine(from start: Int, _ value: Span<UInt8>) {
+        let end = text.count
+        text.append(UInt8(ascii: ":"))
+        if value.firstIndex(of: Self.lineFeed, from: 0) != nil { isHead = false }
+        text.append(copying: value)
+        endLine(start..<end)
+    }
+
+    /// Ends the line of a field whose value is behind its name and a colon.
+    private mutating func endLine(_ name: Range<Int>) {
+        places.append(HTTPFields.Place(name: name, value: name.upperBound + 1..<text.count))
+        text.append(Self.lineFeed)
     }
 
     /// The fields that were added.
-    package consuming func fields() -> HTTPFields { HTTPFields(copying: text.span, places) }
+    package consuming func fields() -> HTTPFields {
+        if let valid = try? UTF8Span(validating: text.span) {
+            return HTTPFields(String(copying: valid), places, isHead: isHead)
+        }
+        return repaired()
+    }
+
+    /// The fields with U+FFFD in place of bytes that are not UTF-8. As those of one value do not touch another, each is on its own.
+    private func repaired() -> HTTPFields {
+        var fields = Self(bytes: 2 * text.count, count: places.count)
+        for place in places {
+            let value = String(decoding: text.span.extracting(place.value.bounds))
+            fields.add(text.span.extracting(place.name.bounds), value.utf8.span)
+        }
+        return HTTPFields(String(copying: fields.text.span), fields.places, isHead: fields.isHead)
+    }
 }

@@ -149,7 +149,7 @@ package final class SPOPConnectionHandler<Handled: SPOPService>: ChannelDuplexHa
         while !isOver, outstanding < outstandingLimit, context.channel.isWritable {
             do throws(SPOPStatus) {
                 guard let frame = try nextFrame() else { break }
-                try receive(frame, context)
+                try receive(SPOPFrame(frame.readableBytesUInt8Span), context)
             } catch { disconnect(error, context) }
             if output.count >= Self.outputLimit { flush(context) }
         }
@@ -172,19 +172,18 @@ package final class SPOPConnectionHandler<Handled: SPOPService>: ChannelDuplexHa
 
     private var outstandingLimit: Int { terms?.isPipelined ?? false ? limits.outstanding : 1 }
 
-    /// Takes the next frame off the input; `nil` if it is not whole.
-    private func nextFrame() throws(SPOPStatus) -> SPOPFrame? {
+    /// Takes the bytes of the next frame off the input; `nil` if it is not whole.
+    private func nextFrame() throws(SPOPStatus) -> ByteBuffer? {
         guard let length = input.getInteger(at: input.readerIndex, as: UInt32.self) else { return nil }
         guard length <= UInt32(terms?.frameSize ?? limits.frameSize) else { throw .tooBig }
         guard length >= UInt32(SPOPFrame.minimumSize) else { throw .invalid }
         guard input.readableBytes >= 4 + Int(length) else { return nil }
         input.moveReaderIndex(forwardBy: 4)
         isArriving = false
-        guard let bytes = input.readSlice(length: Int(length)) else { return nil }
-        return try SPOPFrame(bytes)
+        return input.readSlice(length: Int(length))
     }
 
-    private func receive(_ frame: SPOPFrame, _ context: ChannelHandlerContext) throws(SPOPStatus) {
+    private func receive(_ frame: borrowing SPOPFrame, _ context: ChannelHandlerContext) throws(SPOPStatus) {
         switch frame.kind {
         case .helloOfHAProxy where terms == nil: try greet(SPOPHello(frame, limit: limits.frameSize))
         case .notify where terms != nil: try receive(notification: frame, context)
@@ -204,8 +203,8 @@ package final class SPOPConnectionHandler<Handled: SPOPService>: ChannelDuplexHa
         isOver = terms.isHealthCheck
     }
 
-    private func receive(notification frame: SPOPFrame, _ context: ChannelHandlerContext) throws(SPOPStatus) {
-        guard let messages = SPOPMessage.list(frame.payload), let connection else { throw .invalid }
+    private func receive(notification frame: borrowing SPOPFrame, _ context: ChannelHandlerContext) throws(SPOPStatus) {
+        guard let messages = SPOPMessages(frame.payload), let connection else { throw .invalid }
         switch service.answer(messages, connection) {
         case .now(let answer): acknowledge(frame.id, answer)
         case .later(let answer): wait(for: answer, frame.id, context)

@@ -4,7 +4,7 @@
 package import NIOCore
 
 /// A frame of SPOP with an unfragmented payload (HAProxy's doc/SPOE.txt §3.2).
-package struct SPOPFrame {
+package struct SPOPFrame: ~Escapable {
     /// The type of a frame that HAProxy or its agent sends.
     package enum Kind: UInt8, CaseIterable, Sendable {
         case helloOfHAProxy = 1
@@ -40,7 +40,8 @@ package struct SPOPFrame {
     /// Parses a frame without its length.
     ///
     /// - Throws: ``SPOPStatus/invalid`` for a malformed frame, and ``SPOPStatus/fragmentation`` for a part of one.
-    package init(_ bytes: ByteBuffer) throws(SPOPStatus) {
+    @_lifetime(copy bytes)
+    package init(_ bytes: Span<UInt8>) throws(SPOPStatus) {
         var reader = SPOPReader(bytes)
         guard let type = reader.byte(), let flags = reader.word(), let stream = reader.number(),
             let frame = reader.number()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 package import NIOCore
 
 /// The terms of a connection, which HAProxy proposes with its first frame (HAProxy's doc/SPOE.txt §3.2.4).
@@ -19,7 +20,7 @@ package struct SPOPHello: Hashable, Sendable {
     ///
     /// - Parameter limit: The most bytes of a frame that the agent takes.
     /// - Throws: The ``SPOPStatus`` of what is missing, malformed or unsupported.
-    package init(_ frame: SPOPFrame, limit: Int) throws(SPOPStatus) {
+    package init(_ frame: borrowing SPOPFrame, limit: Int) throws(SPOPStatus) {
         guard frame.id == .none else { throw .invalid }
         var reader = frame.payload
         var (versions, size, capabilities): (String?, UInt64?, String?)
@@ -27,9 +28,9 @@ package struct SPOPHello: Hashable, Sendable {
         while !reader.isAtEnd {
             guard let name = reader.text(), let value = reader.value() else { throw .invalid }
             switch (name, value) {
-            case ("supported-versions", .string(let text)) where versions == nil: versions = String(buffer: text)
+            case ("supported-versions", .string(let text)) where versions == nil: versions = String(decoding: text)
             case ("max-frame-size", .unsigned(let number)) where size == nil: size = number
-            case ("capabilities", .string(let text)) where capabilities == nil: capabilities = String(buffer: text)
+            case ("capabilities", .string(let text)) where capabilities == nil: capabilities = String(decoding: text)
             case ("healthcheck", .bool(let isTrue)): isHealthCheck = isTrue
             case ("supported-versions", _), ("max-frame-size", _), ("capabilities", _), ("healthcheck", _):
                 throw .invalid

@@ -2,33 +2,51 @@
 // Copyright the Playgate authors.
 
 internal import Encodings
-package import NIOCore
 
-/// Reads the elements of SPOP (HAProxy's doc/SPOE.txt §3.1) sequentially from bytes. Every method returns `nil` if the bytes end
-/// too early or are malformed, and then the rest is of no use.
-package struct SPOPReader {
-    private var bytes: ByteBuffer
+/// Reads the elements of SPOP (HAProxy's doc/SPOE.txt §3.1) sequentially from bytes, without copying them. Every method returns
+/// `nil` if the bytes end too early or are malformed, and then the rest is of no use.
+package struct SPOPReader: ~Escapable {
+    private let bytes: Span<UInt8>
+    private var place = 0
 
     /// Creates a reader of `bytes`.
-    package init(_ bytes: ByteBuffer) { self.bytes = bytes }
+    @_lifetime(copy bytes)
+    package init(_ bytes: Span<UInt8>) { self.bytes = bytes }
 
     /// True if no bytes are left.
-    package var isAtEnd: Bool { bytes.readableBytes == 0 }
+    package var isAtEnd: Bool { place == bytes.count }
 
     /// Reads one byte.
-    package mutating func byte() -> UInt8? { bytes.readInteger() }
+    @_lifetime(self: copy self)
+    package mutating func byte() -> UInt8? {
+        guard place < bytes.count else { return nil }
+        defer { place += 1 }
+        return bytes[place]
+    }
 
     /// Reads a number of 32 bits in network byte order.
-    package mutating func word() -> UInt32? { bytes.readInteger() }
+    @_lifetime(self: copy self)
+    package mutating func word() -> UInt32? { integer() }
+
+    @_lifetime(self: copy self)
+    private mutating func integer<Number: FixedWidthInteger>() -> Number? {
+        let size = Number.bitWidth / 8
+        guard bytes.count - place >= size else { return nil }
+        var number = 0 as Number
+        for index in place..<place + size { number = number << 8 | Number(truncatingIfNeeded: bytes[index]) }
+        place += size
+        return number
+    }
 
     /// Reads a number of variable length: 1 to 10 bytes; `nil` also for more than 64 bits.
+    @_lifetime(self: copy self)
     package mutating func number() -> UInt64? {
-        guard let first: UInt8 = bytes.readInteger() else { return nil }
+        guard let first = byte() else { return nil }
         var number = UInt64(first)
         guard first >= 240 else { return number }
         var shift = 4 as UInt64
         while shift < 64 {
-            guard let next: UInt8 = bytes.readInteger() else { return nil }
+            guard let next = byte() else { return nil }
             let part = UInt64(next) << shift
             guard part >> shift == UInt64(next) else { return nil }
             let (sum, overflows) = number.addingReportingOverflow(part)
@@ -41,28 +59,60 @@ package struct SPOPReader {
     }
 
     /// Reads a string: its length, and its bytes.
-    package mutating func string() -> ByteBuffer? {
-        guard let length = number(), length <= UInt64(bytes.readableBytes) else { return nil }
-        return bytes.readSlice(length: Int(length))
+    @_lifetime(copy self)
+    @_lifetime(self: copy self)
+    package mutating func string() -> Span<UInt8>? {
+        guard let length = number(), length <= UInt64(bytes.count - place) else { return nil }
+        let start = place
+        place += Int(length)
+        return bytes.extracting(start..<place)
     }
 
     /// Reads a string as text. Bytes that are not UTF-8 are replaced by U+FFFD.
-    package mutating func text() -> String? { string().map { String(buffer: $0) } }
+    @_lifetime(self: copy self)
+    package mutating func text() -> String? {
+        guard let bytes = string() else { return nil }
+        return String(decoding: bytes)
+    }
+
+    /// A typed value, whose strings are not copied.
+    package enum Value: ~Escapable {
+        case null
+        case bool(Bool)
+        case signed(Int64)
+        case unsigned(UInt64)
+        case ipv4(UInt32)
+        case ipv6(UInt128)
+        case string(Span<UInt8>)
+        case binary(Span<UInt8>)
+    }
 
     /// Reads a typed value.
-    package mutating func value() -> SPOPValue? {
+    @_lifetime(copy self)
+    @_lifetime(self: copy self)
+    package mutating func value() -> Value? {
         guard let type = byte() else { return nil }
         switch type & 15 {
         case 0: return .null
         case 1: return .bool(type & 16 != 0)
-        case 2, 4: return number().map { .signed(Int64(bitPattern: $0)) }
-        case 3, 5: return number().map { .unsigned($0) }
-        case 6: return bytes.readInteger(as: UInt32.self).map { .ipv4($0) }
+        case 2, 4:
+            guard let number = number() else { return nil }
+            return .signed(Int64(bitPattern: number))
+        case 3, 5:
+            guard let number = number() else { return nil }
+            return .unsigned(number)
+        case 6:
+            guard let address: UInt32 = integer() else { return nil }
+            return .ipv4(address)
         case 7:
-            guard let high: UInt64 = bytes.readInteger(), let low: UInt64 = bytes.readInteger() else { return nil }
-            return .ipv6(UInt128(high) << 64 | UInt128(low))
-        case 8: return string().map { .string($0) }
-        case 9: return string().map { .binary($0) }
+            guard let address: UInt128 = integer() else { return nil }
+            return .ipv6(address)
+        case 8:
+            guard let bytes = string() else { return nil }
+            return .string(bytes)
+        case 9:
+            guard let bytes = string() else { return nil }
+            return .binary(bytes)
         default: return nil
         }
     }
@@ -72,24 +122,13 @@ package struct SPOPReader {
     ///
     /// - Parameter body: Gets the name and the value of each field.
     /// - Returns: False if the bytes are malformed, if bytes follow the last pair, or if a name is no name of a field (RFC 9110 §5.1).
-    package mutating func forEachHeaderField(_ body: (ByteBuffer, ByteBuffer) -> Void) -> Bool {
+    @_lifetime(self: copy self)
+    package mutating func forEachHeaderField(_ body: (Span<UInt8>, Span<UInt8>) -> Void) -> Bool {
         while let name = string(), let value = string() {
-            if name.readableBytes == 0 { return value.readableBytes == 0 && isAtEnd }
-            guard name.readableBytesView.allSatisfy(\.isTokenCharacter) else { return false }
+            if name.isEmpty { return value.isEmpty && isAtEnd }
+            for index in name.indices where !name[index].isTokenCharacter { return false }
             body(name, value)
         }
         return false
     }
-}
-
-/// A typed value of SPOP.
-package enum SPOPValue: Hashable, Sendable {
-    case null
-    case bool(Bool)
-    case signed(Int64)
-    case unsigned(UInt64)
-    case ipv4(UInt32)
-    case ipv6(UInt128)
-    case string(ByteBuffer)
-    case binary(ByteBuffer)
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 package import NIOCore
 
 extension ByteBuffer {
@@ -54,5 +55,31 @@ extension ByteBuffer {
         writeSPOP(number: id.frame)
         body(&self)
         setInteger(UInt32(writerIndex - start - 4), at: start)
+    }
+}
+
+/// A typed value of SPOP to write.
+package enum SPOPValue: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    case signed(Int64)
+    case unsigned(UInt64)
+    case ipv4(UInt32)
+    case ipv6(UInt128)
+    case string(ByteBuffer)
+    case binary(ByteBuffer)
+
+    /// Creates a copy of a value that was read.
+    package init(copying value: borrowing SPOPReader.Value) {
+        switch value {
+        case .null: self = .null
+        case .bool(let isTrue): self = .bool(isTrue)
+        case .signed(let number): self = .signed(number)
+        case .unsigned(let number): self = .unsigned(number)
+        case .ipv4(let address): self = .ipv4(address)
+        case .ipv6(let address): self = .ipv6(address)
+        case .string(let bytes): self = .string(ByteBuffer(bytes: [UInt8](copying: bytes)))
+        case .binary(let bytes): self = .binary(ByteBuffer(bytes: [UInt8](copying: bytes)))
+        }
     }
 }

@@ -72,12 +72,14 @@ final class GrantingGate: Sendable {
     private struct Notified: SPOPService {
         let heads: Heads
 
-        func answer(_ messages: [SPOPMessage], _ connection: HTTPConnection) -> SPOPReply<EdgeAnswer> {
-            let fields = SPOEResponder.fields(messages) ?? HTTPFields([:])
+        func answer(_ messages: consuming SPOPMessages, _ connection: HTTPConnection) -> SPOPReply<SPOEAnswer> {
+            let question = SPOEQuestion(messages)
+            let fields = question?.fields ?? HTTPFields([:])
             let headers = HTTPHeaders(fields.indices.map { (String(fields.name($0)), String(fields.value($0))) })
             let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/", headers: headers)
             heads.value.withLock { $0.append(head) }
-            return .now(GrantingGate.answer(isRenewed: headers[":path"].contains { $0.contains("renew") }))
+            let answer = GrantingGate.answer(isRenewed: headers[":path"].contains { $0.contains("renew") })
+            return .now(SPOEAnswer(answer, question?.variables ?? .all))
         }
     }
 

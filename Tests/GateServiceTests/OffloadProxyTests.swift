@@ -58,6 +58,15 @@ import Testing
         if fault != .hangsUp { #expect(agent.asked > 0) }
     }
 
+    @Test func `names in its page the variables that its page uses`() throws {
+        let folder = try TemporaryFolder()
+        let block = { kind in try Self.edge.block(kind, folder, gate: "unix:gate.sock", origin: 8089) }
+        let used = try block("haproxy").matches(of: /txn\.playgate\.(?<name>[a-z_]+)/).map { String($0.name) }
+        let named = try #require(block("spoe").firstMatch(of: /variables=str\("(?<names>[a-z_ ]+)"\)/)).names
+        // HAProxy sets that of an error itself.
+        #expect(Set(used).subtracting(["error"]) == Set(named.split(separator: " ").map(String.init)))
+    }
+
     @Test func `passes bodies on as they are, and the largest heads`() async throws {
         let catalogue = EdgeProxy.catalogue + "\n    - { path: /upload/, protected: false, methods: [POST] }"
         try await Self.edge.withGate(catalogue: catalogue) { (_, proxy) throws in
@@ -165,9 +174,9 @@ final class FaultyAgent: Sendable {
             {
                 input.moveReaderIndex(forwardBy: 4)
                 counter.value.withLock { $0 += 1 }
-                guard let bytes = input.readSlice(length: Int(length)), let frame = try? SPOPFrame(bytes) else {
-                    return
-                }
+                guard let bytes = input.readSlice(length: Int(length)),
+                    let frame = try? SPOPFrame(bytes.readableBytesUInt8Span)
+                else { return }
                 let answer = frame.kind == .notify ? answer(frame.id) : hello(frame)
                 if let answer { context.writeAndFlush(wrapOutboundOut(answer), promise: nil) }
                 if answer == nil, fault == .dies, frame.kind == .notify { context.close(promise: nil) }
@@ -178,7 +187,7 @@ final class FaultyAgent: Sendable {
             bytes: [0, 0, 0, 9, 103, 0, 0, 0, 1, 255, 255, 255, 255] + Array("GET /".utf8)
         )
 
-        private func hello(_ frame: SPOPFrame) -> ByteBuffer? {
+        private func hello(_ frame: borrowing SPOPFrame) -> ByteBuffer? {
             var bytes = ByteBuffer()
             switch fault {
             case .garblesHello: return Self.garbage

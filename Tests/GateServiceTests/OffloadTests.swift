@@ -4,6 +4,7 @@
 import Foundation
 import GateTestSupport
 import HTTPServer
+import MediaResources
 import MediaTokens
 import NIOCore
 import NIOHTTP1
@@ -11,19 +12,13 @@ import SPOPServer
 import Testing
 
 @testable import GateService
+@testable import PlaybackGate
 
 /// The statements of HAProxy about a request in the arguments of its message, and the gate's reading of them.
 @Suite struct `A check by HAProxy's offload` {
     private static func text(_ text: String) -> SPOPValue { .string(ByteBuffer(string: text)) }
 
-    private static func fields(_ fields: [(StaticString, StaticString)]) -> SPOPValue {
-        var bytes = ByteBuffer()
-        for (name, value) in fields + [("", "")] {
-            bytes.writeSPOP(string: name)
-            bytes.writeSPOP(string: value)
-        }
-        return .binary(bytes)
-    }
+    private static func fields(_ fields: [(String, String)]) -> SPOPValue { OffloadExchange.headers(fields) }
 
     /// Arguments, and the fields that they become; `nil` for an invalid message.
     static let rows: [(arguments: [(String, SPOPValue)], fields: [String]?)] = [
@@ -65,17 +60,77 @@ import Testing
         ([("headers", fields([("a b", "c")]))], nil),
     ]
 
+    /// The question of a notification; `nil` if it is invalid.
+    private static func question(_ payload: [UInt8]) -> SPOEQuestion? {
+        guard let messages = SPOPMessages(SPOPReader(payload.span)) else { return nil }
+        return SPOEQuestion(messages)
+    }
+
     @Test(arguments: rows.indices) func `has what its arguments state`(row: Int) {
         let (arguments, expected) = Self.rows[row]
-        let message = SPOPMessage(
-            name: "playgate-check",
-            arguments: arguments.map { SPOPMessage.Argument(name: $0.0, value: $0.1) }
-        )
-        let fields = SPOEResponder.fields([message])
+        let message = OffloadExchange.message("playgate-check", arguments)
+        let fields = Self.question(message)?.fields
         #expect(fields.map { fields in fields.indices.map { "\(fields.name($0)): \(fields.value($0))" } } == expected)
-        #expect(SPOEResponder.fields([message, message]) == nil)
-        #expect(SPOEResponder.fields([SPOPMessage(name: "other", arguments: message.arguments)]) == nil)
-        #expect(SPOEResponder.fields([]) == nil)
+        #expect(Self.question(message + message) == nil)
+        #expect(Self.question(OffloadExchange.message("other", arguments)) == nil)
+        #expect(Self.question([]) == nil)
+    }
+
+    /// The texts of `variables=`, and the names of the variables that are set; `nil` for an invalid message.
+    static let variables: [(text: String, names: [String]?)] = [
+        ("allowed", ["allowed"]), (" code  allowed ", ["allowed", "code"]),
+        (
+            "allowed status code trace decision set_cookie session mvpd resource requestor expires token grant",
+            [
+                "allowed", "status", "code", "trace", "decision", "set_cookie", "session", "mvpd", "resource", "requestor",
+                "expires", "token", "grant",
+            ]
+        ),
+        ("", nil), ("  ", nil), ("allowed,code", nil), ("allowed codes", nil), ("Allowed", nil), ("allowed\t", nil),
+    ]
+
+    @Test(arguments: variables) func `sets the variables that its message names`(text: String, names: [String]?) throws {
+        let asked = { (more: [(String, SPOPValue)]) in
+            Self.question(OffloadExchange.message("playgate-check", [("target", Self.text("/a"))] + more))
+        }
+        #expect(try #require(asked([])).variables == .all)
+        let question = asked([("variables", Self.text(text))])
+        #expect((question == nil) == (names == nil))
+        guard let names, let question else { return }
+        #expect(try Self.variables(of: SPOEAnswer(Self.answer(), question.variables)).keys.sorted() == names.sorted())
+        #expect(asked([("variables", Self.text(text)), ("variables", Self.text(text))]) == nil)
+        #expect(asked([("variables", .binary(ByteBuffer(string: text)))]) == nil)
+    }
+
+    /// An answer that has something to say in every variable.
+    private static func answer() throws -> EdgeAnswer {
+        let entry = Catalogue.Entry(
+            key: .path(try PathPattern("/")),
+            protection: .resource(try MediaResource("TNT"), requestor: "REF30"),
+            use: .withinTTL
+        )
+        let subject = Decision.Subject(
+            entry: entry,
+            token: try GateSample.content(GateSample.claims(), at: GateSample.time)
+        )
+        var answer = EdgeAnswer(
+            decision: .allow(Decision.Allowance(reason: .withinTTL, subject: subject)),
+            trace: TraceID.new(),
+            shownIn: 1,
+            sources: [.query("token")],
+            keeping: .none,
+            session: SessionID(hexadecimal: "e688045c604d5ecc272cf7d83b00ec16")
+        )
+        answer.grant = DeliveredGrant(token: "t", cookie: "c=t")
+        return answer
+    }
+
+    /// The variables that an answer sets.
+    private static func variables(of answer: SPOEAnswer) throws -> [String: SPOPValue] {
+        var output = SPOPOutput()
+        output.acknowledge(SPOPFrame.ID(stream: 1, frame: 1), limit: 16_380, answer)
+        let bytes = output.take()
+        return try OffloadExchange.variables(try SPOPFrame(bytes.readableBytesUInt8Span.extracting(4...)))
     }
 
     private static let spoe = """
@@ -83,54 +138,27 @@ import Testing
         edge: { spoe: "127.0.0.1:0", tokens: [{ query: token }] }
         """
 
-    /// Greets a gate, sends frames, and reads what the gate sends until it ends the connection.
+    /// Sends frames to a gate, and returns what the gate sends as text.
     private static func exchange(_ address: String, _ frames: [ByteBuffer]) throws -> String {
-        let connection = try HTTPConnection(address)
-        var bytes = ByteBuffer()
-        bytes.writeSPOP(.helloOfHAProxy, of: .none) { frame in
-            for (name, value): (StaticString, SPOPValue) in [
-                ("supported-versions", text("2.0")), ("max-frame-size", .unsigned(16380)),
-                ("capabilities", text("pipelining")),
-            ] {
-                frame.writeSPOP(string: name)
-                frame.writeSPOP(value)
-            }
-        }
-        for frame in frames { bytes.writeImmutableBuffer(frame) }
-        bytes.writeSPOP(.disconnectOfHAProxy, of: .none) { _ in }
-        try connection.send(Array(bytes.readableBytesView))
-        return String(decoding: try connection.rest(), as: UTF8.self)
-    }
-
-    private static func notification(_ name: StaticString, _ arguments: [(StaticString, SPOPValue)]) -> ByteBuffer {
-        var bytes = ByteBuffer()
-        bytes.writeSPOP(.notify, of: SPOPFrame.ID(stream: 1, frame: 1)) { frame in
-            frame.writeSPOP(string: name)
-            frame.writeInteger(UInt8(arguments.count))
-            for (name, value) in arguments {
-                frame.writeSPOP(string: name)
-                frame.writeSPOP(value)
-            }
-        }
-        return bytes
+        String(decoding: try OffloadExchange.send(frames, to: address), as: UTF8.self)
     }
 
     @Test func `is decided, and a mistake in the page opens nothing`() async throws {
         let catalogue = "    - { path: /free/, protected: false }"
         try await RunningGate.with(RunningGate.configuration(Self.spoe, catalogue: catalogue)) { (gate) throws in
             #expect(gate.edges.isEmpty && gate.offloads.count == 1)
-            let facts: [(StaticString, SPOPValue)] = [("target", Self.text("/free/a")), ("method", Self.text("GET"))]
-            let message = { (name: StaticString, more: [(StaticString, SPOPValue)]) in
-                [Self.notification(name, facts + more)]
+            let facts: [(String, SPOPValue)] = [("target", Self.text("/free/a")), ("method", Self.text("GET"))]
+            let message = { (name: String, more: [(String, SPOPValue)]) in
+                [OffloadExchange.notification(name, facts + more)]
             }
             let answered = try Self.exchange(gate.offloads[0], message("playgate-check", []))
             #expect(answered.contains("unprotected"), "\(answered)")
             for mistaken in [
                 message("playgate-check", [("tokens", Self.text("a"))]), message("other", []),
                 message("playgate-check", facts),
-                [Self.notification("playgate-check", [("method", Self.text("GET"))])],
-                [Self.notification("playgate-check", [("target", Self.text("/free/a"))])],
-                [Self.notification("playgate-check", [])],
+                [OffloadExchange.notification("playgate-check", [("method", Self.text("GET"))])],
+                [OffloadExchange.notification("playgate-check", [("target", Self.text("/free/a"))])],
+                [OffloadExchange.notification("playgate-check", [])],
             ] {
                 let answered = try Self.exchange(gate.offloads[0], mistaken)
                 #expect(answered.contains("edge_request_invalid") && !answered.contains("unprotected"), "\(answered)")
@@ -155,16 +183,8 @@ import Testing
             let connection = try HTTPConnection(gate.offloads[0])
             try gate.folder.write("gate.yaml", RunningGate.configuration(spoe))
             #expect(try gate.admin("POST", "/reload").status == 200)
-            var bytes = ByteBuffer()
-            bytes.writeSPOP(.helloOfHAProxy, of: .none) { frame in
-                for name: StaticString in ["supported-versions", "capabilities"] {
-                    frame.writeSPOP(string: name)
-                    frame.writeSPOP(Self.text("2.0"))
-                }
-                frame.writeSPOP(string: "max-frame-size")
-                frame.writeSPOP(.unsigned(1024))
-            }
-            bytes.writeImmutableBuffer(Self.notification("playgate-check", []))
+            var bytes = OffloadExchange.hello()
+            bytes.writeImmutableBuffer(OffloadExchange.notification("playgate-check", []))
             try connection.send(Array(bytes.readableBytesView))
             #expect(String(decoding: try connection.rest(), as: UTF8.self).contains("peer_not_trusted"))
         }

@@ -19,10 +19,11 @@ import Testing
         var buffer = ByteBuffer()
         buffer.writeSPOP(number: number)
         #expect(Array(buffer.readableBytesView) == bytes)
-        var reader = SPOPReader(ByteBuffer(bytes: bytes + [7]))
+        let longer = bytes + [7]
+        var reader = SPOPReader(longer.span)
         #expect(reader.number() == number && reader.byte() == 7)
         for end in bytes.indices {
-            var short = SPOPReader(ByteBuffer(bytes: bytes[..<end]))
+            var short = SPOPReader(bytes.span.extracting(first: end))
             #expect(short.number() == nil)
         }
     }
@@ -32,7 +33,7 @@ import Testing
             for number in [UInt64.max >> UInt64(shift), 1 << UInt64(shift)] {
                 var buffer = ByteBuffer()
                 buffer.writeSPOP(number: number)
-                var reader = SPOPReader(buffer)
+                var reader = SPOPReader(buffer.readableBytesUInt8Span)
                 #expect(buffer.readableBytes <= 10 && reader.number() == number && reader.isAtEnd)
             }
         }
@@ -40,7 +41,7 @@ import Testing
             [UInt8](repeating: 255, count: 9) + [127], [UInt8](repeating: 255, count: 20),
             [240] + [UInt8](repeating: 128, count: 9) + [1], [255, 240, 254, 254, 254, 254, 254, 254, 254, 127],
         ] {
-            var reader = SPOPReader(ByteBuffer(bytes: bytes))
+            var reader = SPOPReader(bytes.span)
             #expect(reader.number() == nil, "\(bytes)")
         }
     }
@@ -57,21 +58,23 @@ import Testing
         var buffer = ByteBuffer()
         buffer.writeSPOP(value)
         #expect(Array(buffer.readableBytesView) == bytes)
-        var reader = SPOPReader(buffer)
-        #expect(reader.value() == value && reader.isAtEnd)
+        var reader = SPOPReader(buffer.readableBytesUInt8Span)
+        #expect(reader.copiedValue() == value && reader.isAtEnd)
         for end in bytes.indices {
-            var short = SPOPReader(ByteBuffer(bytes: bytes[..<end]))
-            #expect(short.value() == nil)
+            var short = SPOPReader(bytes.span.extracting(first: end))
+            #expect(short.copiedValue() == nil)
         }
     }
 
     @Test func `has no values of other types, and no strings beyond the end`() {
         for type in 10...15 as ClosedRange<UInt8> {
-            var reader = SPOPReader(ByteBuffer(bytes: [type, 0, 0, 0, 0]))
-            #expect(reader.value() == nil)
+            let bytes = [type, 0, 0, 0, 0]
+            var reader = SPOPReader(bytes.span)
+            #expect(reader.copiedValue() == nil)
         }
-        var reader = SPOPReader(ByteBuffer(bytes: [8] + [255, 255, 255, 255, 255, 255, 255, 255, 1]))
-        #expect(reader.value() == nil)
+        let bytes: [UInt8] = [8] + [255, 255, 255, 255, 255, 255, 255, 255, 1]
+        var reader = SPOPReader(bytes.span)
+        #expect(reader.copiedValue() == nil)
     }
 
     /// Binary header fields, and what they mean: `nil` for malformed ones.
@@ -82,26 +85,51 @@ import Testing
     ]
 
     @Test(arguments: fields) func `has header fields in pairs`(bytes: [UInt8], names: [String]?) {
-        var reader = SPOPReader(ByteBuffer(bytes: bytes))
+        var reader = SPOPReader(bytes.span)
         var found: [String] = []
-        let isWhole = reader.forEachHeaderField { found.append("\(String(buffer: $0)): \(String(buffer: $1))") }
+        let isWhole = reader.forEachHeaderField { found.append("\($0.text): \($1.text)") }
         #expect((isWhole ? found : nil) == names)
+    }
+
+    /// The messages of a payload, each as its name and the names of its arguments, with their values; `nil` if they are malformed.
+    private static func messages(_ bytes: [UInt8]) -> [[String: SPOPValue]]? {
+        guard var messages = SPOPMessages(SPOPReader(bytes.span)) else { return nil }
+        let count = messages.count
+        var found: [[String: SPOPValue]] = []
+        while var message = messages.next() {
+            var arguments: [String: SPOPValue] = [message.name.text: .null]
+            while let argument = message.next() {
+                arguments["\(message.name.text).\(argument.name.text)"] = SPOPValue(copying: argument.value)
+            }
+            found.append(arguments)
+        }
+        return found.count == count ? found : nil
     }
 
     @Test func `has messages with arguments`() {
         let bytes: [UInt8] = [1, 109, 2, 1, 97, 17, 0, 8, 1, 120, 1, 110, 0]
-        let messages = SPOPMessage.list(SPOPReader(ByteBuffer(bytes: bytes)))
-        let arguments = [
-            SPOPMessage.Argument(name: "a", value: .bool(true)),
-            SPOPMessage.Argument(name: "", value: .string(ByteBuffer(string: "x"))),
-        ]
-        #expect(
-            messages == [SPOPMessage(name: "m", arguments: arguments), SPOPMessage(name: "n", arguments: [])]
-        )
+        let first: [String: SPOPValue] = ["m": .null, "m.a": .bool(true), "m.": .string(ByteBuffer(string: "x"))]
+        #expect(Self.messages(bytes) == [first, ["n": .null]])
+        #expect(Self.messages([]) == [])
         for end in 1..<bytes.count where end != 10 {
-            #expect(SPOPMessage.list(SPOPReader(ByteBuffer(bytes: bytes[..<end]))) == nil, "\(end)")
+            #expect(Self.messages(Array(bytes[..<end])) == nil, "\(end)")
         }
-        let many = [[UInt8]](repeating: [1, 109, 0], count: SPOPMessage.maximumCount + 1)
-        #expect(SPOPMessage.list(SPOPReader(ByteBuffer(bytes: many.joined()))) == nil)
+        let one: [UInt8] = [1, 109, 0]
+        let most = [[UInt8]](repeating: one, count: SPOPMessages.maximumCount).flatMap { $0 }
+        #expect(Self.messages(most)?.count == SPOPMessages.maximumCount && Self.messages(most + one) == nil)
     }
+}
+
+extension SPOPReader {
+    /// Reads a value, and copies it.
+    @_lifetime(self: copy self)
+    fileprivate mutating func copiedValue() -> SPOPValue? {
+        guard let value = value() else { return nil }
+        return SPOPValue(copying: value)
+    }
+}
+
+extension Span<UInt8> {
+    /// The bytes as text.
+    var text: String { String(decoding: indices.map { self[$0] }, as: UTF8.self) }
 }

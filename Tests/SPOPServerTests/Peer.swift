@@ -101,7 +101,7 @@ struct Frame: CustomStringConvertible {
     private(set) var items: [String] = []
 
     init(_ bytes: ByteBuffer) throws {
-        let frame = try SPOPFrame(bytes)
+        let frame = try SPOPFrame(bytes.readableBytesUInt8Span)
         (kind, id) = (frame.kind, frame.id)
         var reader = frame.payload
         while !reader.isAtEnd {
@@ -110,7 +110,7 @@ struct Frame: CustomStringConvertible {
             }
             guard let name = reader.text(), let value = reader.value() else { throw SPOPStatus.invalid }
             switch value {
-            case .string(let text): items.append("\(name)=\(String(buffer: text))")
+            case .string(let bytes): items.append("\(name)=\(bytes.text)")
             case .unsigned(let number): items.append("\(name)=\(number)")
             case .signed(let number): items.append("\(name)=\(number)")
             case .bool(let isTrue): items.append("\(name)=\(isTrue)")
@@ -134,9 +134,9 @@ final class EchoService: SPOPService {
     /// The number of notifications so far.
     var count: Int { asked.load(ordering: .relaxed) }
 
-    func answer(_ messages: [SPOPMessage], _ connection: HTTPConnection) -> SPOPReply<Echo> {
+    func answer(_ messages: consuming SPOPMessages, _ connection: HTTPConnection) -> SPOPReply<Echo> {
         asked.add(1, ordering: .relaxed)
-        let name = messages.first?.name ?? "none"
+        let name = Self.firstName(messages) ?? "none"
         switch name {
         case "later":
             let begin: @Sendable (@escaping Awaited<Echo>.Resume) -> Void = { [self] resume in
@@ -147,6 +147,11 @@ final class EchoService: SPOPService {
         case "last": return .last(Echo(name: name))
         default: return .now(Echo(name: name))
         }
+    }
+
+    private static func firstName(_ messages: consuming SPOPMessages) -> String? {
+        guard let first = messages.next() else { return nil }
+        return first.name.text
     }
 
     /// Lets the answers arrive that are waited for, the last first.

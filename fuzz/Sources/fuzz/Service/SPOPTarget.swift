@@ -77,7 +77,8 @@ private final class Offload {
         var (acknowledged, isOver) = (0, false)
         while let length: UInt32 = bytes.readInteger() {
             demand(!isOver && length <= 1024, "a frame behind the last one, or too large: \(answers.shown)")
-            guard let body = bytes.readSlice(length: Int(length)), let frame = try? SPOPFrame(body) else {
+            guard let body = bytes.readSlice(length: Int(length)), let frame = try? SPOPFrame(body.readableBytesUInt8Span)
+            else {
                 return demand(false, "no frame: \(answers.shown)")
             }
             switch frame.kind {
@@ -96,20 +97,49 @@ private final class Offload {
 private final class RepeatingService: SPOPService, @unchecked Sendable {  // On one thread.
     private(set) var asked = 0
 
-    func answer(_ messages: [SPOPMessage], _ connection: HTTPConnection) -> SPOPReply<Repetition> {
+    func answer(_ messages: consuming SPOPMessages, _ connection: HTTPConnection) -> SPOPReply<Repetition> {
         asked += 1
-        for argument in messages.flatMap(\.arguments) {
-            var bytes = ByteBuffer()
-            bytes.writeSPOP(argument.value)
-            var reader = SPOPReader(bytes)
-            demand(reader.value() == argument.value && reader.isAtEnd, "\(argument)")
+        let count = messages.count
+        var (all, found) = (copy messages, 0)
+        while var message = all.next() {
+            found += 1
+            while let argument = message.next() { check(SPOPValue(copying: argument.value)) }
         }
-        let fields = SPOEResponder.fields(messages)
+        demand(found == count, "\(found) messages, and not \(count)")
+        let question = SPOEQuestion(messages)
+        let fields = question?.fields
+        check(fields)
         for name in fields.map({ fields in fields.indices.map { fields.name($0) } }) ?? [] {
             let isOurs = [":path", ":method", ":scheme", ":authority", ":client"].contains(name)
             demand(isOurs || !name.isEmpty && !name.contains(":"), "\(name) is no name of a field")
         }
-        return .now(Repetition(count: messages.count, fields: fields?.indices.count ?? -1))
+        return .now(Repetition(count: count, fields: fields?.indices.count ?? -1))
+    }
+
+    /// Demands that a value is read as it is written.
+    private func check(_ value: SPOPValue) {
+        var bytes = ByteBuffer()
+        bytes.writeSPOP(value)
+        var reader = SPOPReader(bytes.readableBytesUInt8Span)
+        guard let read = reader.value() else { return demand(false, "\(value)") }
+        demand(SPOPValue(copying: read) == value && reader.isAtEnd, "\(value)")
+    }
+
+    /// Demands that the lines of a head tell its fields apart: names and values are read from them as they were put together.
+    private func check(_ fields: HTTPFields?) {
+        guard let fields, let head = fields.head else { return }
+        let lines = head.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        demand(lines.count == fields.indices.count + 2 && lines[0].isEmpty && lines[lines.count - 1].isEmpty, head)
+        for index in fields.indices {
+            let line = lines[index + 1]
+            let rest = line.dropFirst()
+            guard let colon = rest.firstIndex(of: UInt8(ascii: ":")) else { return demand(false, head) }
+            demand(
+                Substring(line[..<colon]) == fields.name(index)
+                    && Substring(line[line.index(after: colon)...]) == fields.value(index),
+                head
+            )
+        }
     }
 
     struct Repetition: SPOPAnswer {
