@@ -39,6 +39,8 @@ public final class Gate: Sendable {
     let grantStore: (any GrantStore)?
     /// The store as one that calls back; `nil` if it is none.
     let callbackStore: (any CallbackReplayStore)?
+    /// The ends of the trusted keys' validities, in order.
+    private let keyEnds: [Timestamp]
 
     /// The rules for consumption and refusals.
     public struct Rules: Hashable, Sendable {
@@ -88,6 +90,12 @@ public final class Gate: Sendable {
         immediateOutcomes = store.immediateOutcomes
         grantStore = store as? any GrantStore
         callbackStore = (store as? any CallbackReplayStore).flatMap { $0.callsBack ? $0 : nil }
+        keyEnds = verifier.trust.keys.compactMap { $0.validity?.upperBound }.sorted()
+    }
+
+    /// Returns the first end of a trusted key's validity at or after `now`.
+    func keyEnd(after now: Timestamp) -> Timestamp {
+        keyEnds.first { $0 >= now } ?? Timestamp(millisecondsSince1970: .max)
     }
 
     // MARK: Deciding

@@ -2,7 +2,9 @@
 // Copyright the Playgate authors.
 
 import GateTestSupport
+import NIOCore
 import Platform
+import SPOPServer
 import Testing
 
 @testable import GateService
@@ -23,8 +25,9 @@ import Testing
             edge:
               listen: 127.0.0.1:0
               cacheCeiling: \(ceiling)
+              spoe: 127.0.0.1:0
               dialects: [forward, nginx]
-              tokens: [{ query: token }, { segment: t- }\(tokens)]
+              tokens: [{ query: token }, { cookie: media-token }, { segment: t- }\(tokens)]
             """,
             catalogue: """
                     - { path: /film/master.m3u8, resource: TNT, grant: live }
@@ -32,6 +35,9 @@ import Testing
                     - { path: /film/named/, resource: TNT, use: grant, grant: live }
                     - { path: /film/named/once.ts, resource: TBS }
                     - { path: /film/shadow/, resource: TNT, use: grant, grant: live, shadow: true }
+                    - { path: /live/, resource: TNT, use: within-ttl }
+                    - { path: /live/once/, resource: TNT }
+                    - { path: /live/started/, resource: TNT, use: within-ttl, grant: live }
                 """
         )
     }
@@ -60,6 +66,17 @@ import Testing
             if let cookie { fields.append(("Cookie", cookie)) }
             let lines = (fields + more).map { "\($0): \($1)\r\n" }.joined()
             return "GET /v1/check/\(dialect) HTTP/1.1\r\nHost: gate\r\n\(lines)\r\n"
+        }
+
+        /// The arguments of a message of HAProxy's offload.
+        func arguments() -> [(String, SPOPValue)] {
+            var fields = [("host", host)]
+            if let cookie { fields.append(("cookie", cookie)) }
+            let text = { (text: String) in SPOPValue.string(ByteBuffer(string: text)) }
+            return [
+                ("target", text(target)), ("method", text(method)), ("scheme", text(scheme)),
+                ("headers", OffloadExchange.headers(fields + more)),
+            ]
         }
     }
 
@@ -230,6 +247,110 @@ import Testing
         }
     }
 
+    // MARK: By media tokens
+
+    /// A check with a media token within its life.
+    private static func tokenCheck(_ gate: RunningGate, session: String = "s1") throws -> Check {
+        let token = try gate.token(GateSample.claims(session: session))
+        return Check(target: "/live/low/seg1.ts", cookie: "media-token=\(token)")
+    }
+
+    @Test func `is that of the folder's other files within the life of a media token`() async throws {
+        try await Self.with { (gate, connection, _) throws in
+            var check = try Self.tokenCheck(gate)
+            let first = try Self.ask(connection, check)
+            #expect(first.status == 200 && first.headers["x-playgate-code"] == "within_ttl")
+            for number in 2...5 {
+                check.target = "/live/low/seg\(number).ts"
+                let answer = try Self.ask(connection, check)
+                #expect(Self.summary(answer) == Self.summary(first))
+            }
+            #expect(try Self.repeated(gate) == 4)
+            #expect(try gate.metric("playgate_decisions_total{decision=\"allow\",code=\"within_ttl\"}") == 5)
+            check.cookie = try Self.tokenCheck(gate, session: "s2").cookie
+            #expect(try Self.ask(connection, check).status == 200)
+            check.cookie = "media-token=x"
+            #expect(try Self.ask(connection, check).status == 403)
+            #expect(try Self.repeated(gate) == 4)
+        }
+    }
+
+    @Test func `ends with the media token`() async throws {
+        try await Self.with { (gate, connection, _) throws in
+            let check = try Self.tokenCheck(gate)
+            var codes: [String?] = []
+            // A token of 420 seconds.
+            for _ in 0...4 {
+                codes.append(try Self.ask(connection, check).headers["x-playgate-code"])
+                gate.now = gate.now.adding(seconds: 105)
+            }
+            gate.now = gate.now.adding(seconds: 1 - 105)
+            codes.append(try Self.ask(connection, check).headers["x-playgate-code"])
+            #expect(codes == [String?](repeating: "within_ttl", count: 5) + ["expired"])
+            // Not in the last seconds, for which an edge could keep the answer too long.
+            #expect(try Self.repeated(gate) == 3)
+        }
+    }
+
+    @Test(arguments: ["\"sessionGUID\":\"s1\"", "\"mvpd\":\"SandboxMVPD\""])
+    func `ends with a revocation that concerns the media token`(subject: String) async throws {
+        try await Self.with { (gate, connection, _) throws in
+            let check = try Self.tokenCheck(gate)
+            for _ in 0..<2 { #expect(try Self.ask(connection, check).status == 200) }
+            // Another viewer's, which changes nothing.
+            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s9\"}").status == 201)
+            #expect(try Self.ask(connection, check).status == 200)
+            #expect(try Self.repeated(gate) == 2)
+            #expect(try gate.post("/v1/revocations", "{\(subject)}").status == 201)
+            #expect(try Self.ask(connection, check).status == 403)
+        }
+    }
+
+    @Test func `is not kept for a media token that is consumed, or starts a playback`() async throws {
+        try await Self.with { (gate, connection, _) throws in
+            for folder in ["/live/once/", "/live/started/"] {
+                var check = try Self.tokenCheck(gate, session: folder)
+                let answers = try (1...3).map { number in
+                    check.target = "\(folder)seg\(number).ts"
+                    return try Self.ask(connection, check).headers["x-playgate-code"]
+                }
+                #expect(answers == (folder == "/live/once/" ? ["verified", "token_already_used", "token_already_used"] : [String](repeating: "within_ttl", count: 3)))
+            }
+            #expect(try Self.repeated(gate) == 0)
+        }
+    }
+
+    // MARK: By HAProxy's offload
+
+    private static func code(_ variables: [String: SPOPValue]) -> String? {
+        if case .string(let text) = variables["code"] { String(buffer: text) } else { nil }
+    }
+
+    @Test func `is that of HAProxy's next notification`() async throws {
+        try await Self.with { (gate, _, check) throws in
+            for (first, code) in [(check, "granted"), (try Self.tokenCheck(gate), "within_ttl")] {
+                let files = (1...5).map { number in
+                    var check = first
+                    check.target = first.target.replacing("seg1", with: "seg\(number)")
+                    return check.arguments()
+                }
+                // What differs in anything else is decided anew: also in the variables.
+                let text = { (text: String) in SPOPValue.string(ByteBuffer(string: text)) }
+                let others: [[(String, SPOPValue)]] = [
+                    [("variables", text("code"))], [("geo", text("US"))], [("header.a", text("b\nhost:c"))],
+                    [("header.a", text("b\nhost:c"))],
+                ]
+                .map { first.arguments() + $0 }
+                let before = try Self.repeated(gate)
+                let answers = try OffloadExchange.ask(gate.offloads[0], files + others)
+                #expect(answers.map(Self.code) == [String](repeating: code, count: 9))
+                #expect(try Self.repeated(gate) - before == 4)
+                #expect(Set(answers[..<5].map { $0["trace"] }).count == 5)
+                #expect(answers[..<5].allSatisfy { $0["allowed"] == .bool(true) } && answers[5].count == 1)
+            }
+        }
+    }
+
     // MARK: Beside a gate without it
 
     /// A check at random.
@@ -237,12 +358,14 @@ import Testing
         var check = Check(dialect: random.pick(["forward", "forward", "nginx"]))
         if random.once(in: 2) {
             // An ordinary player.
-            check.target = "/film/low/seg\(Int.random(in: 0...9, using: &random)).ts"
-            check.cookie = cookies[Int.random(in: 0...1, using: &random)]
+            let folder = random.pick(["/film/low/", "/live/low/"])
+            check.target = "\(folder)seg\(Int.random(in: 0...9, using: &random)).ts"
+            check.cookie = cookies[Int.random(in: 0...3, using: &random)]
             return check
         }
         let folder = random.pick([
             "/film/low/", "/film/low/", "/film/low/", "/film/", "/film/named/", "/film/shadow/", "/film//", "/other/",
+            "/live/low/", "/live/low/",
         ])
         let name = random.pick([
             "seg1.ts", "seg2.ts", "seg2.ts", "once.ts", "t-x", "t-x/seg1.ts", ".a", "a%2e", "", "a;b=c", "../seg1.ts",
@@ -271,6 +394,15 @@ import Testing
         return ["\(answer.status)"] + answer.fields.filter { field in !differing.contains { field.hasPrefix($0) } }
     }
 
+    /// Asks by HAProxy's offload twice: as it is, and in a form that is decided anew. Returns the answers if they differ.
+    private static func difference(_ gate: RunningGate, _ check: Check, _ step: Int) throws -> String? {
+        let anew = ("header.x-step", SPOPValue.string(ByteBuffer(string: "\(step)")))
+        let questions = [check.arguments(), check.arguments() + [anew]]
+        let answers = try OffloadExchange.ask(gate.offloads[0], questions).map { $0.filter { $0.key != "trace" } }
+        guard answers.count == 2 else { return "\(answers.count) answers" }
+        return answers[0] == answers[1] ? nil : "\(answers)"
+    }
+
     /// The same check in a form that is decided anew: NIO's decoder reads it.
     private static func anew(_ head: String) -> String { head.replacing("\r\nHost: gate", with: "\r\nHost:  gate") }
 
@@ -278,19 +410,28 @@ import Testing
     func `is what is decided anew, whatever is asked and done meanwhile`(seed: UInt64) async throws {
         try await Self.with { (gate, _, check) throws in
             var random = SplitMix64(seed: seed)
-            var cookies = [check.cookie ?? "", try Self.cookie(gate, session: "s2"), "", "CTA-Common-Access-Token=x"]
+            var cookies = [check.cookie ?? "", try Self.cookie(gate, session: "s2")]
+            cookies += [try Self.tokenCheck(gate).cookie ?? "", try Self.tokenCheck(gate, session: "s2").cookie ?? ""]
+            cookies += ["", "CTA-Common-Access-Token=x"]
             for step in 0..<1500 {
                 if random.once(in: 50) {
                     gate.now = gate.now.adding(seconds: Int64.random(in: 1...30, using: &random))
                 }
                 if random.once(in: 50) {
-                    cookies[Int.random(in: 0...1, using: &random)] = try Self.cookie(gate, session: "n\(step)")
+                    let place = Int.random(in: 0...3, using: &random)
+                    cookies[place] =
+                        try place < 2
+                        ? Self.cookie(gate, session: "n\(step)") : Self.tokenCheck(gate, session: "n\(step)").cookie ?? ""
                 }
                 if random.once(in: 500) {
                     let body = "{\"sessionGUID\":\"\(random.pick(["s1", "s2", "n\(step)"]))\"}"
                     #expect(try gate.post("/v1/revocations", body).status == 201)
                 }
                 let asked = Self.draw(cookies, &random)
+                if random.once(in: 4), let fault = try Self.difference(gate, asked, step) {
+                    Issue.record("\(step): \(asked) \(fault)")
+                    return
+                }
                 let isFirst = random.once(in: 2)
                 let heads =
                     isFirst ? [asked.head(), Self.anew(asked.head())] : [Self.anew(asked.head()), asked.head()]

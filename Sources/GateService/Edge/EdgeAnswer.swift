@@ -15,7 +15,7 @@ internal import PlaybackGate
 /// the same fields, so that a client's own fields do not survive if an edge copies the gate's.
 struct EdgeAnswer: HTTPAnswer {
     let decision: Decision
-    let trace: TraceID
+    var trace: TraceID
     /// The sources that contain the token, as a bit mask over `sources`.
     let shownIn: UInt16
     let sources: [TokenSource]
@@ -154,6 +154,13 @@ extension EdgeAnswer {
 struct RepeatedEdgeAnswer: HTTPAnswer {
     let answer: EdgeMemo.Answer
     let trace: TraceID
+
+    /// The answer in a form that is not written yet.
+    var whole: EdgeAnswer {
+        var whole = answer.answer
+        whole.trace = trace
+        return whole
+    }
 
     var limit: Int { answer.start.count + answer.end.count + 32 }
 

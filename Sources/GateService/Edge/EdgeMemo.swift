@@ -8,12 +8,13 @@ internal import Platform
 internal import PlaybackGate
 internal import Synchronization
 
-/// The answers of the edge listener by which a grant opens a folder: a player that fetches one segment after another sends the
-/// same head, but for the name of the file and `traceparent`.
+/// The answers to edges by which a grant or a media token opens a folder: a player that fetches one segment after another sends
+/// the same head, but for the name of the file and `traceparent`.
 ///
-/// An answer is found if the rest of the head has the same bytes, and only if it was decided by a grant that says nothing about
-/// single files or single clients, for a folder of which the catalogue says nothing about single files either. It is good until
-/// the grant ends or is renewed, a revocation is recorded, or the gate is replaced: each snapshot has a memo of its own.
+/// An answer is found if the rest of the head has the same bytes. It is kept only if it was decided by a media token within its life,
+/// or by a grant that says nothing about single files or single clients, for a folder of which the catalogue says nothing about single
+/// files either. It is good until the grant ends or is renewed, a revocation is recorded that may concern it, the token or its key
+/// expires, or the gate is replaced: each snapshot has a memo of its own.
 final class EdgeMemo: Sendable {
     private let table: TokenTable
     private let attempts = Atomic<Int>(0)
@@ -38,17 +39,20 @@ final class EdgeMemo: Sendable {
 
     /// An answer, and its condition.
     final class Answer: Sendable {
-        let decision: Decision
-        /// The answer as it is written, up to the number of the trace and after it.
+        let answer: EdgeAnswer
+        /// The answer as it is written, up to the number of the trace and after it. Empty for HAProxy's offload, which gets no head.
         let start: [UInt8]
         let end: [UInt8]
-        /// The state of the mirror of revocations before the decision.
+        /// The revision of the gate before the decision.
         let revision: UInt64
 
-        init(_ answer: EdgeAnswer, revision: UInt64) {
-            decision = answer.decision
-            start = answer.bytes { $0.writeStart(into: &$1) }
-            end = answer.bytes { $0.writeEnd(into: &$1) }
+        var decision: Decision { answer.decision }
+
+        init(_ answer: EdgeAnswer, _ dialect: EdgeDialect, revision: UInt64) {
+            self.answer = answer
+            let isHead = dialect != .spoe
+            start = isHead ? answer.bytes { $0.writeStart(into: &$1) } : []
+            end = isHead ? answer.bytes { $0.writeEnd(into: &$1) } : []
             self.revision = revision
         }
     }
@@ -72,10 +76,12 @@ final class EdgeMemo: Sendable {
     var found: Int { table.counters.hits }
 
     /// Returns the answer to a check; `nil` if there is none, or if it may have become another one.
-    func find(_ key: Key, _ fields: HTTPFields, revision: UInt64, at now: Timestamp) -> Answer? {
+    ///
+    /// - Parameter isGood: Returns false for an answer that may have become another one.
+    func find(_ key: Key, _ fields: HTTPFields, at now: Timestamp, _ isGood: (Answer) -> Bool) -> Answer? {
         guard isWorthIt else { return nil }
         let answer = fields.withHead(without: key.gaps) { table.lookUp($0, generation: 0, at: now) as? Answer } ?? nil
-        guard let answer, answer.revision == revision else { return nil }
+        guard let answer, isGood(answer) else { return nil }
         hits.add(1, ordering: .relaxed)
         return answer
     }

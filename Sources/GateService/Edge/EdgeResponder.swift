@@ -50,15 +50,15 @@ struct EdgeResponder: BodilessService {
         case last(EdgeAnswer)
     }
 
-    /// Decides a check, once.
+    /// Decides a check of HAProxy's offload, once.
     ///
-    /// - Parameters:
-    ///   - request: The check, with the client's header fields and those of the dialect.
-    ///   - found: The dialect, and the target of the check after its endpoint; `nil` if there is no such endpoint.
-    func reply(to request: BodilessRequest, _ found: (dialect: EdgeDialect, rest: Substring)?) -> Reply {
-        let snapshot = live.current
-        let isTrusted = trusts(request.connection, snapshot)
-        return reply(to: request.method, request.fields, found, isTrusted: isTrusted, snapshot)
+    /// - Parameter fields: The client's header fields and those of the dialect.
+    func replyToOffload(_ fields: HTTPFields, _ connection: HTTPConnection) -> Reply {
+        let (dialect, snapshot) = (EdgeDialect.spoe, live.current)
+        let isTrusted = trusts(connection, snapshot)
+        var miss: EdgeMemo.Miss?
+        if isTrusted, let known = repeated(fields, dialect, snapshot, &miss) { return .now(known.whole) }
+        return reply(to: .GET, fields, (dialect, ""), isTrusted: isTrusted, snapshot, miss)
     }
 
     private func trusts(_ connection: HTTPConnection, _ snapshot: LiveGate.Snapshot) -> Bool {
@@ -75,11 +75,14 @@ struct EdgeResponder: BodilessService {
         _ miss: inout EdgeMemo.Miss?
     ) -> RepeatedEdgeAnswer? {
         guard let memo = snapshot.memo, let rules = snapshot.edge, rules.answers(dialect),
-            let mirror = snapshot.gate.grants?.mirror, let key = EdgeMemo.Key(fields, dialect, rules.sources)
+            let key = EdgeMemo.Key(fields, dialect, rules.sources)
         else { return nil }
         let start = ContinuousClock.now
-        let (revision, now) = (mirror.revision, clock())
-        guard mirror.isRecent(at: start), let known = memo.find(key, fields, revision: revision, at: now) else {
+        let (revision, now) = (snapshot.gate.revision, clock())
+        let found = memo.find(key, fields, at: now) { answer in
+            snapshot.gate.stillOpens(answer.decision, since: answer.revision, at: now, start)
+        }
+        guard let known = found else {
             miss = EdgeMemo.Miss(memo: memo, key: key, revision: revision)
             return nil
         }
@@ -129,10 +132,10 @@ struct EdgeResponder: BodilessService {
         asked.token = shown.token
         var check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
         if !target.packages.isEmpty { check.target = target }
-        guard finding.hasGrants else {
-            return decide(Gate.Question(asked, finding, fault: shown.fault), check, snapshot)
-        }
         let subject = Subject(client: client, fields: fields, target: target, path: path.path)
+        guard finding.hasGrants else {
+            return decide(Gate.Question(asked, finding, fault: shown.fault), subject, check, snapshot, miss)
+        }
         return decide(asked, finding, shown.fault, subject, check, snapshot, miss)
     }
 
@@ -145,7 +148,7 @@ struct EdgeResponder: BodilessService {
         let path: Substring
     }
 
-    /// Decides a check of an entry that grants open, and keeps the answer if there is a miss to keep it for.
+    /// Decides a check of an entry that grants open.
     private func decide(
         _ request: PlaybackRequest,
         _ finding: Catalogue.Finding,
@@ -168,6 +171,17 @@ struct EdgeResponder: BodilessService {
             )
         else { return .now(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: check.now)) }
         let question = Gate.Question(asked, finding, fault: fault, grants: grants)
+        return decide(question, subject, check, snapshot, miss)
+    }
+
+    /// Decides a check, and keeps the answer if there is a miss to keep it for.
+    private func decide(
+        _ question: Gate.Question,
+        _ subject: Subject,
+        _ check: Check,
+        _ snapshot: LiveGate.Snapshot,
+        _ miss: EdgeMemo.Miss?
+    ) -> Reply {
         let reply = decide(question, check, snapshot)
         // A path without its token segments is another one than that of the head.
         if let miss, case .now(let answer) = reply, subject.path.utf8.count == miss.key.path.utf8.count {
@@ -191,7 +205,7 @@ struct EdgeResponder: BodilessService {
                 .advanced(byMilliseconds: -1000 * seconds),
             check.now <= end
         else { return }
-        let kept = EdgeMemo.Answer(answer, revision: miss.revision)
+        let kept = EdgeMemo.Answer(answer, check.dialect, revision: miss.revision)
         miss.memo.keep(kept, for: miss.key, subject.fields, life: check.now...end)
     }
 

@@ -15,9 +15,9 @@ struct SPOEResponder: SPOPService {
     func answer(_ messages: consuming SPOPMessages, _ connection: HTTPConnection) -> SPOPReply<SPOEAnswer> {
         let question = SPOEQuestion(messages)
         // Without header fields, the check has no target, and is invalid.
-        let request = BodilessRequest(.GET, "/", question?.fields ?? HTTPFields([:]), connection)
+        let fields = question?.fields ?? HTTPFields([:])
         let variables = question?.variables ?? .all
-        switch checks.reply(to: request, (.spoe, "")) {
+        switch checks.replyToOffload(fields, connection) {
         case .now(let answer): return .now(SPOEAnswer(answer, variables))
         case .later(let pending): return .later(pending.map { SPOEAnswer($0, variables) })
         case .last(let answer): return .last(SPOEAnswer(answer, variables))

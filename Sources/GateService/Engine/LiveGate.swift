@@ -19,7 +19,7 @@ final class LiveGate: Sendable {
         /// The objects that the gate was made of, which another with other keys is made of.
         let builder: GateBuilder
         let manifest: ManifestSettings?
-        /// The answers to checks that may be repeated; `nil` without grants, or if none are cached.
+        /// The answers to checks that may be repeated; `nil` if neither grants nor tokens are cached.
         let memo: EdgeMemo?
         /// The state of the files before this was made from them.
         let files: FileStamps
@@ -35,8 +35,8 @@ final class LiveGate: Sendable {
             edge = configuration.edge.map(EdgeRules.init)
             self.builder = builder
             manifest = configuration.manifest.map(ManifestSettings.init)
-            let capacity = configuration.edge == nil ? 0 : configuration.grants?.cacheCapacity ?? 0
-            memo = capacity > 0 ? EdgeMemo(capacity: capacity) : nil
+            let capacity = configuration.grants?.cacheCapacity ?? configuration.verification.cacheCapacity
+            memo = configuration.edge != nil && capacity > 0 ? EdgeMemo(capacity: capacity) : nil
             files = builder.files
             self.loaded = loaded
         }

@@ -20,8 +20,8 @@ struct ServiceGauges: Sendable {
         let gate = snapshot.gate
         return [
             service, catalogue(snapshot, at: now), reloadResults, logAndMemory, connections, keys(gate.verifier.trust),
-            store(gate.store), revocations, cache(gate.verifier.cache), grantCache(gate.grants, snapshot.memo),
-            keySets(at: now),
+            store(gate.store), revocations, cache(gate.verifier.cache), grantCache(gate.grants),
+            repeatedAnswers(snapshot.memo), keySets(at: now),
         ].flatMap { $0 }
     }
 
@@ -179,17 +179,20 @@ struct ServiceGauges: Sendable {
         ]
     }
 
-    private func grantCache(_ grants: GrantAuthority?, _ memo: EdgeMemo?) -> [PrometheusGauge] {
+    private func grantCache(_ grants: GrantAuthority?) -> [PrometheusGauge] {
         guard let lookups = grants?.cacheLookUps else { return [] }
-        let found = Self.lookups(
+        return Self.lookups(
             "playgate_grant_cache_lookups_total",
             "Lookups in the cache of authentic grants.",
             hits: lookups.hits,
             forgedHits: lookups.forgedHits,
             misses: lookups.misses
         )
-        guard let memo else { return found }
-        return found + [
+    }
+
+    private func repeatedAnswers(_ memo: EdgeMemo?) -> [PrometheusGauge] {
+        guard let memo else { return [] }
+        return [
             PrometheusGauge(
                 name: "playgate_edge_repeated_answers_total",
                 type: "counter",

@@ -6,8 +6,9 @@ internal import MediaTokens
 package import Platform
 
 extension Gate {
-    /// The last time at which a decision by a grant is the same for all files of the folder that was requested, with the same
-    /// credentials and facts; `nil` if it depends on the file, on the client, or on what may change without a revocation.
+    /// The last time at which a decision by a grant, or by a media token within its life, is the same for all files of the folder
+    /// that was requested, with the same credentials and facts; `nil` if it depends on the file, on the client, or on what may change
+    /// without a revocation. See also ``stillOpens(_:since:at:_:)``.
     ///
     /// - Parameters:
     ///   - question: The request that was decided.
@@ -18,12 +19,40 @@ extension Gate {
         host: Substring?,
         at now: Timestamp
     ) -> Timestamp? {
-        guard case .allow(let allowance) = decision, allowance.reason == .granted, let shown = question.grants,
-            let grant = decision.acceptedGrant, grant.isUniform(around: shown.facts.uri.path),
-            case .path(let requested) = question.request.target, let path = try? MediaPath(requested),
-            isUniform(around: path, host: host)
-        else { return nil }
-        return decision.reusable(at: now, keyEnd: now)
+        guard case .allow(let allowance) = decision, case .path(let requested) = question.request.target else { return nil }
+        switch allowance.reason {
+        case .granted:
+            guard let shown = question.grants, let grant = decision.acceptedGrant,
+                grant.isUniform(around: shown.facts.uri.path)
+            else { return nil }
+        case .withinTTL: break
+        default: return nil
+        }
+        guard let path = try? MediaPath(requested), isUniform(around: path, host: host) else { return nil }
+        return decision.reusable(at: now, keyEnd: keyEnd(after: now))
+    }
+
+    /// A number that grows with each revocation that may concern a grant; 0 without grants.
+    package var revision: UInt64 { grants?.mirror.revision ?? 0 }
+
+    /// True if no revocation has changed a decision that is ``goodForFolder(_:_:host:at:)``.
+    ///
+    /// - Parameters:
+    ///   - revision: The ``revision`` before the decision.
+    ///   - instant: `now` by the clock of ages.
+    package func stillOpens(
+        _ decision: Decision,
+        since revision: UInt64,
+        at now: Timestamp,
+        _ instant: ContinuousClock.Instant
+    ) -> Bool {
+        guard case .allow(let allowance) = decision else { return false }
+        if allowance.reason == .withinTTL, let token = allowance.subject.token {
+            let use = TokenUse(token, maximumUses: rules.maximumUses)
+            return immediateOutcomes.outcome(of: use, isConsumed: false, at: now) == .notRevoked
+        }
+        guard let mirror = grants?.mirror else { return false }
+        return mirror.revision == revision && mirror.isRecent(at: instant)
     }
 
     /// Records that a decision is given again, to a request that differs from an earlier one in nothing that it depends on.

@@ -26,20 +26,12 @@ package final class PolicyEngine: Sendable {
         let gate: Gate
         /// The time from which on the policy is too old, in Unix milliseconds.
         let freshUntil: Atomic<Int64>
-        /// The ends of the trusted keys' validities, in order.
-        let keyEnds: [Timestamp]
 
         init(_ policy: PolicyDocument, _ gate: Gate, freshUntil: Int64? = nil) {
             self.policy = policy
             self.gate = gate
             let end = policy.issued.advanced(byMilliseconds: policy.goodFor.milliseconds).millisecondsSince1970
             self.freshUntil = Atomic(max(end, freshUntil ?? end))
-            keyEnds = policy.trust.compactMap { $0.key.validity?.upperBound }.sorted()
-        }
-
-        /// Returns the first end of a trusted key's validity at or after `now`.
-        func keyEnd(after now: Timestamp) -> Timestamp {
-            keyEnds.first { $0 >= now } ?? Timestamp(millisecondsSince1970: .max)
         }
     }
 
@@ -140,7 +132,7 @@ package final class PolicyEngine: Sendable {
             var found = answer(.decided(decision))
             found.isRenewalDue =
                 asked.question.request.method.isRenewing && grant?.renewalStart.map { $0 <= now } ?? false
-            if isKept, let end = decision.reusable(at: now, keyEnd: snapshot.keyEnd(after: now)), end >= now {
+            if isKept, let end = decision.reusable(at: now, keyEnd: snapshot.gate.keyEnd(after: now)), end >= now {
                 let freshUntil = snapshot.freshUntil.load(ordering: .relaxed)
                 found.goodUntil = min(end, Timestamp(millisecondsSince1970: freshUntil - 1))
                 let isUniform = asked.isUniform(place, snapshot) && grant?.isUniform(around: asked.normalPath) ?? true
