@@ -45,8 +45,8 @@ extension Gate {
             return .decided(.allow(Decision.Allowance(reason: .unprotected, subject: subject)))
         }
         var missing = DenyCode.tokenMissing
-        if let terms = entry.grants, let grants {
-            switch examine(shown, request.method, terms, entry, grants, at: now) {
+        if entry.hasGrants, let grants {
+            switch examine(shown, request.method, entry, grants, at: now) {
             case .decided(let decision): return decision
             case .refused(let code, let outcome):
                 subject.signedURI = outcome

@@ -340,7 +340,7 @@ extension PlaybackRequest {
 extension Catalogue.Finding {
     /// True if grants open the entry.
     fileprivate var hasGrants: Bool {
-        if case .entry(let entry) = self { entry.grants != nil } else { false }
+        if case .entry(let entry) = self { entry.hasGrants } else { false }
     }
 }
 

@@ -3,19 +3,8 @@
 
 internal import Platform
 
-/// Hashing and comparison of token bytes. The only unsafe code of the cache.
+/// Hashing of token bytes.
 enum TokenBytes {
-    /// True if both have the same bytes.
-    static func areEqual(_ left: [UInt8], _ right: Span<UInt8>) -> Bool {
-        guard left.count == right.count else { return false }
-        return unsafe left.withUnsafeBytes { left in
-            unsafe right.withUnsafeBytes { right in
-                guard let first = left.baseAddress, let second = right.baseAddress else { return true }
-                return unsafe memcmp(first, second, left.count) == 0
-            }
-        }
-    }
-
     /// Returns a hash that selects a place in the table. A collision costs only a comparison, so the hash need not be
     /// cryptographic: two lanes that multiply two words with each other and fold, 32 bytes at a time. Both factors contain secrets
     /// that come from the seed, so no sender can choose a factor of zero.

@@ -54,29 +54,6 @@ package final class TokenTable: Sendable {
         seed = UInt64.random(in: .min ... .max)
     }
 
-    /// A token and its value. A reference, so that a look-up copies neither. Used only under the lock of its shard.
-    private final class Entry {
-        let token: [UInt8]
-        let generation: UInt64
-        let life: ClosedRange<Timestamp>
-        let value: any Value
-        var lastUse: UInt64
-
-        init(
-            _ token: [UInt8],
-            _ value: any Value,
-            generation: UInt64,
-            life: ClosedRange<Timestamp>,
-            lastUse: UInt64
-        ) {
-            self.token = token
-            self.value = value
-            self.generation = generation
-            self.life = life
-            self.lastUse = lastUse
-        }
-    }
-
     /// The hits and misses since the table was created, and the number of tokens in it.
     package struct Counters {
         /// The number of look-ups that found a value.
@@ -93,17 +70,19 @@ package final class TokenTable: Sendable {
         let second: Range<Int>
     }
 
+    /// A place of the table: the hash beside the entry, since a look-up reads both.
+    private struct Slot {
+        var hash: UInt64 = 0
+        var entry: TokenEntry?
+    }
+
     private struct State {
-        /// Empty until something is stored, like the entries: most threads of a process verify nothing.
-        var hashes: [UInt64] = []
-        var entries: [Entry?] = []
+        /// Empty until something is stored: most threads of a process verify nothing.
+        var slots: [Slot] = []
         var clock: UInt64 = 0
         var counters = Counters()
 
-        mutating func allocate(_ places: Int) {
-            hashes = Array(repeating: 0, count: places)
-            entries = Array(repeating: nil, count: places)
-        }
+        mutating func allocate(_ places: Int) { slots = Array(repeating: Slot(), count: places) }
 
         /// Returns the place of a token among the places of its hash; `nil` if it is not there.
         func place(of token: Span<UInt8>, _ hash: UInt64, _ places: Places) -> Int? {
@@ -111,8 +90,8 @@ package final class TokenTable: Sendable {
         }
 
         private func place(of token: Span<UInt8>, _ hash: UInt64, _ set: Range<Int>) -> Int? {
-            for place in set where hashes[place] == hash {
-                if let entry = entries[place], TokenBytes.areEqual(entry.token, token) { return place }
+            for place in set where slots[place].hash == hash {
+                if let entry = slots[place].entry, entry.isOf(token) { return place }
             }
             return nil
         }
@@ -125,18 +104,17 @@ package final class TokenTable: Sendable {
             return lastUse(one) <= lastUse(other) ? one : other
         }
 
-        private func freePlaces(_ set: Range<Int>) -> [Int] { set.filter { entries[$0] == nil } }
+        private func freePlaces(_ set: Range<Int>) -> [Int] { set.filter { slots[$0].entry == nil } }
 
         private func leastRecentlyUsed(_ set: Range<Int>) -> Int {
             set.min { lastUse($0) < lastUse($1) } ?? set.lowerBound
         }
 
-        private func lastUse(_ place: Int) -> UInt64 { entries[place]?.lastUse ?? 0 }
+        private func lastUse(_ place: Int) -> UInt64 { slots[place].entry?.header.lastUse ?? 0 }
 
         mutating func remove(at place: Int) {
-            guard entries[place] != nil else { return }
-            entries[place] = nil
-            hashes[place] = 0
+            guard slots[place].entry != nil else { return }
+            slots[place] = Slot()
             counters.count -= 1
         }
     }
@@ -168,23 +146,20 @@ package final class TokenTable: Sendable {
         let hash = TokenBytes.hash(token, seed: seed)
         let places = places(hash)
         return shard(hash).withLock { state in
-            guard !state.hashes.isEmpty else {
+            guard !state.slots.isEmpty, let place = state.place(of: token, hash, places),
+                let entry = state.slots[place].entry
+            else {
                 state.counters.misses += 1
                 return nil
             }
-            guard let place = state.place(of: token, hash, places), let entry = state.entries[place] else {
-                state.counters.misses += 1
-                return nil
-            }
-            guard entry.generation == generation, entry.life.contains(now) else {
+            guard entry.isGood(generation, at: now) else {
                 state.remove(at: place)
                 state.counters.misses += 1
                 return nil
             }
             state.clock += 1
-            entry.lastUse = state.clock
             state.counters.hits += 1
-            return entry.value
+            return entry.use(at: state.clock)
         }
     }
 
@@ -192,17 +167,14 @@ package final class TokenTable: Sendable {
     package func insert(_ token: Span<UInt8>, _ value: any Value, generation: UInt64, life: ClosedRange<Timestamp>) {
         let hash = TokenBytes.hash(token, seed: seed)
         let places = places(hash)
-        let copy = [UInt8](capacity: token.count) { output in
-            for index in token.indices { output.append(token[index]) }
-        }
         let shard = shard(hash)
         shard.withLock { state in
-            if state.hashes.isEmpty { state.allocate(shard.places) }
-            let place = state.place(of: copy.span, hash, places) ?? state.freePlace(places)
+            if state.slots.isEmpty { state.allocate(shard.places) }
+            let place = state.place(of: token, hash, places) ?? state.freePlace(places)
             state.remove(at: place)
             state.clock += 1
-            state.hashes[place] = hash
-            state.entries[place] = Entry(copy, value, generation: generation, life: life, lastUse: state.clock)
+            let entry = TokenEntry.make(token, value, generation: generation, life: life, lastUse: state.clock)
+            state.slots[place] = Slot(hash: hash, entry: entry)
             state.counters.count += 1
         }
     }
@@ -220,10 +192,10 @@ package final class TokenTable: Sendable {
         }
     }
 
-    private func remove(where isOver: (Entry) -> Bool) {
+    private func remove(where isOver: (TokenEntry.Facts) -> Bool) {
         for shard in shards {
             shard.withLock { state in
-                for place in state.entries.indices where state.entries[place].map(isOver) ?? false {
+                for place in state.slots.indices where state.slots[place].entry.map({ isOver($0.header) }) ?? false {
                     state.remove(at: place)
                 }
             }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 public import MediaResources
 internal import MediaTokens
 internal import Platform
@@ -21,6 +22,9 @@ extension Catalogue {
             let methods: [PlaybackRequest.Method]
             let hosts: [String]
             let grants: GrantTerms?
+            let hasGrants: Bool
+            /// The profiles of ``grants``.
+            private let profiles: [GrantProfile]
             /// ``methods`` as a bit set.
             let permitted: UInt16
 
@@ -42,7 +46,16 @@ extension Catalogue {
                 self.methods = methods.filter { $0 != .other }
                 self.hosts = hosts
                 self.grants = grants
+                hasGrants = grants != nil
+                profiles = grants?.profiles ?? []
                 permitted = self.methods.reduce(0) { $0 | $1.bit }
+            }
+
+            func hasProfile(_ issuer: String, _ format: GrantFormat) -> Bool {
+                for place in profiles.indices where profiles[place].format == format {
+                    if profiles[place].issuer.utf8.span.hasSameBytes(as: issuer.utf8.span) { return true }
+                }
+                return false
             }
 
             func verify(_ token: Span<UInt8>, by verifier: Verifier, at now: Timestamp) -> Verification? {
@@ -91,6 +104,12 @@ extension Catalogue {
         ) {
             facts = Facts(key, protection, isShadow, use, origin, methods, hosts.map { String($0.text) }, grants)
         }
+
+        /// True if grants open the entry. To read ``grants`` would copy them.
+        package var hasGrants: Bool { facts.hasGrants }
+
+        /// True if the entry has a profile of this issuer and format.
+        func hasProfile(_ issuer: String, _ format: GrantFormat) -> Bool { facts.hasProfile(issuer, format) }
 
         /// True if the entry permits requests of this method.
         func permits(_ method: PlaybackRequest.Method) -> Bool { facts.permitted & method.bit != 0 }

@@ -31,7 +31,6 @@ extension Gate {
     func examine(
         _ shown: ShownGrants?,
         _ method: PlaybackRequest.Method,
-        _ terms: Catalogue.Entry.GrantTerms,
         _ entry: Catalogue.Entry,
         _ grants: GrantAuthority,
         at now: Timestamp
@@ -39,7 +38,7 @@ extension Gate {
         guard let shown else { return .refused(.grant(.missing), nil) }
         var subject = Decision.Subject(entry: entry, token: nil)
         let accepted: GrantAuthority.Acceptance
-        switch grants.check(shown, terms, at: now) {
+        switch grants.check(shown, of: entry, at: now) {
         case .refused(let refusal, let code):
             return .refused(.grant(refusal.code), code.map { .refused($0) })
         case .unknown(let unknown):
@@ -54,7 +53,7 @@ extension Gate {
         let needsNoStore = obligations.use == nil && obligations.proofUse == nil
         if needsNoStore, !isRenewing { return .decided(.decided(granted(accepted.grant, subject))) }
         let use = GrantUse(accepted: accepted, subject: subject, path: shown.facts.uri.path, isRenewing: isRenewing)
-        if needsNoStore, terms.streamLimit == nil { return .decided(.decided(renewed(use, at: now))) }
+        if needsNoStore, entry.grants?.streamLimit == nil { return .decided(.decided(renewed(use, at: now))) }
         return .decided(.grant(use))
     }
 
@@ -100,7 +99,7 @@ extension Gate {
         _ request: PlaybackRequest,
         _ now: Timestamp
     ) -> Decision {
-        guard let grants, let entry = subject.entry, entry.grants != nil, let token = subject.token else {
+        guard let grants, let entry = subject.entry, entry.hasGrants, let token = subject.token else {
             return .allow(Decision.Allowance(reason: reason, subject: subject))
         }
         let issued = grants.issue(

@@ -29,7 +29,7 @@ extension GrantAuthority {
     /// Checks the grants of a request in their order. The first one that allows it decides.
     ///
     /// If none does, the refusal is that of the last authentic one, otherwise of the first.
-    func check(_ shown: ShownGrants, _ terms: Catalogue.Entry.GrantTerms, at now: Timestamp) -> Finding {
+    func check(_ shown: ShownGrants, of entry: Catalogue.Entry, at now: Timestamp) -> Finding {
         var refusal = GrantRefusal(.missing)
         var signedURI: GrantCode?
         for place in 0..<shown.count {
@@ -40,7 +40,7 @@ extension GrantAuthority {
                 if place == 0 || fault.code.isOfAuthenticGrant { refusal = fault }
                 if isSignedURI, signedURI == nil || fault.code.isOfAuthenticGrant { signedURI = fault.code }
             case .authentic(let grant):
-                switch judge(grant, shownAs: token, shown.facts, terms, at: now) {
+                switch judge(grant, shownAs: token, shown.facts, entry, at: now) {
                 case .refused(let fault, _):
                     refusal = fault
                     if isSignedURI { signedURI = fault.code }
@@ -142,14 +142,15 @@ extension GrantAuthority {
         }
     }
 
+    @inline(__always)
     private func judge(
         _ grant: AuthenticGrant,
         shownAs token: Span<UInt8>,
         _ facts: RequestFacts,
-        _ terms: Catalogue.Entry.GrantTerms,
+        _ entry: Catalogue.Entry,
         at now: Timestamp
     ) -> Finding {
-        guard terms.hasProfile(of: grant) else { return .refused(GrantRefusal(.issuerRefused, .claim(.issuer))) }
+        guard entry.hasProfile(grant.base.issuerName, grant.format) else { return .refused(GrantRefusal(.issuerRefused, .claim(.issuer))) }
         switch verdict(grant, token, facts, at: now) {
         case .refused(let refusal): return .refused(refusal)
         case .allowed(let obligations):
@@ -189,14 +190,6 @@ private final class ForgedGrant: Sendable {
 }
 
 extension Catalogue.Entry.GrantTerms {
-    /// True if there is a profile of the grant's issuer and format. Copies none of them.
-    fileprivate func hasProfile(of grant: AuthenticGrant) -> Bool {
-        let (issuer, format) = (grant.base.issuerName, grant.format)
-        return profiles.indices.contains { place in
-            profiles[place].format == format && profiles[place].issuer.utf8.span.hasSameBytes(as: issuer.utf8.span)
-        }
-    }
-
     /// Returns the profile of the grant's issuer and format, or `nil`. A path in the scope of a grant is not enough: the entry
     /// must name the issuer.
     func profile(of grant: AuthenticGrant) -> GrantProfile? {

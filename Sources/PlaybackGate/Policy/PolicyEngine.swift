@@ -176,8 +176,8 @@ private struct Asked: ~Copyable {
         var player: PlaybackRequest.Player?
         var takesGrants = false
         if case .entry(let entry) = finding {
-            takesGrants = entry.grants != nil
-            if edge.token != nil, let terms = entry.grants, terms.bindsPlayers {
+            takesGrants = entry.hasGrants
+            if takesGrants, edge.token != nil, let terms = entry.grants, terms.bindsPlayers {
                 player = edge.player(terms.boundHeaders)
                 guard player != nil else { throw invalid }
             }
