@@ -23,7 +23,7 @@ extension GrantAuthority {
         let grant: AuthenticGrant
         let obligations: GrantObligations
         /// The place among the grants that the request shows.
-        var place = 0
+        let place: Int
     }
 
     /// Checks the grants of a request in their order. The first one that allows it decides.
@@ -40,17 +40,10 @@ extension GrantAuthority {
                 if place == 0 || fault.code.isOfAuthenticGrant { refusal = fault }
                 if isSignedURI, signedURI == nil || fault.code.isOfAuthenticGrant { signedURI = fault.code }
             case .authentic(let grant):
-                switch judge(grant, shownAs: token, shown.facts, entry, at: now) {
-                case .refused(let fault, _):
-                    refusal = fault
-                    if isSignedURI { signedURI = fault.code }
-                case .accepted(var accepted):
-                    accepted.place = place
-                    return .accepted(accepted)
-                case .unknown(var accepted):
-                    accepted.place = place
-                    return .unknown(accepted)
-                }
+                let finding = judge(grant, place, shownAs: token, shown.facts, entry, at: now)
+                guard case .refused(let fault, _) = finding else { return finding }
+                refusal = fault
+                if isSignedURI { signedURI = fault.code }
             }
         }
         return .refused(refusal, signedURI: signedURI)
@@ -142,9 +135,9 @@ extension GrantAuthority {
         }
     }
 
-    @inline(__always)
     private func judge(
         _ grant: AuthenticGrant,
+        _ place: Int,
         shownAs token: Span<UInt8>,
         _ facts: RequestFacts,
         _ entry: Catalogue.Entry,
@@ -159,7 +152,7 @@ extension GrantAuthority {
                 return .refused(GrantRefusal(.sampled, .claim(.rejection)))
             }
             if let refusal = revocation(of: grant.base) { return .refused(refusal) }
-            let accepted = Acceptance(grant: grant, obligations: obligations)
+            let accepted = Acceptance(grant: grant, obligations: obligations, place: place)
             return isMirrorRecent || grant.base.sessionID == nil ? .accepted(accepted) : .unknown(accepted)
         }
     }
