@@ -53,6 +53,26 @@ struct EmbeddedCheckTests {
         #expect(answer.goodUntil == 0)
     }
 
+    @Test("An answer by a media token is good for no other request if grants were shown beside it")
+    func beside() throws {
+        let sample = try EmbeddedSample()
+        let engine = try EngineUnderTest(sample.document().json())
+        var request = Request(target: "/accepting/1.ts", tokens: [try GateSample.token()])
+        let alone = engine.check(request)
+        #expect(alone.code == "within_ttl" && alone.goodUntil > 0 && alone.scope == PLAYGATE_SCOPE_FOLDER)
+        // For a file of the folder, to be used once: it is refused for all others.
+        request.grants = [
+            try sample.grant { claims in
+                claims.uri = [.init(.path, .exact("/accepting/2.ts"))]
+                (claims.replay, claims.identifier) = (1, [UInt8](1...16))
+            }
+        ]
+        let answer = engine.check(request)
+        #expect(answer.code == "within_ttl" && answer.goodUntil == 0 && answer.scope == PLAYGATE_SCOPE_NONE)
+        request.target = "/accepting/2.ts"
+        #expect(engine.check(request).code == "ask_grant_use")
+    }
+
     @Test("A caller that keeps no answers gets the same ones, but not for how long they are good")
     func notKept() throws {
         let sample = try EmbeddedSample()

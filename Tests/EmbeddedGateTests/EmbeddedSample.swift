@@ -65,10 +65,12 @@ struct EmbeddedSample {
         var catalogue = Catalogue()
         let tnt = Catalogue.Entry.Protection.resource(try MediaResource("TNT"), requestor: "REF30")
         let terms = Catalogue.Entry.GrantTerms([profile])
+        let accepted = Catalogue.Entry.GrantTerms([GrantProfile("accepted", issuer: "playgate", keyID: nil)])
         for (key, use, grants) in [
             (.path(try PathPattern("/live/tnt/master.m3u8")), .once, terms),
             (.path(try PathPattern("/live/tnt/")), .grant, terms), (.path(try PathPattern("/plain/")), .once, nil),
             (.path(try PathPattern("/segments/")), .withinTTL, nil), (.media("tnt-live"), .once, terms),
+            (.path(try PathPattern("/accepting/")), .withinTTL, accepted),
         ] as [(Catalogue.Entry.Key, Catalogue.Entry.Use, Catalogue.Entry.GrantTerms?)] {
             try catalogue.add(Catalogue.Entry(key: key, protection: tnt, use: use, grants: grants))
         }

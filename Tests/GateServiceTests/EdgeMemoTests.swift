@@ -17,11 +17,12 @@ import Testing
         RunningGate.configuration(
             """
             use: { memory: { capacity: 1000 } }
-            keys: { k1: { secret: \(secret) } }
+            keys: { k1: { secret: \(secret) }, k2: { secret: \(secret) } }
             grants:
               subjectKey: \(secret)
               cacheCapacity: \(remembers ? 16384 : 0)
-              profiles: { live: { issuer: playgate, key: k1, host: cdn.example } }
+              profiles: { live: { issuer: playgate, key: k1, host: cdn.example }, accepted: { issuer: partner } }
+              issuers: [{ issuer: partner, keys: [k2] }]
             edge:
               listen: 127.0.0.1:0
               cacheCeiling: \(ceiling)
@@ -37,6 +38,7 @@ import Testing
                     - { path: /film/shadow/, resource: TNT, use: grant, grant: live, shadow: true }
                     - { path: /live/, resource: TNT, use: within-ttl }
                     - { path: /live/once/, resource: TNT }
+                    - { path: /live/accepting/, resource: TNT, use: within-ttl, grant: accepted }
                     - { path: /live/started/, resource: TNT, use: within-ttl, grant: live }
                 """
         )
@@ -272,6 +274,19 @@ import Testing
             check.cookie = "media-token=x"
             #expect(try Self.ask(connection, check).status == 403)
             #expect(try Self.repeated(gate) == 4)
+        }
+    }
+
+    @Test func `is not kept for a media token that is shown beside a grant`() async throws {
+        try await Self.with { (gate, connection, granted) throws in
+            let token = try #require(try Self.tokenCheck(gate).cookie)
+            var check = Check(target: "/live/accepting/seg1.ts", cookie: token)
+            for _ in 0..<2 { #expect(try Self.ask(connection, check).headers["x-playgate-code"] == "within_ttl") }
+            #expect(try Self.repeated(gate) == 1)
+            // This one is refused, but one for another file of the folder would decide about that file.
+            check.cookie = "\(token); \(granted.cookie ?? "")"
+            for _ in 0..<2 { #expect(try Self.ask(connection, check).headers["x-playgate-code"] == "within_ttl") }
+            #expect(try Self.repeated(gate) == 1)
         }
     }
 

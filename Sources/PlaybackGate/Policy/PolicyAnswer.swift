@@ -54,13 +54,18 @@ package struct PolicyAnswer: Sendable {
 extension Decision {
     /// The time up to which an answer is good for other requests with the same credentials; `nil` for no other.
     ///
-    /// - Parameter keyEnd: The first end of a trusted key's validity after `now`.
-    func reusable(at now: Timestamp, keyEnd: Timestamp) -> Timestamp? {
+    /// - Parameters:
+    ///   - shown: The grants of the request. An answer by a media token beside them is good for no other: they are examined first, and
+    ///     path and time decide about them.
+    ///   - keyEnd: The first end of a trusted key's validity after `now`.
+    func reusable(at now: Timestamp, beside shown: ShownGrants?, keyEnd: Timestamp) -> Timestamp? {
         guard case .allow(let allowance) = self else { return nil }
         switch allowance.reason {
         case .unprotected: return Timestamp(millisecondsSince1970: .max)
         // Leeway may lengthen the life of a token; an answer is not kept for it.
-        case .withinTTL: return allowance.access == nil ? allowance.expires.map { min($0, keyEnd) } : nil
+        case .withinTTL:
+            guard shown == nil else { return nil }
+            return allowance.access == nil ? allowance.expires.map { min($0, keyEnd) } : nil
         case .granted:
             guard case .accepted(let accepted)? = allowance.access,
                 let end = allowance.access?.reusable(at: now)?.advanced(byMilliseconds: -1)

@@ -132,7 +132,8 @@ package final class PolicyEngine: Sendable {
             var found = answer(.decided(decision))
             found.isRenewalDue =
                 asked.question.request.method.isRenewing && grant?.renewalStart.map { $0 <= now } ?? false
-            if isKept, let end = decision.reusable(at: now, keyEnd: snapshot.gate.keyEnd(after: now)), end >= now {
+            let keyEnd = isKept ? snapshot.gate.keyEnd(after: now) : now
+            if isKept, let end = decision.reusable(at: now, beside: asked.question.grants, keyEnd: keyEnd), end >= now {
                 let freshUntil = snapshot.freshUntil.load(ordering: .relaxed)
                 found.goodUntil = min(end, Timestamp(millisecondsSince1970: freshUntil - 1))
                 let isUniform = asked.isUniform(place, snapshot) && grant?.isUniform(around: asked.normalPath) ?? true

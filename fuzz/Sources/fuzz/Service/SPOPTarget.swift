@@ -110,7 +110,7 @@ private final class RepeatingService: SPOPService, @unchecked Sendable {  // On 
         let fields = question?.fields
         check(fields)
         for name in fields.map({ fields in fields.indices.map { fields.name($0) } }) ?? [] {
-            let isOurs = [":path", ":method", ":scheme", ":authority", ":client"].contains(name)
+            let isOurs = [":path", ":method", ":scheme", ":authority", ":client", ":variables"].contains(name)
             demand(isOurs || !name.isEmpty && !name.contains(":"), "\(name) is no name of a field")
         }
         return .now(Repetition(count: count, fields: fields?.indices.count ?? -1))
