@@ -31,7 +31,6 @@ package struct HTTPFields: Sendable {
         self.isHead = isHead
     }
 
-
     /// The whole head; `nil` if the fields have none of which they are places.
     var head: String? { isHead ? text : nil }
 

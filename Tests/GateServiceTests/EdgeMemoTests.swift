@@ -323,13 +323,15 @@ import Testing
 
     @Test func `is not kept for a media token that is consumed, or starts a playback`() async throws {
         try await Self.with { (gate, connection, _) throws in
-            for folder in ["/live/once/", "/live/started/"] {
+            let within = [String](repeating: "within_ttl", count: 3)
+            let once = ["verified", "token_already_used", "token_already_used"]
+            for (folder, codes) in [("/live/once/", once), ("/live/started/", within)] {
                 var check = try Self.tokenCheck(gate, session: folder)
                 let answers = try (1...3).map { number in
                     check.target = "\(folder)seg\(number).ts"
                     return try Self.ask(connection, check).headers["x-playgate-code"]
                 }
-                #expect(answers == (folder == "/live/once/" ? ["verified", "token_already_used", "token_already_used"] : [String](repeating: "within_ttl", count: 3)))
+                #expect(answers == codes)
             }
             #expect(try Self.repeated(gate) == 0)
         }
@@ -436,7 +438,8 @@ import Testing
                     let place = Int.random(in: 0...3, using: &random)
                     cookies[place] =
                         try place < 2
-                        ? Self.cookie(gate, session: "n\(step)") : Self.tokenCheck(gate, session: "n\(step)").cookie ?? ""
+                        ? Self.cookie(gate, session: "n\(step)")
+                        : Self.tokenCheck(gate, session: "n\(step)").cookie ?? ""
                 }
                 if random.once(in: 500) {
                     let body = "{\"sessionGUID\":\"\(random.pick(["s1", "s2", "n\(step)"]))\"}"

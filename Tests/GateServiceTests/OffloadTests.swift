@@ -82,14 +82,16 @@ import Testing
         (
             "allowed status code trace decision set_cookie session mvpd resource requestor expires token grant",
             [
-                "allowed", "status", "code", "trace", "decision", "set_cookie", "session", "mvpd", "resource", "requestor",
+                "allowed", "status", "code", "trace", "decision", "set_cookie", "session", "mvpd", "resource",
+                "requestor",
                 "expires", "token", "grant",
             ]
         ),
         ("", nil), ("  ", nil), ("allowed,code", nil), ("allowed codes", nil), ("Allowed", nil), ("allowed\t", nil),
     ]
 
-    @Test(arguments: variables) func `sets the variables that its message names`(text: String, names: [String]?) throws {
+    @Test(arguments: variables) func `sets the variables that its message names`(text: String, names: [String]?) throws
+    {
         let asked = { (more: [(String, SPOPValue)]) in
             Self.question(OffloadExchange.message("playgate-check", [("target", Self.text("/a"))] + more))
         }

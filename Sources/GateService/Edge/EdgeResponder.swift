@@ -4,7 +4,6 @@
 internal import EdgeTokens
 internal import GateMetrics
 internal import HTTPServer
-internal import Metrics
 internal import NIOHTTP1
 internal import Platform
 internal import PlaybackGate
@@ -371,39 +370,5 @@ extension Gate {
     ) -> Catalogue.Finding {
         if path.isAmbiguous { return .invalidPath(.notResolved) }
         return find(path.path, host: client.host, form: dialect.pathForm)
-    }
-}
-
-/// Counts checks by dialect and status.
-struct EdgeCounters: Sendable {
-    private let counters: [Counter]
-
-    private static let statuses = [200, 401, 403, 302]
-
-    init(factory: any MetricsFactory) {
-        counters = (EdgeDialect.allCases.map(\.rawValue) + ["none"]).flatMap { edge in
-            Self.statuses.map { status in
-                Counter(
-                    label: "playgate_edge_requests",
-                    dimensions: [("edge", edge), ("status", "\(status)")],
-                    factory: factory
-                )
-            }
-        }
-    }
-
-    func count(_ dialect: EdgeDialect?, _ status: Int) {
-        let column = Self.statuses.firstIndex(of: status) ?? 2
-        let line =
-            switch dialect {
-            case .nginx: 0
-            case .forward: 1
-            case .envoy: 2
-            case .ats: 3
-            case .spoe: 4
-            case .grpc: 5
-            case nil: 6
-            }
-        counters[line * Self.statuses.count + column].increment()
     }
 }

@@ -19,7 +19,9 @@ extension Gate {
         host: Substring?,
         at now: Timestamp
     ) -> Timestamp? {
-        guard case .allow(let allowance) = decision, case .path(let requested) = question.request.target else { return nil }
+        guard case .allow(let allowance) = decision, case .path(let requested) = question.request.target else {
+            return nil
+        }
         switch allowance.reason {
         case .granted:
             guard let shown = question.grants, let grant = decision.acceptedGrant,

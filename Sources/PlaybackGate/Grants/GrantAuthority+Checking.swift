@@ -143,7 +143,9 @@ extension GrantAuthority {
         _ entry: Catalogue.Entry,
         at now: Timestamp
     ) -> Finding {
-        guard entry.hasProfile(grant.base.issuerName, grant.format) else { return .refused(GrantRefusal(.issuerRefused, .claim(.issuer))) }
+        guard entry.hasProfile(grant.base.issuerName, grant.format) else {
+            return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
+        }
         switch verdict(grant, token, facts, at: now) {
         case .refused(let refusal): return .refused(refusal)
         case .allowed(let obligations):

@@ -77,7 +77,8 @@ private final class Offload {
         var (acknowledged, isOver) = (0, false)
         while let length: UInt32 = bytes.readInteger() {
             demand(!isOver && length <= 1024, "a frame behind the last one, or too large: \(answers.shown)")
-            guard let body = bytes.readSlice(length: Int(length)), let frame = try? SPOPFrame(body.readableBytesUInt8Span)
+            guard let body = bytes.readSlice(length: Int(length)),
+                let frame = try? SPOPFrame(body.readableBytesUInt8Span)
             else {
                 return demand(false, "no frame: \(answers.shown)")
             }
