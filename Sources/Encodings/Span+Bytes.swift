@@ -72,14 +72,11 @@ extension Span<UInt8> {
     package func firstIndex(outside least: UInt8, from start: Int) -> Int {
         var place = Swift.max(0, start)
         unsafe withUnsafeBytes { bytes in
-            // Eight bytes at a time. Of each, the lower seven bits are added to, so that none carries into the next.
-            let lowBits = 0x7F7F_7F7F_7F7F_7F7F as UInt64
-            let ones = 0x0101_0101_0101_0101 as UInt64
-            let reach = ones &* UInt64(0x80 - Swift.min(least, 0x7E))
+            let least = Swift.min(least, 0x7E)
             while place <= bytes.count - 8 {
                 let word = UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
-                let low = word & lowBits
-                let outside = (word | (low &+ ones) | ~(low &+ reach)) & ~lowBits
+                let low = word & ~.highBits
+                let outside = (word | low.reaching(0x7F) | ~low.reaching(least)) & .highBits
                 if outside != 0 {
                     place += outside.trailingZeroBitCount / 8
                     return

@@ -77,22 +77,19 @@ struct SPOEQuestion {
     /// Adds a field of the client, unless it has the name of one by which facts are stated.
     private static func addClients(_ name: Span<UInt8>, _ value: Span<UInt8>, to fields: inout HTTPFieldsBuilder) {
         if name.isSameField("host") { fields.add(":authority", value) }
-        if name.isSameField("x-original-alpn") || name.isSameField("x-original-client-key")
-            || name.isSameField("x-original-asn") || name.isSameField("x-original-geo")
-            || name.isSameField("x-original-position")
-        {
-            return
-        }
+        for fact in facts where name.isSameField(fact.field) { return }
         fields.add(name, value)
     }
 
+    /// The arguments that state facts for grants, and the names of the fields that these become.
+    private static let facts: [(argument: StaticString, field: StaticString)] = [
+        ("alpn", "x-original-alpn"), ("client-key", "x-original-client-key"), ("asn", "x-original-asn"),
+        ("geo", "x-original-geo"), ("position", "x-original-position"),
+    ]
+
     /// Returns the name of the field that states a fact; `nil` if the argument has another name.
     private static func factField(_ name: Span<UInt8>) -> StaticString? {
-        if name.isText("alpn") { return "x-original-alpn" }
-        if name.isText("client-key") { return "x-original-client-key" }
-        if name.isText("asn") { return "x-original-asn" }
-        if name.isText("geo") { return "x-original-geo" }
-        if name.isText("position") { return "x-original-position" }
+        for fact in facts where name.isText(fact.argument) { return fact.field }
         return nil
     }
 

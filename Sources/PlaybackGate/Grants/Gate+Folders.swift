@@ -31,7 +31,7 @@ extension Gate {
         default: return nil
         }
         guard let path = try? MediaPath(requested), isUniform(around: path, host: host) else { return nil }
-        return decision.reusable(at: now, beside: question.grants, keyEnd: keyEnd(after: now))
+        return lastReuse(of: decision, question, at: now)
     }
 
     /// A number that grows with each revocation that may concern a grant; 0 without grants.

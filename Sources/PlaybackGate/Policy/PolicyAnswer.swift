@@ -51,21 +51,17 @@ package struct PolicyAnswer: Sendable {
     }
 }
 
-extension Decision {
-    /// The time up to which an answer is good for other requests with the same credentials; `nil` for no other.
-    ///
-    /// - Parameters:
-    ///   - shown: The grants of the request. An answer by a media token beside them is good for no other: they are examined first, and
-    ///     path and time decide about them.
-    ///   - keyEnd: The first end of a trusted key's validity after `now`.
-    func reusable(at now: Timestamp, beside shown: ShownGrants?, keyEnd: Timestamp) -> Timestamp? {
-        guard case .allow(let allowance) = self else { return nil }
+extension Gate {
+    /// Returns the time up to which the answer to a request is good for others with the same credentials; `nil` for no other.
+    func lastReuse(of decision: Decision, _ question: Question, at now: Timestamp) -> Timestamp? {
+        guard case .allow(let allowance) = decision else { return nil }
         switch allowance.reason {
         case .unprotected: return Timestamp(millisecondsSince1970: .max)
-        // Leeway may lengthen the life of a token; an answer is not kept for it.
+        // Leeway may lengthen the life of a token; an answer is not kept for it. Grants beside a token are examined first, and path and
+        // time decide about them.
         case .withinTTL:
-            guard shown == nil else { return nil }
-            return allowance.access == nil ? allowance.expires.map { min($0, keyEnd) } : nil
+            guard question.grants == nil, allowance.access == nil else { return nil }
+            return allowance.expires.map { min($0, keyEnd(after: now)) }
         case .granted:
             guard case .accepted(let accepted)? = allowance.access,
                 let end = allowance.access?.reusable(at: now)?.advanced(byMilliseconds: -1)
@@ -74,7 +70,9 @@ extension Decision {
         case .verified, .repeated, .probe, .renewed, .useUnknown, .shadow: return nil
         }
     }
+}
 
+extension Decision {
     /// The grant that allowed the request.
     var acceptedGrant: (any PlaybackGrant)? {
         guard case .allow(let allowance) = self, case .accepted(let accepted)? = allowance.access else { return nil }

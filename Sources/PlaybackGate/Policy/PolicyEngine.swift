@@ -132,8 +132,7 @@ package final class PolicyEngine: Sendable {
             var found = answer(.decided(decision))
             found.isRenewalDue =
                 asked.question.request.method.isRenewing && grant?.renewalStart.map { $0 <= now } ?? false
-            let keyEnd = isKept ? snapshot.gate.keyEnd(after: now) : now
-            if isKept, let end = decision.reusable(at: now, beside: asked.question.grants, keyEnd: keyEnd), end >= now {
+            if isKept, let end = snapshot.gate.lastReuse(of: decision, asked.question, at: now), end >= now {
                 let freshUntil = snapshot.freshUntil.load(ordering: .relaxed)
                 found.goodUntil = min(end, Timestamp(millisecondsSince1970: freshUntil - 1))
                 let isUniform = asked.isUniform(place, snapshot) && grant?.isUniform(around: asked.normalPath) ?? true
