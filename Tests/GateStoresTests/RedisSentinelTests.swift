@@ -127,10 +127,19 @@ import Testing
             playing.cancel()
             await playing.value
             #expect(players.faults == [.unavailable])
-            for number in players.recorded {
-                #expect(try await store.record(try self.use(number), at: self.now) == .usedUp)
-            }
+            for number in players.recorded { #expect(try await self.answer(of: store, to: number) == .usedUp) }
         }
+    }
+
+    /// Asks again while the store refuses: on a busy machine, the sentinels may change the primary once more.
+    private func answer(of store: RedisReplayStore, to number: Int) async throws -> UseOutcome? {
+        let use = try use(number)
+        var outcome: UseOutcome?
+        try await waitUntil {
+            outcome = try? await store.record(use, at: now)
+            return outcome != nil
+        }
+        return outcome
     }
 
     @Test func `refuses a playback whose use no replica acknowledged, and allows its retry later`() async throws {
