@@ -47,6 +47,13 @@ extension ByteBuffer {
         count += 1
     }
 
+    /// Writes a number in network byte order.
+    package mutating func write(word number: UInt32) {
+        precondition(unsafe bytes.count - count >= 4, "a response exceeds its declared length")
+        unsafe bytes.storeBytes(of: number.bigEndian, toByteOffset: count, as: UInt32.self)
+        count += 4
+    }
+
     /// The number of bytes for which there is room.
     package var room: Int { unsafe bytes.count - count }
 

@@ -35,14 +35,13 @@ extension HTTPFields {
     ///
     /// - Parameters:
     ///   - gaps: The places of bytes that are left out.
-    ///   - body: Gets the other bytes, one after the other.
-    /// - Returns: The result of `body`; `nil` if the head was not plain, or is too long.
-    package func withHead<Result>(without gaps: HeadGaps, _ body: (Span<UInt8>) -> Result) -> Result? {
-        guard let text = head, text.utf8.count <= Self.longestHead else { return nil }
+    ///   - body: Gets the other bytes, one after the other. It is not called if the head was not plain, or is too long.
+    package func withHead(without gaps: HeadGaps, _ body: (Span<UInt8>) -> Void) {
+        guard let text = head, text.utf8.count <= Self.longestHead else { return }
         let head = text.utf8.span
-        return unsafe withUnsafeTemporaryAllocation(byteCount: head.count, alignment: 8) { copy in
+        unsafe withUnsafeTemporaryAllocation(byteCount: head.count, alignment: 8) { copy in
             unsafe head.withUnsafeBytes { bytes in
-                guard let from = bytes.baseAddress, let to = copy.baseAddress else { return nil }
+                guard let from = bytes.baseAddress, let to = copy.baseAddress else { return }
                 var (start, count) = (0, 0)
                 for index in 0...gaps.count {
                     let end = index < gaps.count ? gaps[index].lowerBound : bytes.count
@@ -51,7 +50,7 @@ extension HTTPFields {
                     count += end - start
                     if index < gaps.count { start = gaps[index].upperBound }
                 }
-                return unsafe body(Span(_unsafeStart: to.assumingMemoryBound(to: UInt8.self), count: count))
+                unsafe body(Span(_unsafeStart: to.assumingMemoryBound(to: UInt8.self), count: count))
             }
         }
     }

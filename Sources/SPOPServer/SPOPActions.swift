@@ -9,25 +9,58 @@ package import NIOCore
 /// A variable that does not fit into the frame is omitted as a whole, and so are all after it: what must arrive is set first.
 package struct SPOPActions {
     private var writer: ByteWriter
-    /// The number of bytes that the actions may have.
+    /// The number of bytes that there may be with the actions.
     private let limit: Int
     private var isFull = false
 
     /// The room after the limit, in bytes: a text may need less than is reserved for it.
     private static let margin = 4096
 
-    /// Appends the actions that `body` sets to a frame, at most `limit` bytes.
-    fileprivate static func append(to frame: inout ByteBuffer, limit: Int, _ body: (inout Self) -> Void) {
-        frame.write(atMost: limit + margin) { writer in
-            var actions = Self(writer: writer, limit: limit)
-            body(&actions)
-            writer = actions.writer
+    /// Returns the actions that `body` sets, at most `limit` bytes, to be appended to many frames.
+    package static func bytes(limit: Int, _ body: (inout Self) -> Void) -> [UInt8] {
+        var buffer = ByteBuffer()
+        buffer.write(atMost: limit + margin) { append(to: &$0, limit: limit, body) }
+        return Array(buffer.readableBytesView)
+    }
+
+    /// Appends a frame with the actions that `body` sets, at most `limit` bytes without its length.
+    fileprivate static func append(
+        to buffer: inout ByteBuffer,
+        _ id: SPOPFrame.ID,
+        limit: Int,
+        _ body: (inout Self) -> Void
+    ) {
+        buffer.write(atMost: 4 + limit + margin) { writer in
+            writer.write(word: 0)
+            writer.write(SPOPFrame.Kind.acknowledge.rawValue)
+            writer.write(word: 1)
+            writer.write(spopNumber: id.stream)
+            writer.write(spopNumber: id.frame)
+            append(to: &writer, limit: 4 + limit, body)
+            let length = writer.count - 4
+            _ = writer.rewrite(from: 0) { $0.write(word: UInt32(length)) }
         }
+    }
+
+    /// - Parameter limit: The number of bytes that `writer` may have at the end.
+    private static func append(to writer: inout ByteWriter, limit: Int, _ body: (inout Self) -> Void) {
+        var actions = Self(writer: writer, limit: limit)
+        body(&actions)
+        writer = actions.writer
     }
 
     private init(writer: ByteWriter, limit: Int) {
         self.writer = writer
         self.limit = limit
+    }
+
+    /// Appends actions of `size` bytes that `body` writes as ``bytes(limit:_:)`` returned them.
+    ///
+    /// - Returns: False if they do not fit; nothing is appended then.
+    package mutating func append(_ size: Int, _ body: (inout ByteWriter) -> Void) -> Bool {
+        guard !isFull, writer.count + size <= limit else { return false }
+        body(&writer)
+        return true
     }
 
     /// Sets a variable to a truth value.
@@ -142,10 +175,6 @@ package struct SPOPOutput {
     /// - Parameter limit: The most bytes of a frame, without its length.
     package mutating func acknowledge(_ id: SPOPFrame.ID, limit: Int, _ answer: some SPOPAnswer) {
         begin()
-        let start = buffer.writerIndex
-        buffer.writeSPOP(.acknowledge, of: id) { frame in
-            let head = frame.writerIndex - start - 4
-            SPOPActions.append(to: &frame, limit: limit - head) { answer.write(into: &$0) }
-        }
+        SPOPActions.append(to: &buffer, id, limit: limit) { answer.write(into: &$0) }
     }
 }

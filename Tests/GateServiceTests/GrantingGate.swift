@@ -79,7 +79,7 @@ final class GrantingGate: Sendable {
             let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/", headers: headers)
             heads.value.withLock { $0.append(head) }
             let answer = GrantingGate.answer(isRenewed: headers[":path"].contains { $0.contains("renew") })
-            return .now(SPOEAnswer(answer, question?.variables ?? .all))
+            return .now(.first(answer, question?.variables ?? .all))
         }
     }
 

@@ -99,9 +99,25 @@ import Testing
         let question = asked([("variables", Self.text(text))])
         #expect((question == nil) == (names == nil))
         guard let names, let question else { return }
-        #expect(try Self.variables(of: SPOEAnswer(Self.answer(), question.variables)).keys.sorted() == names.sorted())
+        #expect(try Self.variables(of: .first(Self.answer(), question.variables)).keys.sorted() == names.sorted())
         #expect(asked([("variables", Self.text(text)), ("variables", Self.text(text))]) == nil)
         #expect(asked([("variables", .binary(ByteBuffer(string: text)))]) == nil)
+    }
+
+    @Test(arguments: variables.filter { $0.names != nil }.map(\.text) + [nil], [128, 160, 300, 16_380])
+    func `is answered again as before, but for the trace`(names: String?, limit: Int) throws {
+        var answer = try Self.answer()
+        // An answer with a new grant is never given again.
+        answer.grant = nil
+        let named = names.map { [("variables", Self.text($0))] } ?? []
+        let message = OffloadExchange.message("playgate-check", [("target", Self.text("/a"))] + named)
+        let question = try #require(Self.question(message))
+        let kept = EdgeMemo.Answer(answer, .spoe, question.fields, revision: 0)
+        answer.trace = TraceID.new()
+        let again = RepeatedEdgeAnswer(answer: kept, trace: answer.trace)
+        let bytes = Self.frame(.again(again), limit: limit)
+        #expect(bytes == Self.frame(.first(answer, question.variables), limit: limit))
+        #expect(bytes.readableBytes <= 4 + limit)
     }
 
     /// An answer that has something to say in every variable.
@@ -129,10 +145,15 @@ import Testing
 
     /// The variables that an answer sets.
     private static func variables(of answer: SPOEAnswer) throws -> [String: SPOPValue] {
-        var output = SPOPOutput()
-        output.acknowledge(SPOPFrame.ID(stream: 1, frame: 1), limit: 16_380, answer)
-        let bytes = output.take()
+        let bytes = frame(answer, limit: 16_380)
         return try OffloadExchange.variables(try SPOPFrame(bytes.readableBytesUInt8Span.extracting(4...)))
+    }
+
+    /// The frame of an answer, with its length.
+    private static func frame(_ answer: SPOEAnswer, limit: Int) -> ByteBuffer {
+        var output = SPOPOutput()
+        output.acknowledge(SPOPFrame.ID(stream: 300, frame: 1), limit: limit, answer)
+        return output.take()
     }
 
     private static let spoe = """

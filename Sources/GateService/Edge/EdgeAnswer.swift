@@ -62,7 +62,7 @@ struct EdgeAnswer: HTTPAnswer {
     }
 
     /// Writes everything before the number of the trace.
-    func writeStart(into writer: inout ByteWriter) {
+    private func writeStart(into writer: inout ByteWriter) {
         switch status {
         case 200: writer.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n")
         case 302: writer.write("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n")
@@ -75,7 +75,7 @@ struct EdgeAnswer: HTTPAnswer {
     }
 
     /// Writes what follows the number of the trace, up to the closing fields.
-    func writeEnd(into writer: inout ByteWriter) {
+    private func writeEnd(into writer: inout ByteWriter) {
         writer.write("\r\n")
         if let session { writeSession(session, into: &writer) }
         grant?.write(into: &writer)
@@ -142,8 +142,14 @@ struct EdgeAnswer: HTTPAnswer {
 }
 
 extension EdgeAnswer {
+    /// The head of the answer as it is written, but for the number of the trace.
+    var written: EdgeMemo.Written {
+        let (start, end) = (bytes { $0.writeStart(into: &$1) }, bytes { $0.writeEnd(into: &$1) })
+        return EdgeMemo.Written(start: start, hasTrace: true, end: end)
+    }
+
     /// Returns a part of the answer.
-    func bytes(_ write: (Self, inout ByteWriter) -> Void) -> [UInt8] {
+    private func bytes(_ write: (Self, inout ByteWriter) -> Void) -> [UInt8] {
         var buffer = ByteBuffer()
         buffer.write(atMost: limit) { write(self, &$0) }
         return Array(buffer.readableBytesView)
@@ -162,14 +168,19 @@ struct RepeatedEdgeAnswer: HTTPAnswer {
         return whole
     }
 
-    var limit: Int { answer.start.count + answer.end.count + 32 }
+    var limit: Int { answer.written.size }
 
     func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPCommonFields) {
-        let (start, end) = (answer.start, answer.end)
-        writer.write(start.span)
-        writer.write(trace)
-        writer.write(end.span)
+        write(into: &writer)
         closing.write(into: &writer)
+    }
+
+    /// Writes the actions for HAProxy's offload, or the head without the closing fields.
+    func write(into writer: inout ByteWriter) {
+        let written = answer.written
+        writer.write(written.start.span)
+        if written.hasTrace { writer.write(trace) }
+        writer.write(written.end.span)
     }
 }
 

@@ -40,21 +40,34 @@ final class EdgeMemo: Sendable {
     /// An answer, and its condition.
     final class Answer: Sendable {
         let answer: EdgeAnswer
-        /// The answer as it is written, up to the number of the trace and after it. Empty for HAProxy's offload, which gets no head.
-        let start: [UInt8]
-        let end: [UInt8]
+        /// The variables that HAProxy has asked for; all for other edges.
+        let variables: SPOEVariables
+        /// The answer as it is written: the actions for HAProxy's offload, a head for other edges.
+        let written: Written
         /// The revision of the gate before the decision.
         let revision: UInt64
 
         var decision: Decision { answer.decision }
 
-        init(_ answer: EdgeAnswer, _ dialect: EdgeDialect, revision: UInt64) {
+        /// - Parameter fields: The header fields of the check, and the arguments of HAProxy's.
+        init(_ answer: EdgeAnswer, _ dialect: EdgeDialect, _ fields: HTTPFields, revision: UInt64) {
             self.answer = answer
-            let isHead = dialect != .spoe
-            start = isHead ? answer.bytes { $0.writeStart(into: &$1) } : []
-            end = isHead ? answer.bytes { $0.writeEnd(into: &$1) } : []
+            let isOffload = dialect == .spoe
+            variables = isOffload ? SPOEVariables(in: fields) : .all
+            written = isOffload ? SPOEActions(answer, variables).written : answer.written
             self.revision = revision
         }
+    }
+
+    /// An answer as it is written, but for the number of its trace.
+    struct Written {
+        let start: [UInt8]
+        /// True if the number of the trace follows.
+        let hasTrace: Bool
+        let end: [UInt8]
+
+        /// The number of bytes, with those of the number of the trace.
+        var size: Int { start.count + (hasTrace ? 32 : 0) + end.count }
     }
 
     /// A look-up that found nothing: the answer to the check may be kept.
@@ -80,7 +93,8 @@ final class EdgeMemo: Sendable {
     /// - Parameter isGood: Returns false for an answer that may have become another one.
     func find(_ key: Key, _ fields: HTTPFields, at now: Timestamp, _ isGood: (Answer) -> Bool) -> Answer? {
         guard isWorthIt else { return nil }
-        let answer = fields.withHead(without: key.gaps) { table.lookUp($0, generation: 0, at: now) as? Answer } ?? nil
+        var answer: Answer?
+        fields.withHead(without: key.gaps) { answer = table.lookUp($0, generation: 0, at: now) as? Answer }
         guard let answer, isGood(answer) else { return nil }
         hits.add(1, ordering: .relaxed)
         return answer
@@ -91,7 +105,7 @@ final class EdgeMemo: Sendable {
     /// - Parameter life: The times of checks for which it is good.
     func keep(_ answer: Answer, for key: Key, _ fields: HTTPFields, life: ClosedRange<Timestamp>) {
         guard attempts.load(ordering: .relaxed) >= resumption.load(ordering: .relaxed) else { return }
-        _ = fields.withHead(without: key.gaps) { table.insert($0, answer, generation: 0, life: life) }
+        fields.withHead(without: key.gaps) { table.insert($0, answer, generation: 0, life: life) }
     }
 
     /// False for a time if few answers were found: an edge that adds a number of its own to each check would fill the memo in vain.

@@ -21,23 +21,26 @@ struct EdgeResponder: BodilessService {
     let clock: @Sendable () -> Timestamp
 
     func answer(_ request: BodilessRequest, into output: inout HTTPOutput) -> PendingAnswer? {
-        let (found, snapshot) = (EdgeDialect.find(request.target), live.current)
-        let isTrusted = trusts(request.connection, snapshot)
-        var miss: EdgeMemo.Miss?
-        if isTrusted, let found, let known = repeated(request.fields, found.dialect, snapshot, &miss) {
+        let found = EdgeDialect.find(request.target)
+        switch answer(to: request.method, request.fields, found, request.connection) {
+        case .again(let known):
             output.write(known)
             return nil
-        }
-        switch reply(to: request.method, request.fields, found, isTrusted: isTrusted, snapshot, miss) {
-        case .now(let answer):
+        case .first(.now(let answer)):
             output.write(answer)
             return nil
-        case .later(let pending): return pending.map { $0 }
-        case .last(let answer):
+        case .first(.later(let pending)): return pending.map { $0 }
+        case .first(.last(let answer)):
             output.closing.closesConnection = true
             output.write(answer)
             return nil
         }
+    }
+
+    /// An answer that was given before, or one that was not.
+    enum Answer {
+        case again(RepeatedEdgeAnswer)
+        case first(Reply)
     }
 
     /// The answer to a check.
@@ -52,12 +55,21 @@ struct EdgeResponder: BodilessService {
     /// Decides a check of HAProxy's offload, once.
     ///
     /// - Parameter fields: The client's header fields and those of the dialect.
-    func replyToOffload(_ fields: HTTPFields, _ connection: HTTPConnection) -> Reply {
-        let (dialect, snapshot) = (EdgeDialect.spoe, live.current)
+    func answerToOffload(_ fields: HTTPFields, _ connection: HTTPConnection) -> Answer {
+        answer(to: .GET, fields, (.spoe, ""), connection)
+    }
+
+    private func answer(
+        to method: HTTPMethod,
+        _ fields: HTTPFields,
+        _ found: (dialect: EdgeDialect, rest: Substring)?,
+        _ connection: HTTPConnection
+    ) -> Answer {
+        let snapshot = live.current
         let isTrusted = trusts(connection, snapshot)
         var miss: EdgeMemo.Miss?
-        if isTrusted, let known = repeated(fields, dialect, snapshot, &miss) { return .now(known.whole) }
-        return reply(to: .GET, fields, (dialect, ""), isTrusted: isTrusted, snapshot, miss)
+        if isTrusted, let found, let known = repeated(fields, found.dialect, snapshot, &miss) { return .again(known) }
+        return .first(reply(to: method, fields, found, isTrusted: isTrusted, snapshot, miss))
     }
 
     private func trusts(_ connection: HTTPConnection, _ snapshot: LiveGate.Snapshot) -> Bool {
@@ -204,7 +216,7 @@ struct EdgeResponder: BodilessService {
                 .advanced(byMilliseconds: -1000 * seconds),
             check.now <= end
         else { return }
-        let kept = EdgeMemo.Answer(answer, check.dialect, revision: miss.revision)
+        let kept = EdgeMemo.Answer(answer, check.dialect, subject.fields, revision: miss.revision)
         miss.memo.keep(kept, for: miss.key, subject.fields, life: check.now...end)
     }
 

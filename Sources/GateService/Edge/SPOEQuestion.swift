@@ -14,6 +14,8 @@ struct SPOEQuestion {
 
     /// The name of the message.
     static let message: StaticString = "playgate-check"
+    /// The name of the field that an argument of variables becomes.
+    static let variables: StaticString = ":variables"
 
     /// Reads the question; `nil` if there is another message, if there are several, or if an argument is unknown, stated in
     /// another type, or malformed: a page that is mistyped opens nothing.
@@ -25,7 +27,7 @@ struct SPOEQuestion {
             if argument.name.isText("variables"), case .string(let names) = argument.value {
                 guard variables == nil, let named = SPOEVariables(names) else { return nil }
                 variables = named
-                fields.add(":variables", names)
+                fields.add(Self.variables, names)
             } else if !Self.add(argument, to: &fields) {
                 return nil
             }

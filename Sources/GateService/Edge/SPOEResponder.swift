@@ -17,31 +17,59 @@ struct SPOEResponder: SPOPService {
         // Without header fields, the check has no target, and is invalid.
         let fields = question?.fields ?? HTTPFields([:])
         let variables = question?.variables ?? .all
-        switch checks.replyToOffload(fields, connection) {
-        case .now(let answer): return .now(SPOEAnswer(answer, variables))
-        case .later(let pending): return .later(pending.map { SPOEAnswer($0, variables) })
-        case .last(let answer): return .last(SPOEAnswer(answer, variables))
+        switch checks.answerToOffload(fields, connection) {
+        case .again(let known): return .now(.again(known))
+        case .first(.now(let answer)): return .now(.first(answer, variables))
+        case .first(.later(let pending)): return .later(pending.map { .first($0, variables) })
+        case .first(.last(let answer)): return .last(.first(answer, variables))
         }
     }
 }
 
-/// The answer to a notification: it sets variables of the transaction. What is needed to allow, to refuse and to say why is
-/// first.
-struct SPOEAnswer: SPOPAnswer {
+/// The answer to a notification: it sets variables of the transaction.
+enum SPOEAnswer: SPOPAnswer {
+    case again(RepeatedEdgeAnswer)
+    // Moving a repeated one is to move a reference.
+    indirect case first(EdgeAnswer, SPOEVariables)
+
+    func write(into actions: inout SPOPActions) {
+        switch self {
+        case .again(let known):
+            if actions.append(known.answer.written.size, { known.write(into: &$0) }) { return }
+            // A frame is too small for all of them.
+            SPOEActions(known.whole, known.answer.variables).write(into: &actions)
+        case .first(let answer, let variables): SPOEActions(answer, variables).write(into: &actions)
+        }
+    }
+}
+
+/// The actions that set the variables of an answer. What is needed to allow, to refuse and to say why is first.
+struct SPOEActions {
     private let answer: EdgeAnswer
     private let variables: SPOEVariables
 
-    init(_ answer: EdgeAnswer, _ variables: SPOEVariables = .all) {
+    init(_ answer: EdgeAnswer, _ variables: SPOEVariables) {
         self.answer = answer
         self.variables = variables
     }
 
     func write(into actions: inout SPOPActions) {
+        writeStart(into: &actions)
+        writeEnd(into: &actions)
+    }
+
+    /// Writes everything up to the number of the trace.
+    private func writeStart(into actions: inout SPOPActions) {
         let decision = answer.decision
         if sets(.allowed) { actions.set("allowed", decision.isAllowed) }
         if sets(.status) { actions.set("status", answer.statusOfCode) }
         if sets(.code) { actions.set("code", atMost: 64) { $0.write(decision.codeName.utf8.span) } }
         if sets(.trace) { actions.set("trace", atMost: 32) { $0.write(answer.trace) } }
+    }
+
+    /// Writes what follows the number of the trace.
+    private func writeEnd(into actions: inout SPOPActions) {
+        let decision = answer.decision
         if sets(.decision) { actions.set("decision", atMost: 16) { $0.write(decision.name.utf8.span) } }
         if sets(.setCookie), let cookie = answer.grant?.cookie {
             actions.set("set_cookie", atMost: cookie.utf8.count) { $0.write(cookie.utf8.span) }
@@ -53,6 +81,15 @@ struct SPOEAnswer: SPOPAnswer {
         if sets(.grant), let token = answer.grant?.token {
             actions.set("grant", atMost: token.utf8.count) { $0.write(token.utf8.span) }
         }
+    }
+
+    /// The actions as they are written, but for the number of the trace.
+    var written: EdgeMemo.Written {
+        // More than the texts of an answer without a new grant have.
+        let limit = 32 * 1024
+        let (start, end) = (SPOPActions.bytes(limit: limit, writeStart), SPOPActions.bytes(limit: limit, writeEnd))
+        let hasTrace = sets(.trace)
+        return EdgeMemo.Written(start: hasTrace ? start.dropLast(32) : start, hasTrace: hasTrace, end: end)
     }
 
     private func sets(_ variable: SPOEVariables) -> Bool { variables.contains(variable) }

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import Encodings
+internal import HTTPServer
 
 /// The variables of HAProxy's transaction that an answer may set. HAProxy spends time on each, also on those that its
 /// configuration does not name.
@@ -28,6 +29,11 @@ struct SPOEVariables: OptionSet {
     init(rawValue: UInt16) { self.rawValue = rawValue }
 
     private init(_ place: UInt16) { rawValue = 1 << place }
+
+    /// Returns the variables that a check names among its fields; all if it names none.
+    init(in fields: HTTPFields) {
+        self = fields.first(SPOEQuestion.variables).flatMap { Self($0.utf8.span) } ?? .all
+    }
 
     /// Parses names with blanks between them; `nil` if there is none, or if one is unknown.
     init?(_ names: Span<UInt8>) {

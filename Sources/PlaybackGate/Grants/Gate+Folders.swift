@@ -61,7 +61,7 @@ extension Gate {
     ///
     /// - Parameter start: The time of receipt by the clock of latencies.
     package func observe(
-        _ decision: Decision,
+        _ decision: consuming Decision,
         again target: PlaybackRequest.Target,
         _ client: PlaybackRequest.Client,
         at now: Timestamp,
