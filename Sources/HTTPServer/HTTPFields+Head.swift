@@ -35,7 +35,7 @@ extension HTTPFields {
     ///
     /// - Parameters:
     ///   - gaps: The places of bytes that are left out.
-    ///   - body: Gets the other bytes, one after the other. It is not called if the head was not plain, or is too long.
+    ///   - body: Gets the other bytes, in one span. It is not called if the head was not plain, or is too long.
     package func withHead(without gaps: HeadGaps, _ body: (Span<UInt8>) -> Void) {
         guard let text = head, text.utf8.count <= Self.longestHead else { return }
         let head = text.utf8.span

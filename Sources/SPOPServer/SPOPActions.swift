@@ -9,7 +9,7 @@ package import NIOCore
 /// A variable that does not fit into the frame is omitted as a whole, and so are all after it: what must arrive is set first.
 package struct SPOPActions {
     private var writer: ByteWriter
-    /// The number of bytes that there may be with the actions.
+    /// The most bytes in the writer, with those before the actions.
     private let limit: Int
     private var isFull = false
 
@@ -19,14 +19,14 @@ package struct SPOPActions {
     /// Returns the actions that `body` sets, at most `limit` bytes, to be appended to many frames.
     package static func bytes(limit: Int, _ body: (inout Self) -> Void) -> [UInt8] {
         var buffer = ByteBuffer()
-        buffer.write(atMost: limit + margin) { append(to: &$0, limit: limit, body) }
+        buffer.write(atMost: limit + margin) { set(in: &$0, limit: limit, body) }
         return Array(buffer.readableBytesView)
     }
 
     /// Appends a frame with the actions that `body` sets, at most `limit` bytes without its length.
-    fileprivate static func append(
+    fileprivate static func writeFrame(
+        of id: SPOPFrame.ID,
         to buffer: inout ByteBuffer,
-        _ id: SPOPFrame.ID,
         limit: Int,
         _ body: (inout Self) -> Void
     ) {
@@ -36,14 +36,14 @@ package struct SPOPActions {
             writer.write(word: 1)
             writer.write(spopNumber: id.stream)
             writer.write(spopNumber: id.frame)
-            append(to: &writer, limit: 4 + limit, body)
+            set(in: &writer, limit: 4 + limit, body)
             let length = writer.count - 4
             _ = writer.rewrite(from: 0) { $0.write(word: UInt32(length)) }
         }
     }
 
     /// - Parameter limit: The number of bytes that `writer` may have at the end.
-    private static func append(to writer: inout ByteWriter, limit: Int, _ body: (inout Self) -> Void) {
+    private static func set(in writer: inout ByteWriter, limit: Int, _ body: (inout Self) -> Void) {
         var actions = Self(writer: writer, limit: limit)
         body(&actions)
         writer = actions.writer
@@ -54,7 +54,7 @@ package struct SPOPActions {
         self.limit = limit
     }
 
-    /// Appends actions of `size` bytes that `body` writes as ``bytes(limit:_:)`` returned them.
+    /// Appends encoded actions, of which `body` writes exactly `size` bytes.
     ///
     /// - Returns: False if they do not fit; nothing is appended then.
     package mutating func append(_ size: Int, _ body: (inout ByteWriter) -> Void) -> Bool {
@@ -175,6 +175,6 @@ package struct SPOPOutput {
     /// - Parameter limit: The most bytes of a frame, without its length.
     package mutating func acknowledge(_ id: SPOPFrame.ID, limit: Int, _ answer: some SPOPAnswer) {
         begin()
-        SPOPActions.append(to: &buffer, id, limit: limit) { answer.write(into: &$0) }
+        SPOPActions.writeFrame(of: id, to: &buffer, limit: limit) { answer.write(into: &$0) }
     }
 }

@@ -353,17 +353,20 @@ import Testing
                 }
                 // What differs in anything else is decided anew: also in the variables.
                 let text = { (text: String) in SPOPValue.string(ByteBuffer(string: text)) }
-                let others: [[(String, SPOPValue)]] = [
-                    [("variables", text("code"))], [("geo", text("US"))], [("header.a", text("b\nhost:c"))],
-                    [("header.a", text("b\nhost:c"))],
+                let others: [(String, SPOPValue)] = [
+                    ("geo", text("US")), ("header.a", text("b\nhost:c")), ("header.a", text("b\nhost:c")),
+                    ("variables", text("code")), ("variables", text("code")), ("variables", text("trace allowed")),
+                    ("variables", text("trace allowed")),
                 ]
-                .map { first.arguments() + $0 }
                 let before = try Self.repeated(gate)
-                let answers = try OffloadExchange.ask(gate.offloads[0], files + others)
-                #expect(answers.map(Self.code) == [String](repeating: code, count: 9))
-                #expect(try Self.repeated(gate) - before == 4)
+                let answers = try OffloadExchange.ask(gate.offloads[0], files + others.map { first.arguments() + [$0] })
+                #expect(answers[..<10].map(Self.code) == [String](repeating: code, count: 10))
+                #expect(try Self.repeated(gate) - before == 6)
                 #expect(Set(answers[..<5].map { $0["trace"] }).count == 5)
-                #expect(answers[..<5].allSatisfy { $0["allowed"] == .bool(true) } && answers[5].count == 1)
+                #expect(answers[..<5].allSatisfy { $0["allowed"] == .bool(true) })
+                let names = answers[8...].map { $0.keys.sorted() }
+                #expect(names == [["code"], ["code"], ["allowed", "trace"], ["allowed", "trace"]])
+                #expect(answers[10]["trace"] != answers[11]["trace"])
             }
         }
     }

@@ -124,7 +124,7 @@ import Testing
     private static func answer() throws -> EdgeAnswer {
         let entry = Catalogue.Entry(
             key: .path(try PathPattern("/")),
-            protection: .resource(try MediaResource("TNT"), requestor: "REF30"),
+            protection: .resource(try MediaResource(String(repeating: "ü", count: 60)), requestor: "REF30"),
             use: .withinTTL
         )
         let subject = Decision.Subject(

@@ -142,7 +142,7 @@ struct EdgeAnswer: HTTPAnswer {
 }
 
 extension EdgeAnswer {
-    /// The head of the answer as it is written, but for the number of the trace.
+    /// The head of the answer as it is written, but for the number of the trace and the closing fields.
     var written: EdgeMemo.Written {
         let (start, end) = (bytes { $0.writeStart(into: &$1) }, bytes { $0.writeEnd(into: &$1) })
         return EdgeMemo.Written(start: start, hasTrace: true, end: end)
@@ -161,7 +161,7 @@ struct RepeatedEdgeAnswer: HTTPAnswer {
     let answer: EdgeMemo.Answer
     let trace: TraceID
 
-    /// The answer in a form that is not written yet.
+    /// The answer itself, with its new trace.
     var whole: EdgeAnswer {
         var whole = answer.answer
         whole.trace = trace
@@ -175,7 +175,7 @@ struct RepeatedEdgeAnswer: HTTPAnswer {
         closing.write(into: &writer)
     }
 
-    /// Writes the actions for HAProxy's offload, or the head without the closing fields.
+    /// Writes the actions for HAProxy's offload; for other edges, the head without the closing fields.
     func write(into writer: inout ByteWriter) {
         let written = answer.written
         writer.write(written.start.span)

@@ -102,10 +102,12 @@ final class EdgeMemo: Sendable {
 
     /// Keeps an answer.
     ///
-    /// - Parameter life: The times of checks for which it is good.
-    func keep(_ answer: Answer, for key: Key, _ fields: HTTPFields, life: ClosedRange<Timestamp>) {
+    /// - Parameters:
+    ///   - life: The times of checks for which it is good.
+    ///   - answer: Makes the answer. It is not called if none can be kept.
+    func keep(_ key: Key, _ fields: HTTPFields, life: ClosedRange<Timestamp>, _ answer: () -> Answer) {
         guard attempts.load(ordering: .relaxed) >= resumption.load(ordering: .relaxed) else { return }
-        fields.withHead(without: key.gaps) { table.insert($0, answer, generation: 0, life: life) }
+        fields.withHead(without: key.gaps) { table.insert($0, answer(), generation: 0, life: life) }
     }
 
     /// False for a time if few answers were found: an edge that adds a number of its own to each check would fill the memo in vain.

@@ -52,7 +52,7 @@ struct EdgeResponder: BodilessService {
         case last(EdgeAnswer)
     }
 
-    /// Decides a check of HAProxy's offload, once.
+    /// Answers a check of HAProxy's offload.
     ///
     /// - Parameter fields: The client's header fields and those of the dialect.
     func answerToOffload(_ fields: HTTPFields, _ connection: HTTPConnection) -> Answer {
@@ -216,8 +216,9 @@ struct EdgeResponder: BodilessService {
                 .advanced(byMilliseconds: -1000 * seconds),
             check.now <= end
         else { return }
-        let kept = EdgeMemo.Answer(answer, check.dialect, subject.fields, revision: miss.revision)
-        miss.memo.keep(kept, for: miss.key, subject.fields, life: check.now...end)
+        miss.memo.keep(miss.key, subject.fields, life: check.now...end) {
+            EdgeMemo.Answer(answer, check.dialect, subject.fields, revision: miss.revision)
+        }
     }
 
     /// Decides a check, if there is room for another one in flight.

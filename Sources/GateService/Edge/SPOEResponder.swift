@@ -29,14 +29,14 @@ struct SPOEResponder: SPOPService {
 /// The answer to a notification: it sets variables of the transaction.
 enum SPOEAnswer: SPOPAnswer {
     case again(RepeatedEdgeAnswer)
-    // Moving a repeated one is to move a reference.
+    // Indirect, so that an answer has the size of a repeated one.
     indirect case first(EdgeAnswer, SPOEVariables)
 
     func write(into actions: inout SPOPActions) {
         switch self {
         case .again(let known):
             if actions.append(known.answer.written.size, { known.write(into: &$0) }) { return }
-            // A frame is too small for all of them.
+            // The frame has no room for all actions.
             SPOEActions(known.whole, known.answer.variables).write(into: &actions)
         case .first(let answer, let variables): SPOEActions(answer, variables).write(into: &actions)
         }
@@ -85,8 +85,8 @@ struct SPOEActions {
 
     /// The actions as they are written, but for the number of the trace.
     var written: EdgeMemo.Written {
-        // More than the texts of an answer without a new grant have.
-        let limit = 32 * 1024
+        // A head has the same texts, and longer names.
+        let limit = answer.limit
         let (start, end) = (SPOPActions.bytes(limit: limit, writeStart), SPOPActions.bytes(limit: limit, writeEnd))
         let hasTrace = sets(.trace)
         return EdgeMemo.Written(start: hasTrace ? start.dropLast(32) : start, hasTrace: hasTrace, end: end)
