@@ -44,6 +44,16 @@ import Testing
         #expect(live.count > 100)
     }
 
+    @Test(arguments: [Int64.max, Int64.max - 999, 4_294_967_295_001, 4_294_967_295_000])
+    func `records a use however late it may be forgotten`(milliseconds: Int64) throws {
+        let store = MemoryReplayStore(capacity: 10)
+        let forgettable = Timestamp(millisecondsSince1970: milliseconds)
+        for outcome in [UseOutcome.recorded, .usedUp] {
+            let fingerprint = try #require(Self.fingerprint(1))
+            #expect(store.recordNow(fingerprint, forgettable: forgettable, at: GateSample.time) == outcome)
+        }
+    }
+
     @Test func `forgets a revocation two minutes after its end, and none before`() async throws {
         let store = MemoryReplayStore(capacity: 10)
         let use = try GateSample.use(1)

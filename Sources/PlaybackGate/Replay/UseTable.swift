@@ -150,7 +150,7 @@ struct UseTable {
     }
 
     private static func seconds(_ time: Timestamp, roundedUp: Bool) -> UInt32 {
-        let seconds = (time.millisecondsSince1970 &+ (roundedUp ? 999 : 0)) / 1000
-        return UInt32(clamping: seconds)
+        let (seconds, rest) = time.millisecondsSince1970.quotientAndRemainder(dividingBy: 1000)
+        return UInt32(clamping: roundedUp && rest > 0 ? seconds + 1 : seconds)
     }
 }
