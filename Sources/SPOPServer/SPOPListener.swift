@@ -32,7 +32,7 @@ package struct SPOPListener: Service {
             group: group,
             places: places,
             // Notifications follow each other on few connections.
-            receiveBuffers: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 4096, maximum: 16384),
+            receiveBuffers: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 4096, maximum: 32768),
             onListening: onListening
         ) { channel in
             let pipeline = channel.pipeline.syncOperations
