@@ -76,14 +76,13 @@ import Testing
         #expect(Self.question([]) == nil)
     }
 
-    /// The texts of `variables=`, and the names of the variables that are set; `nil` for an invalid message.
+    /// The texts of `variables=`, and the names of the variables that an allowed check sets; `nil` for an invalid message.
     static let variables: [(text: String, names: [String]?)] = [
         ("allowed", ["allowed"]), (" code  allowed ", ["allowed", "code"]),
         (
             "allowed status code trace decision set_cookie session mvpd resource requestor expires token grant",
             [
-                "allowed", "status", "code", "trace", "decision", "set_cookie", "session", "mvpd", "resource",
-                "requestor",
+                "allowed", "code", "trace", "decision", "set_cookie", "session", "mvpd", "resource", "requestor",
                 "expires", "token", "grant",
             ]
         ),
@@ -100,6 +99,8 @@ import Testing
         #expect((question == nil) == (names == nil))
         guard let names, let question else { return }
         #expect(try Self.variables(of: .first(Self.answer(), question.variables)).keys.sorted() == names.sorted())
+        let refused = try Self.variables(of: .first(Self.refusal(), question.variables))
+        #expect(refused["status"] == (text.contains("status") ? .signed(401) : nil))
         #expect(asked([("variables", Self.text(text)), ("variables", Self.text(text))]) == nil)
         #expect(asked([("variables", .binary(ByteBuffer(string: text)))]) == nil)
     }
@@ -141,6 +142,16 @@ import Testing
         )
         answer.grant = DeliveredGrant(token: "t", cookie: "c=t")
         return answer
+    }
+
+    private static func refusal() -> EdgeAnswer {
+        EdgeAnswer(
+            decision: .refuse(Decision.Refusal(code: .tokenMissing, subject: .nothing)),
+            trace: TraceID.new(),
+            shownIn: 0,
+            sources: [],
+            keeping: .none
+        )
     }
 
     /// The variables that an answer sets.
