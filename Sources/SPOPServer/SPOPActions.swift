@@ -31,11 +31,7 @@ package struct SPOPActions {
         _ body: (inout Self) -> Void
     ) {
         buffer.write(atMost: 4 + limit + margin) { writer in
-            writer.write(word: 0)
-            writer.write(SPOPFrame.Kind.acknowledge.rawValue)
-            writer.write(word: 1)
-            writer.write(spopNumber: id.stream)
-            writer.write(spopNumber: id.frame)
+            writer.write(headOf: .acknowledge, id)
             set(in: &writer, limit: 4 + limit, body)
             let length = writer.count - 4
             _ = writer.rewrite(from: 0) { $0.write(word: UInt32(length)) }
@@ -113,20 +109,6 @@ package struct SPOPActions {
         let isSet = value(&writer)
         isFull = isSet && writer.count > limit
         if isFull || !isSet { writer.truncate(to: start) }
-    }
-}
-
-extension ByteWriter {
-    /// Writes a number of variable length: 1 to 10 bytes (HAProxy's doc/SPOE.txt §3.1).
-    fileprivate mutating func write(spopNumber number: UInt64) {
-        guard number >= 240 else { return write(UInt8(number)) }
-        write(UInt8(truncatingIfNeeded: number) | 240)
-        var rest = (number - 240) >> 4
-        while rest >= 128 {
-            write(UInt8(truncatingIfNeeded: rest) | 128)
-            rest = (rest - 128) >> 7
-        }
-        write(UInt8(rest))
     }
 }
 

@@ -2,23 +2,35 @@
 // Copyright the Playgate authors.
 
 internal import Encodings
+internal import HTTPServer
 package import NIOCore
+
+extension ByteWriter {
+    /// Writes a number of variable length: 1 to 10 bytes (HAProxy's doc/SPOE.txt §3.1).
+    mutating func write(spopNumber number: UInt64) {
+        guard number >= 240 else { return write(UInt8(number)) }
+        write(UInt8(truncatingIfNeeded: number) | 240)
+        var rest = (number - 240) >> 4
+        while rest >= 128 {
+            write(UInt8(truncatingIfNeeded: rest) | 128)
+            rest = (rest - 128) >> 7
+        }
+        write(UInt8(rest))
+    }
+
+    /// Writes the head of a frame with one fragment, at most 29 bytes. Its length, the first four bytes, is 0 yet.
+    mutating func write(headOf type: SPOPFrame.Kind, _ id: SPOPFrame.ID) {
+        write(word: 0)
+        write(type.rawValue)
+        write(word: 1)
+        write(spopNumber: id.stream)
+        write(spopNumber: id.frame)
+    }
+}
 
 extension ByteBuffer {
     /// Appends a number of variable length: 1 to 10 bytes.
-    package mutating func writeSPOP(number: UInt64) {
-        guard number >= 240 else {
-            writeInteger(UInt8(number))
-            return
-        }
-        writeInteger(UInt8(truncatingIfNeeded: number) | 240)
-        var rest = (number - 240) >> 4
-        while rest >= 128 {
-            writeInteger(UInt8(truncatingIfNeeded: rest) | 128)
-            rest = (rest - 128) >> 7
-        }
-        writeInteger(UInt8(rest))
-    }
+    package mutating func writeSPOP(number: UInt64) { write(atMost: 10) { $0.write(spopNumber: number) } }
 
     /// Appends a string: its length, and its bytes.
     package mutating func writeSPOP(string: StaticString) {
@@ -50,9 +62,7 @@ extension ByteBuffer {
     /// Appends a frame with its length; `body` appends the payload.
     package mutating func writeSPOP(_ type: SPOPFrame.Kind, of id: SPOPFrame.ID, _ body: (inout ByteBuffer) -> Void) {
         let start = writerIndex
-        writeMultipleIntegers(0 as UInt32, type.rawValue, 1 as UInt32)
-        writeSPOP(number: id.stream)
-        writeSPOP(number: id.frame)
+        write(atMost: 29) { $0.write(headOf: type, id) }
         body(&self)
         setInteger(UInt32(writerIndex - start - 4), at: start)
     }

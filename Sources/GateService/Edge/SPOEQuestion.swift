@@ -10,7 +10,7 @@ struct SPOEQuestion {
     /// The header fields of a check: those of the client, and those that state facts.
     let fields: HTTPFields
     /// The variables that the answer sets.
-    private(set) var variables = SPOEVariables.all
+    var variables: SPOEVariables { SPOEVariables(in: fields) }
 
     /// The name of the message.
     static let message: StaticString = "playgate-check"
@@ -22,18 +22,17 @@ struct SPOEQuestion {
     init?(_ messages: consuming SPOPMessages) {
         guard messages.count == 1, var message = messages.next(), message.name.isText(Self.message) else { return nil }
         var fields = HTTPFieldsBuilder(bytes: 2048, count: 24)
-        var variables = SPOEVariables?.none
+        var namesVariables = false
         while let argument = message.next() {
             if argument.name.isText("variables"), case .string(let names) = argument.value {
-                guard variables == nil, let named = SPOEVariables(names) else { return nil }
-                variables = named
+                guard !namesVariables, SPOEVariables(names) != nil else { return nil }
+                namesVariables = true
                 fields.add(Self.variables, names)
             } else if !Self.add(argument, to: &fields) {
                 return nil
             }
         }
         self.fields = fields.fields()
-        if let variables { self.variables = variables }
     }
 
     /// Adds the fact that an argument states. Returns false if it is unknown, or of another type. A sample that HAProxy does not have

@@ -13,15 +13,17 @@ struct SPOEResponder: SPOPService {
     let checks: EdgeResponder
 
     func answer(_ messages: consuming SPOPMessages, _ connection: HTTPConnection) -> SPOPReply<SPOEAnswer> {
-        let question = SPOEQuestion(messages)
         // Without header fields, the check has no target, and is invalid.
-        let fields = question?.fields ?? HTTPFields([:])
-        let variables = question?.variables ?? .all
+        let fields = SPOEQuestion(messages)?.fields ?? HTTPFields([:])
         switch checks.answerToOffload(fields, connection) {
         case .again(let known): return .now(.again(known))
-        case .first(.now(let answer)): return .now(.first(answer, variables))
-        case .first(.later(let pending)): return .later(pending.map { .first($0, variables) })
-        case .first(.last(let answer)): return .last(.first(answer, variables))
+        case .first(let reply):
+            let variables = SPOEVariables(in: fields)
+            switch reply {
+            case .now(let answer): return .now(.first(answer, variables))
+            case .later(let pending): return .later(pending.map { .first($0, variables) })
+            case .last(let answer): return .last(.first(answer, variables))
+            }
         }
     }
 }
