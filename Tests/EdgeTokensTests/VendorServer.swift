@@ -21,21 +21,13 @@ final class VendorServer {
         }
     }
 
-    /// The path of a program or plugin; `nil` if it is missing, which is a failure in continuous integration.
-    private static func isInstalled(_ path: String?, _ name: String) -> Bool {
-        if let path, FileManager.default.fileExists(atPath: path) { return true }
-        if ProcessInfo.processInfo.environment["CI"] != nil {
-            Issue.record("\(name) is missing: run scripts/setup test")
-        } else {
-            FileHandle.standardError.write(Data("SKIPPED: \(name) is not installed; run scripts/setup test\n".utf8))
-        }
-        return false
-    }
+    /// True if nginx is installed. Otherwise tests are skipped; in continuous integration they fail.
+    static var hasNginx: Bool { Requirement.areInstalled("nginx") }
 
-    static var hasNginx: Bool { isInstalled(Program.installed("nginx"), "nginx") }
+    /// True if Traffic Server's plugins are installed, and nginx as its origin.
     static var hasTrafficServer: Bool {
-        isInstalled("\(TrafficServerFolder.plugins)/access_control.so", "trafficserver-experimental-plugins")
-            && hasNginx
+        let plugin = "\(TrafficServerFolder.plugins)/access_control.so"
+        return hasNginx && Requirement.isMet(FileManager.default.fileExists(atPath: plugin))
     }
 
     private static func block(_ kind: String) throws -> String {

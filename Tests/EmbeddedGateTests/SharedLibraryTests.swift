@@ -9,23 +9,16 @@ import Testing
 @testable import PlaybackGate
 
 /// The library that `scripts/embed` links, in programs of other languages.
-@Suite("The shared library")
+@Suite(
+    "The shared library",
+    .enabled(
+        if: Requirement.hasFile(".build-embed/dist/lib/libplaygate.so"),
+        "the shared library is not built: run make libplaygate"
+    )
+)
 struct SharedLibraryTests {
     private static let dist = repository + "/.build-embed/dist"
     private static let library = dist + "/lib/libplaygate.so"
-
-    /// True if the library was built. In continuous integration a missing one is a failure.
-    private static var isBuilt: Bool { isThere(FileManager.default.fileExists(atPath: library), "make libplaygate") }
-
-    private static func isThere(_ isThere: Bool, _ remedy: String) -> Bool {
-        if isThere { return true }
-        if ProcessInfo.processInfo.environment["CI"] != nil {
-            Issue.record("the shared library is not tested: run \(remedy)")
-        } else {
-            print("the shared library is not tested: run \(remedy)")
-        }
-        return false
-    }
 
     private static func path(of program: String) -> String? {
         ["/usr/bin/", "/usr/local/bin/", "/usr/local/go/bin/"].map { $0 + program }
@@ -46,7 +39,7 @@ struct SharedLibraryTests {
         return names
     }
 
-    @Test("It exports what the headers declare, and nothing else", .enabled(if: isBuilt))
+    @Test("It exports what the headers declare, and nothing else")
     func symbols() throws {
         let run = try CommandRun("/usr/bin/nm", ["-D", "--defined-only", Self.library])
         #expect(run.status == 0)
@@ -58,7 +51,7 @@ struct SharedLibraryTests {
         #expect(exported.count > 25)
     }
 
-    @Test("It needs no library of Swift, and is small", .enabled(if: isBuilt))
+    @Test("It needs no library of Swift, and is small")
     func dependencies() throws {
         let run = try CommandRun("/usr/bin/ldd", [Self.library])
         #expect(run.status == 0 && run.output.contains("libcrypto"))
@@ -86,7 +79,6 @@ struct SharedLibraryTests {
 
     @Test(
         "Workers of a forked process check in many threads at once, and children of one that has checked are refused",
-        .enabled(if: isBuilt),
         arguments: ["workers", "parent-checks", "unsettled"]
     )
     func forks(_ mode: String) throws {
@@ -104,12 +96,12 @@ struct SharedLibraryTests {
         #expect(run.status == 0, "\(run.error)")
     }
 
-    @Test("Python checks by it", .enabled(if: isBuilt))
+    @Test(
+        "Python checks by it",
+        .enabled(if: Requirement.isMet(path(of: "python3") != nil), "Python 3 is not installed: run scripts/setup test")
+    )
     func python() throws {
-        guard let python = Self.path(of: "python3") else {
-            print("Python 3 is missing: its example is not run")
-            return
-        }
+        let python = try #require(Self.path(of: "python3"))
         let files = try Files()
         let script = repository + "/Tests/EmbeddedGateTests/Programs/check.py"
         for (target, answer) in [("/live/tnt/1.ts", "1 granted"), ("/live/tbs/1.ts", "0 unknown_media")] {
@@ -118,12 +110,13 @@ struct SharedLibraryTests {
         }
     }
 
-    @Test("Go checks by it", .enabled(if: isBuilt))
+    /// `scripts/setup` does not install Go: continuous integration skips this without it.
+    @Test(
+        "Go checks by it",
+        .enabled(if: path(of: "go") != nil && path(of: "pkg-config") != nil, "Go or pkg-config is not installed")
+    )
     func go() throws {
-        guard let go = Self.path(of: "go"), Self.path(of: "pkg-config") != nil else {
-            print("Go or pkg-config is missing: the example for Go is not run")
-            return
-        }
+        let go = try #require(Self.path(of: "go"))
         let files = try Files()
         let program = files.folder.file("check")
         let source = repository + "/Tests/EmbeddedGateTests/Programs/check.go"

@@ -231,8 +231,7 @@ import Testing
 
     // MARK: Overload
 
-    @Test func `refuses at once what is beyond its limit`() async throws {
-        guard RedisServer.isInstalled else { return }
+    @Test(.needsRedis) func `refuses at once what is beyond its limit`() async throws {
         // A hanging store occupies the only place.
         let redis = try RedisServer()
         let server = try redis.start()

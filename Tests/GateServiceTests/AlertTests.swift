@@ -11,9 +11,11 @@ import Testing
         try String(contentsOfFile: "\(Prometheus.examples)/playgate.rules.yml", encoding: .utf8)
     }
 
-    @Test(arguments: [["check", "rules", "playgate.rules.yml"], ["test", "rules", "playgate.test.yml"]])
+    @Test(
+        .needsPrometheus,
+        arguments: [["check", "rules", "playgate.rules.yml"], ["test", "rules", "playgate.test.yml"]]
+    )
     func `are what promtool accepts`(_ arguments: [String]) async throws {
-        guard Prometheus.isInstalled else { return }
         try await onThread {
             let promtool = Program.installed("promtool") ?? "promtool"
             let file = "\(Prometheus.examples)/\(arguments[2])"
@@ -35,8 +37,8 @@ import Testing
         }
     }
 
-    @Test func `fire when a key expires soon, replays rise, the store stops and the gate ends`() async throws {
-        guard Prometheus.isInstalled, RedisServer.isInstalled else { return }
+    @Test(.needsPrometheus, .needsRedis)
+    func `fire when a key expires soon, replays rise, the store stops and the gate ends`() async throws {
         let tokens = try await mint(2)
         try await onThread {
             let redis = try RedisServer()

@@ -28,8 +28,8 @@ import Testing
     )
     .replacing("resource: TNT }]", with: "resource: TNT }, { path: /film/, resource: TNT, grant: live }]")
 
-    @Test func `has data for every query, of a gate that has decided`() async throws {
-        guard Prometheus.isInstalled, RedisServer.isInstalled else { return }
+    @Test(.needsPrometheus, .needsRedis)
+    func `has data for every query, of a gate that has decided`() async throws {
         let file = URL(fileURLWithPath: "\(Prometheus.examples)/playgate.dashboard.json")
         let dashboard = try JSONDecoder().decode(Dashboard.self, from: Data(contentsOf: file))
         #expect(dashboard.panels.count >= 8)

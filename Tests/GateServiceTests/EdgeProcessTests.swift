@@ -23,13 +23,9 @@ import Testing
         return try connection.request("GET", "/v1/check/forward", headers: headers).status
     }
 
-    @Test func `serves others undisturbed by 10,000 idle connections and 1,000 slow ones`() async throws {
-        guard raiseFileLimit(to: 14_000) else {
-            let hint = "14,000 open files are not allowed here: raise the hard limit (ulimit -Hn)"
-            if ProcessInfo.processInfo.environment["CI"] != nil { Issue.record("\(hint)") }
-            FileHandle.standardError.write(Data("SKIPPED: \(hint)\n".utf8))
-            return
-        }
+    @Test(.needsOpenFiles(14_000))
+    func `serves others undisturbed by 10,000 idle connections and 1,000 slow ones`() async throws {
+        try #require(raiseFileLimit(to: 14_000), "raise the hard limit of open files (ulimit -Hn)")
         let folder = try TemporaryFolder()
         let limits = ", limits: { connections: 12000, requestTimeout: 20s, idleTimeout: 10m }"
         let address = "unix:\(folder.file("edge.sock"))"
@@ -62,8 +58,8 @@ import Testing
         }
     }
 
-    @Test func `loses no request of nginx when it is replaced on a socket that it inherits`() async throws {
-        guard EdgeProxy.nginx.isInstalled else { return }
+    @Test(.needs(.nginx))
+    func `loses no request of nginx when it is replaced on a socket that it inherits`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("edge.sock")
         // As with systemd: the socket outlives the gate.

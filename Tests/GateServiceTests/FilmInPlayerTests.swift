@@ -7,12 +7,11 @@ import Platform
 import Testing
 
 /// ffmpeg, which knows nothing but one URL, plays a real stream: past the lives of media token and grants.
-@Suite(.serialized) struct `A film in a real player` {
+@Suite(.needs(.nginx), .needsFFmpeg, .serialized) struct `A film in a real player` {
     private enum Way: String, CaseIterable { case cookie, segment, dash }
 
     @Test(arguments: Way.allCases)
     private func `is seen as a whole`(way: Way) async throws {
-        guard FilmStream.isPlayable else { return }
         let stream = try FilmStream(way == .dash ? .dash : .hls, segments: 14, seconds: 1)
         try await EdgeProxy.nginx.withFilm { (gate, proxy) throws in
             let (start, token) = (gate.now, try gate.filmToken("one"))

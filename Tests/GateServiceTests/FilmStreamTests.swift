@@ -6,7 +6,7 @@ import GateTestSupport
 import Testing
 
 /// The limit of a viewer's concurrent films, through nginx.
-@Suite(.serialized) struct `A film on one screen` {
+@Suite(.needs(.nginx), .serialized) struct `A film on one screen` {
     private static func with(_ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void) async throws {
         let grants = Film.grants.replacing("renew: {", with: "streams: 1\n      renew: {")
         try await EdgeProxy.nginx.withGate(

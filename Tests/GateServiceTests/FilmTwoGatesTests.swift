@@ -9,8 +9,8 @@ import Testing
 
 /// Two gates, each a process of its own, with one Redis and the same keys behind one nginx.
 @Suite(.serialized) struct `A film behind two gates` {
-    @Test func `goes on with the same grant after the death of one`() async throws {
-        guard EdgeProxy.nginx.isInstalled, RedisServer.isInstalled else { return }
+    @Test(.needs(.nginx), .needsRedis)
+    func `goes on with the same grant after the death of one`() async throws {
         let redis = try RedisServer()
         let server = try redis.start()
         defer { server.signal(SIGKILL) }
@@ -63,7 +63,6 @@ import Testing
 
     /// A gate that cannot know what is revoked refuses grants, by the code of its store, and is not ready.
     @Test func `is refused by a gate whose store is away`() async throws {
-        guard RedisServer.isInstalled else { return }
         let folder = try TemporaryFolder()
         let memory = try ServedGate(
             folder,

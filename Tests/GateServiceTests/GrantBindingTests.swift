@@ -171,7 +171,7 @@ import Testing
     }
 
     /// nginx states the address in X-Original-Client, and passes the header fields on.
-    @Test func `opens for its player alone behind nginx`() async throws {
+    @Test(.needs(.nginx)) func `opens for its player alone behind nginx`() async throws {
         try await EdgeProxy.nginx.withGate(catalogue: Self.entries, more: Self.grants(Self.both), isOnPort: true) {
             (gate, nginx) throws in
             nginx.origin.serve(["/film/master.m3u8": Array("master".utf8), "/film/a.ts": Array("segment".utf8)])

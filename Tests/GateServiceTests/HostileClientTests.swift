@@ -48,13 +48,9 @@ import Testing
     /// A key that is in the configuration.
     private static let key = "pg_0123456789abcdef0123456789abcdef"
 
-    @Test(arguments: Attack.allCases) func `stays alive and small`(attack: Attack) async throws {
-        guard raiseFileLimit(to: 9000) else {
-            let hint = "9,000 open files are not allowed here: raise the hard limit (ulimit -Hn)"
-            if ProcessInfo.processInfo.environment["CI"] != nil { Issue.record("\(hint)") }
-            FileHandle.standardError.write(Data("SKIPPED: \(hint)\n".utf8))
-            return
-        }
+    @Test(.needsOpenFiles(9000), arguments: Attack.allCases)
+    func `stays alive and small`(attack: Attack) async throws {
+        try #require(raiseFileLimit(to: 9000), "raise the hard limit of open files (ulimit -Hn)")
         let folder = try TemporaryFolder()
         let digest = try Self.digest(Self.key)
         let configuration = ServedGate.configuration("{ memory: { capacity: 10000 } }")

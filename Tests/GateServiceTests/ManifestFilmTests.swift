@@ -8,15 +8,14 @@ import Testing
 
 /// A player that keeps no cookies plays a whole film by one URL with a media token: manifests through the listener, segments
 /// through the edge's check and cache.
-@Suite(.serialized) struct `A film for players without cookies` {
+@Suite(.needsFFmpeg, .serialized) struct `A film for players without cookies` {
     private static func isMedia(_ path: String) -> Bool { !path.hasSuffix(".m3u8") && !path.hasSuffix(".mpd") }
 
-    @Test(arguments: [EdgeProxy.nginx, .varnish], ManifestStream.Kind.allCases)
+    @Test(arguments: EdgeProxy.installed([.nginx, .varnish]), ManifestStream.Kind.allCases)
     fileprivate func `is seen as a whole, and shared by the next viewer`(
         edge: EdgeProxy,
         kind: ManifestStream.Kind
     ) async throws {
-        guard FilmStream.isPlayable else { return }
         let stream = try ManifestStream(kind)
         let sign = [
             "renditions": "#EXT-X-MEDIA", "encrypted": "METHOD=AES-128", "template": "$Number", "list": "SegmentURL",
@@ -51,9 +50,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["segment", "query"])
+    @Test(.needs(.nginx), .needsFilmBrowser, arguments: ["segment", "query"])
     func `is seen as a whole in a browser that keeps none`(mode: String) async throws {
-        guard FilmStream.isPlayable, let chromium = FilmBrowser.installed() else { return }
+        let chromium = try FilmBrowser.installed()
         let stream = try ManifestStream(.renditions)
         try await EdgeProxy.nginx.withManifests(mode: mode) { (gate, proxy) throws in
             let start = gate.now

@@ -10,7 +10,7 @@ import Platform
 import Testing
 
 /// Grants that are bound to the client's connection or place, through nginx's module over TLS and through the service.
-@Suite(.serialized) struct `Facts inside nginx` {
+@Suite(.needs(.nginxModule), .serialized) struct `Facts inside nginx` {
     /// The certificates of the server and of two clients. Their lives contain the time of the test's gate, which is years from now.
     private struct Certificates {
         let folder: TemporaryFolder

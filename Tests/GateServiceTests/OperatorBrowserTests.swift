@@ -5,10 +5,10 @@ import GateTestSupport
 import Testing
 
 /// The operator page in Chromium, by keyboard alone. Screenshots are left in .build/screenshots.
-@Suite struct `The operator page in a browser` {
+@Suite(.enabled(if: WebDriver.isInstalled, "chromium or chromedriver is not installed: run scripts/setup test"))
+struct `The operator page in a browser` {
     @Test(arguments: [WebDriver.Screen.desktop, .phone])
     func `works by keyboard, at both widths`(screen: WebDriver.Screen) async throws {
-        guard WebDriver.isInstalled() else { return }
         try await OperatorGate.with { gate in
             let browser = try WebDriver(screen)
             let name = screen == .phone ? "operator-phone" : "operator"

@@ -24,9 +24,9 @@ import Testing
         try connection.request("GET", "/v1/check/forward", headers: headers).status
     }
 
-    @Test(arguments: [false, true])
+    @Test(.needsOwnAddress, arguments: [false, true])
     func `2: from afar is closed at once, unless it is trusted`(isTrusted: Bool) async throws {
-        guard let address = try ownAddress() else { return }
+        let address = try #require(try ownAddress())
         let peers = isTrusted ? "\(address)/31" : "233.252.0.0/24, \"2001:db8::/32\""
         let edge = ", limits: { connections: 4 }, trustedPeers: [\(peers)]"
         try await RunningGate.with(Self.configuration(edge, listen: "0.0.0.0:0")) { (gate) throws in

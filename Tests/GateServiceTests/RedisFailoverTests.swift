@@ -6,7 +6,7 @@ import GateTestSupport
 import Synchronization
 import Testing
 
-@Suite(.enabled(if: RedisServer.isInstalled), .serialized) struct `playgate serve on several Redis servers` {
+@Suite(.needsRedis, .serialized) struct `playgate serve on several Redis servers` {
     private static func addresses(_ ports: [Int]) -> String {
         "[\(ports.map { "\"127.0.0.1:\($0)\"" }.joined(separator: ", "))]"
     }

@@ -191,7 +191,7 @@ final class RunningGate: Sendable {
     /// Returns the log lines that contain `word`. The log is buffered for a moment.
     func log(_ word: String, count: Int = 1) throws -> [String] {
         let lines = { try self.folder.text("log").split(separator: "\n").filter { $0.contains(word) }.map(String.init) }
-        _ = try eventually(within: 20) { try lines().count >= count }
+        _ = try eventually { try lines().count >= count }
         return try lines()
     }
 }

@@ -12,7 +12,7 @@ import Testing
 
 /// What Traffic Server 9.2 with `uri_signing` does with unusual tokens, so that a change of it is seen, beside what is done
 /// here: where it is lenient, the refusal is by name.
-@Suite struct `The leniency of Traffic Server` {
+@Suite(.needsSigningTrafficServer) struct `The leniency of Traffic Server` {
     private static func hash(_ url: String) throws -> String {
         let uri = try #require(RequestURI(url: url[...]))
         let key = try TokenKey(secret: [UInt8](0...31), id: nil, binding: KeyBinding(issuer: "h", format: .uriSigning))
@@ -25,7 +25,6 @@ import Testing
     }
 
     @Test func `is refused here by name, row by row`() async throws {
-        guard SigningTrafficServer.isInstalled else { return }
         try await onThread {
             let server = try SigningTrafficServer()
             let key = try TokenKey(
@@ -106,7 +105,6 @@ import Testing
 
     /// The algorithms of asymmetric keys, with keys of this run: Traffic Server takes the algorithm from the token.
     @Test func `goes as far as the algorithm, which a token may choose`() async throws {
-        guard SigningTrafficServer.isInstalled else { return }
         try await onThread {
             let binding = KeyBinding(issuer: "playgate", format: .uriSigning)
             let curve = try TokenKey.generate(.es256, id: KeyID("es"), binding: binding).key

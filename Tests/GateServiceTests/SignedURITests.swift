@@ -10,7 +10,7 @@ import Platform
 import Testing
 
 /// Traffic Server 9.2 with `uri_signing`, an independent implementation of RFC 9246.
-@Suite(.serialized) struct `Signed URIs at Traffic Server` {
+@Suite(.needsSigningTrafficServer, .serialized) struct `Signed URIs at Traffic Server` {
     private static let attribute = PackageAttribute.standard
     private static let binding = KeyBinding(issuer: "playgate", format: .uriSigning)
 
@@ -48,7 +48,6 @@ import Testing
     }
 
     @Test func `it serves what is issued here, in query, path and cookie, and nothing else`() async throws {
-        guard SigningTrafficServer.isInstalled else { return }
         try await onThread {
             let key = try Self.printedKey()
             let server = try SigningTrafficServer()
@@ -89,7 +88,6 @@ import Testing
     }
 
     @Test func `it refuses each mutation, as is done here`() async throws {
-        guard SigningTrafficServer.isInstalled else { return }
         try await onThread {
             let key = try Self.printedKey()
             let server = try SigningTrafficServer()
@@ -107,7 +105,6 @@ import Testing
     }
 
     @Test func `its renewed cookie is accepted here, and ours there`() async throws {
-        guard SigningTrafficServer.isInstalled else { return }
         try await onThread {
             let key = try Self.printedKey()
             let server = try SigningTrafficServer()

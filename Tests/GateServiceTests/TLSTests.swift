@@ -130,9 +130,9 @@ import Testing
         }
     }
 
-    @Test func `lets edges from afar ask by their certificates`() async throws {
+    @Test(.needsOwnAddress) func `lets edges from afar ask by their certificates`() async throws {
         let folder = try Self.certificates()
-        guard let address = try ownAddress() else { return }
+        let address = try #require(try ownAddress())
         let configuration = RunningGate.configuration(
             """
             use: { memory: { capacity: 1000 } }

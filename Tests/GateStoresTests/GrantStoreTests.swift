@@ -125,7 +125,7 @@ extension StoreKind {
     }
 
     /// Redis uses its own clock: leases of some milliseconds end while this test asks for their slots.
-    @Test(.enabled(if: RedisServer.isInstalled))
+    @Test(.needsRedis)
     func `counts a stream in Redis until its lease ends, whatever the clocks of gates say`() async throws {
         try await StoreKind.redis.withGrantStores { (first, second) async throws in
             // A gate whose clock is an hour ahead, and one whose clock is an hour behind.
@@ -292,7 +292,7 @@ extension StoreKind {
         expectAll(answers, 50)
     }
 
-    @Test(.enabled(if: RedisServer.isInstalled))
+    @Test(.needsRedis)
     func `agree in Redis, or the store says no where it may`() async throws {
         let redis = try RedisServer()
         let server = try redis.start()

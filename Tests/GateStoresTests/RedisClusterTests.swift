@@ -12,7 +12,7 @@ import Testing
 @testable import GateStores
 
 // `Every store` and `Every store for grants` run on a cluster too.
-@Suite(.enabled(if: RedisServer.isInstalled), .serialized) struct `The Redis store with a cluster` {
+@Suite(.needsRedis, .serialized) struct `The Redis store with a cluster` {
     /// The time at which the test began: a run of all tests may take longer than a token is good for.
     private let now = Timestamp.now()
 

@@ -8,7 +8,7 @@ import Platform
 import PlaybackGate
 import Testing
 
-@Suite(.enabled(if: RedisServer.isInstalled)) struct `Permissions in Redis` {
+@Suite(.needsRedis) struct `Permissions in Redis` {
     /// The commands that docs/operations.md says a gate needs, as rules of an ACL.
     private static func documentedRules() throws -> [String] {
         let page = try String(contentsOfFile: repository + "/docs/operations.md", encoding: .utf8)

@@ -10,7 +10,7 @@ import PlaybackGate
 import Synchronization
 import Testing
 
-@Suite(.enabled(if: RedisServer.isInstalled), .serialized) struct `The Redis store with sentinels` {
+@Suite(.needsRedis, .serialized) struct `The Redis store with sentinels` {
     /// The time at which the test began: a run of all tests may take longer than a token is good for.
     private let now = Timestamp.now()
 

@@ -34,7 +34,7 @@ import Testing
         expectAll(answers, 100)
     }
 
-    @Test(.enabled(if: RedisServer.isInstalled))
+    @Test(.needsRedis)
     func `agree in Redis, or the store says no where it may`() async throws {
         let redis = try RedisServer()
         let server = try redis.start()
@@ -127,7 +127,7 @@ import Testing
     }
 
     /// Redis uses its own clock in milliseconds: uses end while this test requests them repeatedly.
-    @Test(.enabled(if: RedisServer.isInstalled))
+    @Test(.needsRedis)
     func `allows one anew in the moment at which Redis records it no more`() async throws {
         try await StoreKind.redis.with { (first, second) async throws in
             let now = Timestamp.now()

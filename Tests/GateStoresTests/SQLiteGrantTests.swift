@@ -164,7 +164,7 @@ import Testing
     }
 }
 
-@Suite(.enabled(if: RedisServer.isInstalled)) struct `The Redis store for grants` {
+@Suite(.needsRedis) struct `The Redis store for grants` {
     /// The time at which the test began: a run of all tests may take longer than a token is good for.
     private let now = Timestamp.now()
 

@@ -17,7 +17,7 @@ import Testing
         try GateSample.use(number, playbackID: playbackID, issued: now)
     }
 
-    @Test(.enabled(if: RedisServer.isInstalled))
+    @Test(.needsRedis)
     func `ends the wait for Redis, and a late reply goes to nobody`() async throws {
         let redis = try RedisServer()
         let server = try redis.start()
@@ -52,7 +52,7 @@ import Testing
         server.signal(SIGTERM)
     }
 
-    @Test(.enabled(if: RedisServer.isInstalled))
+    @Test(.needsRedis)
     func `is the gate's, where an answer of Redis takes more than one reply`() async throws {
         let one = RedisSettings.Address.unix(path: "/nowhere/redis.sock")
         var waiting = RedisSettings(.one(one))

@@ -18,7 +18,7 @@ enum StoreKind: String, CaseIterable, Sendable {
     /// A Redis Cluster of one server, which refuses calls whose keys have different slots as any other does.
     case cluster
 
-    /// The kinds that are installed on this machine.
+    /// The kinds that are installed on this machine. A run without Redis names the suites of it that it skips.
     static var present: [StoreKind] { RedisServer.isInstalled ? allCases : [.memory, .sqlite] }
 
     /// Runs `body` with two handles on one store, as two gates that share it.
@@ -39,6 +39,13 @@ enum StoreKind: String, CaseIterable, Sendable {
             server.signal(SIGTERM)
         case .cluster: try await withCluster { first, second in try await body(first, second) }
         }
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// The test needs a Redis server, and is skipped without one; in continuous integration it fails.
+    static var needsRedis: Self {
+        .enabled(if: RedisServer.isInstalled, "redis-server is not installed: run scripts/setup test")
     }
 }
 
@@ -295,7 +302,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
     }
 }
 
-@Suite(.enabled(if: RedisServer.isInstalled)) struct `The Redis store` {
+@Suite(.needsRedis) struct `The Redis store` {
     /// The time at which the test began: a run of all tests may take longer than a token is good for.
     private let now = Timestamp.now()
 

@@ -15,15 +15,9 @@ package final class RedisFleet: Sendable {
 
     /// Starts a server, and returns its port.
     package func start(_ options: [String] = []) throws -> Int {
-        // Another process may take the port before the server does.
-        for _ in 0..<5 {
-            let port = try freePort()
-            do {
-                try start(on: port, options)
-                return port
-            } catch is RedisServer.NotStarted { continue }
-        }
-        throw RedisServer.NotStarted(log: "no port")
+        let port = try freePort()
+        try start(on: port, options)
+        return port
     }
 
     /// Starts a server on `port`.

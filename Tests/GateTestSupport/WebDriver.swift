@@ -27,14 +27,9 @@ package final class WebDriver {
     private let address: String
     private var session = ""
 
-    /// True if the browser and other required programs are installed. Otherwise tests report a skip; in continuous integration they fail.
-    package static func isInstalled(with others: [String] = []) -> Bool {
-        let missing = (["chromium", "chromedriver"] + others).filter { Program.installed($0) == nil }
-        if missing.isEmpty || ProcessInfo.processInfo.environment["CI"] != nil { return true }
-        let text = "SKIPPED: \(missing.joined(separator: ", ")) not installed; run scripts/setup test\n"
-        FileHandle.standardError.write(Data(text.utf8))
-        return false
-    }
+    /// True if the browser and its driver are installed. Otherwise tests are skipped; in continuous integration they
+    /// fail.
+    package static var isInstalled: Bool { Requirement.areInstalled("chromium", "chromedriver") }
 
     /// Starts a browser.
     package init(_ screen: Screen) throws {
@@ -65,20 +60,17 @@ package final class WebDriver {
         session = "/session/\(id)"
     }
 
-    /// Starts the driver. It takes a free port of one address family and then the same one of the other, which another
-    /// program may hold: then it ends, and is started again.
+    /// Starts the driver.
     private static func start(_ executable: String, log: String) throws -> (Program, address: String) {
-        let listening = /was started successfully on port ([0-9]+)\./
-        var output = ""
-        for _ in 0..<5 {
-            let driver = try Program(executable, ["--port=0"], log: log)
-            guard eventually(within: 60, { driver.output.firstMatch(of: listening) != nil || !driver.isRunning }) else {
-                throw Failure(description: "chromedriver does not start: \(driver.output)")
-            }
-            output = driver.output
-            if let port = output.firstMatch(of: listening)?.1 { return (driver, "127.0.0.1:\(port)") }
+        let port = try freePort()
+        let driver = try Program(executable, ["--port=\(port)"], log: log)
+        let isUp = eventually {
+            driver.output.contains("was started successfully on port \(port)") || !driver.isRunning
         }
-        throw Failure(description: "chromedriver: \(output)")
+        guard isUp, driver.isRunning else {
+            throw Failure(description: "chromedriver does not start: \(driver.output)")
+        }
+        return (driver, "127.0.0.1:\(port)")
     }
 
     /// Ends the browser, which would outlive its driver otherwise.

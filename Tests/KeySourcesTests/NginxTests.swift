@@ -11,18 +11,13 @@
     @testable import KeySources
 
     /// Fetching from a real nginx, with certificates of the openssl command line.
-    @Suite struct `Fetching a key set from nginx` {
-        private static var tools: (nginx: String, openssl: String)? {
-            if let nginx = Program.installed("nginx"), let openssl = Program.installed("openssl") {
-                return (nginx, openssl)
-            }
-            if ProcessInfo.processInfo.environment["CI"] != nil {
-                Issue.record("nginx or openssl is not installed; run scripts/setup test")
-            }
-            print("not run: nginx or openssl is not installed; run scripts/setup test")
-            return nil
-        }
-
+    @Suite(
+        .enabled(
+            if: Requirement.areInstalled("nginx", "openssl"),
+            "nginx or openssl is not installed: run scripts/setup test"
+        )
+    )
+    struct `Fetching a key set from nginx` {
         private static func certificate(_ openssl: String, _ folder: TemporaryFolder, for name: String) throws {
             let run = try CommandRun(
                 openssl,
@@ -83,12 +78,13 @@
         }
 
         @Test func `verifies the certificate, and gets the set, its freshness and its tag`() async throws {
-            guard let tools = Self.tools else { return }
+            let nginx = try #require(Program.installed("nginx"))
+            let openssl = try #require(Program.installed("openssl"))
             let folder = try TemporaryFolder()
             for name in ["keys.example", "other.example"] {
-                try Self.certificate(tools.openssl, folder, for: name)
+                try Self.certificate(openssl, folder, for: name)
             }
-            let (program, port) = try #require(try Self.start(tools.nginx, folder))
+            let (program, port) = try #require(try Self.start(nginx, folder))
             defer {
                 program.signal(SIGTERM)
                 _ = try? program.waitUntilExit()

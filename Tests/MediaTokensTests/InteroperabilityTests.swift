@@ -11,7 +11,7 @@ import Testing
 
 @testable import MediaTokens
 
-@Suite(.enabled(if: OpenSSLCommand.path != nil, "NOT RUN: the openssl command is not installed"))
+@Suite(.enabled(if: OpenSSLCommand.isInstalled, "openssl is not installed: run scripts/setup test"))
 struct `Interoperability with the openssl command` {
     @Test(arguments: [2048, 3072], TokenBody.roots)
     func `verifies tokens that it alone minted`(bits: Int, root: String) throws {

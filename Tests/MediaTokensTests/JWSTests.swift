@@ -214,7 +214,7 @@ struct JWSSigner: Sendable {
         #expect(read.content == (try Self.verify(token)).token)
     }
 
-    @Test(.enabled(if: OpenSSLCommand.path != nil, "NOT RUN: the openssl command is not installed"))
+    @Test(.enabled(if: OpenSSLCommand.isInstalled, "openssl is not installed: run scripts/setup test"))
     func `are accepted with a signature by the openssl command`() throws {
         let openssl = try OpenSSLCommand()
         try openssl("genpkey -algorithm ed25519 -out ed.key")

@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Suite(.enabled(if: OpenSSLCommand.path != nil, "NOT RUN: the openssl command is not installed"))
+    @Suite(.enabled(if: OpenSSLCommand.isInstalled, "openssl is not installed: run scripts/setup test"))
     struct `of the openssl command` {
         @Test(arguments: [
             ("RSA -pkeyopt rsa_keygen_bits:2048 -pkeyopt rsa_keygen_pubexp:3", TrustError.Code.weakExponent),

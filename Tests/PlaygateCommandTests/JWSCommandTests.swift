@@ -6,7 +6,7 @@ import GateTestSupport
 import Testing
 
 /// The commands of docs/verification.md for media tokens in JWS form.
-@Suite(.enabled(if: Program.installed("openssl") != nil, "NOT RUN: the openssl command is not installed"))
+@Suite(.enabled(if: Requirement.areInstalled("openssl"), "openssl is not installed: run scripts/setup test"))
 struct `The commands for tokens in JWS form` {
     @Test func `run as the page prints them`() throws {
         let page = try String(contentsOfFile: repository + "/docs/verification.md", encoding: .utf8)

@@ -152,9 +152,9 @@ import Testing
         }
     }
 
-    /// Stalled clients wait for a minute, and the service would wait for them as long.
+    /// If the service waited for stalled clients, this would take a day.
     @Test func `keeps a client waiting, and not the end of the service`() async throws {
-        let (connections, end) = try await InProcessSandbox.with(patience: .seconds(90)) { (sandbox) throws in
+        let connections = try await InProcessSandbox.with(patience: .seconds(86_400)) { (sandbox) throws in
             let stall = #"{"faults":[{"on":"configuration","stall":true,"times":1}]}"#
             try sandbox.control(stall)
             let connection = try HTTPConnection(sandbox.address)
@@ -165,23 +165,21 @@ import Testing
             // The service does not wait for a client that disconnects either.
             try HTTPConnection(sandbox.address).sendRequest("GET", "/api/v1/config/REF30", host: sandbox.address)
             #expect(try sandbox.get("/sandbox/keys").status == 200)
-            return (Waiting(connection: connection), ContinuousClock.now)
+            return Waiting(connection: connection)
         }
-        #expect(ContinuousClock.now - end < .seconds(20))
         _ = connections
     }
 
     @Test func `of no kind is needed to end the service while half a request has come`() async throws {
-        let (connections, end) = try await InProcessSandbox.with(patience: .seconds(1)) { (sandbox) throws in
+        let connections = try await InProcessSandbox.with(patience: .seconds(1)) { (sandbox) throws in
             let connection = try HTTPConnection(sandbox.address)
             #expect(try connection.request("GET", "/sandbox/keys", host: sandbox.address).status == 200)
             try connection.send(
                 "POST /o/client/token HTTP/1.1\r\nHost: \(sandbox.address)\r\nContent-Length: 10\r\n\r\nhalf"
             )
             #expect(try sandbox.get("/sandbox/keys").status == 200)
-            return (Waiting(connection: connection), ContinuousClock.now)
+            return Waiting(connection: connection)
         }
-        #expect(ContinuousClock.now - end < .seconds(20))
         _ = connections
     }
 
@@ -192,6 +190,7 @@ import Testing
             try sandbox.control(#"{"faults":[{"on":"configuration","delay":"20ms","times":1}]}"#)
             let start = ContinuousClock.now
             #expect(try sandbox.get("/api/v1/config/REF30").status == 200)
+            // A lower bound holds on the slowest machine too.
             #expect(ContinuousClock.now - start >= .milliseconds(20))
         }
     }

@@ -7,10 +7,16 @@ import GateTestSupport
 import Testing
 
 /// The demo page of `make demo-tv` in a browser, with the gate and nginx.
-@Suite(.serialized) struct DemoPageTests {
+@Suite(
+    .enabled(
+        if: Requirement.areInstalled("chromium", "chromedriver", "nginx", "ffmpeg"),
+        "chromium, chromedriver, nginx or ffmpeg is not installed: run scripts/setup test"
+    ),
+    .serialized
+)
+struct DemoPageTests {
     /// The user bob is allowed some of the items. Each token starts one playback at the gate, and a grant carries it on.
     @Test func aViewerLogsInPlaysIsRefusedAndLogsOut() async throws {
-        guard WebDriver.isInstalled(with: ["nginx", "ffmpeg"]) else { return }
         try await onThread {
             let demo = try RunningDemo()
             let browser = try WebDriver(.desktop)
@@ -79,7 +85,6 @@ import Testing
 
     /// A narrow screen, a dark theme, and no mouse.
     @Test func aPhoneWithAKeyboardIsEnough() async throws {
-        guard WebDriver.isInstalled(with: ["nginx", "ffmpeg"]) else { return }
         try await onThread {
             let demo = try RunningDemo()
             let browser = try WebDriver(.phone)
