@@ -58,8 +58,11 @@ static playgate_slice host_of(const pg_url *url, char *text, size_t size) {
     int length = 0, port = TSUrlRawPortGet(url->buffer, url->url);
     const char *host = TSUrlHostGet(url->buffer, url->url, &length);
     if (host == NULL || length <= 0) return edge_slice(NULL);
-    int is_bare = host[0] != '[' && memchr(host, ':', (size_t)length) != NULL;
-    int written = snprintf(text, size, "%s%.*s%s", is_bare ? "[" : "", length, host, is_bare ? "]" : "");
+    // Of an IPv6 address, versions of Traffic Server give both brackets, none, or the second alone.
+    if (host[0] == '[') host++, length--;
+    if (length > 0 && host[length - 1] == ']') length--;
+    int is_address = memchr(host, ':', (size_t)length) != NULL;
+    int written = snprintf(text, size, "%s%.*s%s", is_address ? "[" : "", length, host, is_address ? "]" : "");
     if (written > 0 && (size_t)written < size && port > 0) written += snprintf(text + written, size - (size_t)written, ":%d", port);
     return (playgate_slice){text, written > 0 && (size_t)written < size ? (size_t)written : 0};
 }

@@ -41,6 +41,8 @@ struct EdgePage {
     func isUp(_ address: String) -> Bool {
         guard (try? HTTPConnection(address)) != nil else { return false }
         guard edge == .trafficserver || edge == .trafficserverModule else { return true }
+        // One that is held is not initialized before it is released.
+        if FileManager.default.fileExists(atPath: Self.hold(in: folder)) { return true }
         let port = address.split(separator: ":").last ?? ""
         return TrafficServerFolder.isInitialized(folder.file("trafficserver-\(port)"))
     }
@@ -74,6 +76,9 @@ struct EdgePage {
         let line = "            auth_request /_gate;\n"
         if options.hasSegments { text = try inserting("nginx-segment", into: text, before: line) }
         if options.hasPackages { text = try inserting("nginx-package", into: text, before: line) }
+        let map = "        \"~^[^?]*/(?:/|(?:[.]|%2[Ee]){1,2}(?:[/?]|$))\" \"\";\n"
+        if options.hasSegments { text = try inserting("nginx-segment-map", into: text, after: map) }
+        if options.hasPackages { text = try inserting("nginx-package-map", into: text, after: map) }
         let check = "        location = /_gate {\n"
         text = try inserting(text: manifests("nginx"), into: text, before: check)
         text = try inFolder(text)
@@ -130,8 +135,11 @@ struct EdgePage {
         )
         if options.hasSegments { text = try inserting("caddyfile-segment", into: text, after: "\t\trewrite * ?\n") }
         if options.hasPackages { text = try inserting("caddyfile-package", into: text, after: "\t\trewrite * ?\n") }
-        let site = options.port.map { "http://127.0.0.1:\($0) {" } ?? "http:// {\n\tbind unix/\(socket)"
-        text = text.replacing("http://127.0.0.1:8088 {", with: site)
+        let printed = "http://:8088 {\n\tbind 127.0.0.1\n"
+        try #require(text.contains(printed), "the page of \(edge) listens in another way")
+        let site =
+            options.port.map { printed.replacing("8088", with: "\($0)") } ?? "http:// {\n\tbind unix/\(socket)\n"
+        text = text.replacing(printed, with: site)
         let file = try folder.write("Caddyfile", text)
         return (["run", "--config", file, "--adapter", "caddyfile"], address)
     }

@@ -25,8 +25,8 @@ struct EdgeRequest {
         self.host = host
     }
 
-    /// Reads the facts of a check. `nil` if a required field is missing, if target, method or host is repeated, or if
-    /// method or host is malformed.
+    /// Reads the facts of a check. `nil` if a required field is missing, if target, method or host is repeated, if
+    /// method or host is malformed, or if an edge passes on a client's field with a name of the gate's own.
     ///
     /// - Parameters:
     ///   - stated: The method of the check.
@@ -51,6 +51,9 @@ struct EdgeRequest {
             } else if dialect == .nginx, fields.isField(index, "x-playgate-cache-key") {
                 isKeyRepeated = key != nil
                 key = index
+            } else if dialect == .forward, fields.isAnswerField(index) {
+                // Varnish has no wildcards to remove it, and an origin might believe it.
+                return nil
             }
         }
         if names.target != nil {
@@ -70,6 +73,22 @@ struct EdgeRequest {
         if dialect == .nginx {
             let (method, host) = (method.map(fields.value) ?? "", host.map(fields.value) ?? "")
             isKeyWhole = !isKeyRepeated && key.map(fields.value)?.isKey(method, host, self.target) ?? false
+        }
+    }
+}
+
+extension HTTPFields {
+    /// True if the name of a field is one of the gate's own, `X-Playgate-…`, in a spelling that an origin may take for it.
+    fileprivate func isAnswerField(_ index: Int) -> Bool {
+        let name = name(index).utf8.span
+        let prefix: StaticString = "playgate"
+        guard name.count >= 2 + prefix.utf8CodeUnitCount, name[0].lowercasedASCII == UInt8(ascii: "x") else {
+            return false
+        }
+        switch name[1] {
+        case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+            return name.extracting(2..<2 + prefix.utf8CodeUnitCount).isSameField(prefix)
+        default: return false
         }
     }
 }
