@@ -47,6 +47,10 @@ enum FixedWork {
             forged[forged.count - 40] ^= 1
             let token = forged
             work = { verifier.verify(token.span, for: resource, at: now).reason == .untrustedSignature }
+        case "revocation":
+            let mirror = try revocations(at: now)
+            let tags = (0..<64).map { SubjectTag(number: UInt128($0 &* 0x9E37_79B9_7F4A_7C15)) }
+            work = { tags.allSatisfy { !mirror.isRevoked($0, issued: now) } }
         case "fragment": work = { (try? MediaResource(fragment)) != nil }
         case "match":
             let (left, right) = (
@@ -68,6 +72,20 @@ enum FixedWork {
         let path = Catalogue.Entry.Key.path(try PathPattern("/live/tnt/"))
         try catalogue.add(Catalogue.Entry(key: path, protection: protection, use: .withinTTL))
         return catalogue
+    }
+
+    /// A mirror of 1,000 revocations.
+    private static func revocations(at now: Timestamp) throws -> RevocationMirror {
+        let key = try SubjectKey([UInt8](repeating: 7, count: 32))
+        let mirror = RevocationMirror { key.tag(storeKey: $0.bytes) }
+        for number in 0..<1000 {
+            let digits = String(number + 0x1000, radix: 16)
+            guard let digest = TokenFingerprint(hexadecimal: String(repeating: digits, count: 16)) else {
+                fatalError("no digest")
+            }
+            mirror.add(Revocation(.token(digest), expires: now), at: now)
+        }
+        return mirror
     }
 
     private static let fragment = """

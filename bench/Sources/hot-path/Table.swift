@@ -19,7 +19,6 @@ final class Table {
     /// The nanoseconds of each row in each round.
     private var times: [String: [Double]] = [:]
     private var allocations: [String: Double] = [:]
-    private var results: [(name: String, ratio: Double, allocations: Double)] = []
 
     /// Creates an empty table.
     ///
@@ -38,7 +37,7 @@ final class Table {
 
     func measure(_ name: String, _ count: Int, _ body: @escaping (Int) -> Void) { rows.append((name, count, body)) }
 
-    /// Measures all rows, one round of each in turn, and prints the results.
+    /// Measures all rows, one round of each in turn, and prints the results. Without rounds, only allocations are counted.
     func run() {
         if let only { rows.removeAll { !$0.name.contains(only) } }
         guard !rows.isEmpty else { return }
@@ -66,7 +65,7 @@ final class Table {
 
     /// Prints the results.
     func report() {
-        guard let first = order.first.flatMap({ times[$0] }) else { return }
+        guard let first = order.first.flatMap({ times[$0] }) else { return reportAllocations() }
         print("\n\(title); \(first.count) rounds")
         print(pad("", 46), "      ns   ratio", allocations.isEmpty ? "" : " allocations")
         for name in order {
@@ -78,7 +77,6 @@ final class Table {
                 ratio: Spread(zip(taken, first).map { $0 / $1 }),
                 allocations: allocations[name]
             )
-            results.append((name, row.ratio.median, row.allocations ?? 0))
             print(
                 pad(name, 46),
                 pad(fixed(row.nanoseconds.median, 1), -8),
@@ -87,6 +85,11 @@ final class Table {
             )
             if let json, let line = try? JSONEncoder().encode(row) { json.write(line + Data("\n".utf8)) }
         }
+    }
+
+    private func reportAllocations() {
+        print("\n\(title); allocations")
+        for row in rows { print(pad(row.name, 46), pad(fixed(allocations[row.name] ?? 0, 2), -12)) }
     }
 
     /// A row in the form that `bench/report` reads.
@@ -112,24 +115,18 @@ final class Table {
         }
     }
 
-    /// The result of the first row whose name begins with `name`.
-    subscript(name: String) -> (ratio: Double, allocations: Double) {
-        results.first { $0.name.hasPrefix(name) }.map { ($0.ratio, $0.allocations) } ?? (.nan, .nan)
+    /// The heap allocations of the first row whose name begins with `name`.
+    subscript(name: String) -> Double {
+        rows.first { $0.name.hasPrefix(name) }.flatMap { allocations[$0.name] } ?? .nan
     }
 
-    /// Returns messages about the values that exceed their limit or differ from an exact value.
-    func faults(
-        _ limits: [(name: String, value: Double, limit: Double)],
-        exact: [(name: String, value: Double, wanted: Double)]
-    ) -> [String] {
+    /// Returns messages about the numbers of allocations that are not the recorded ones.
+    func faults(_ counts: [(name: String, value: Double, recorded: Double)]) -> [String] {
         // A selection of rows is not judged.
         guard only == nil else { return [] }
-        return limits.filter { !($0.value <= $0.limit) }.map {
-            "\($0.name): \($0.value), at most \($0.limit)"
+        return counts.filter { !(abs($0.value - $0.recorded) <= 0.01) }.map {
+            "allocations of \($0.name): \($0.value), recorded \($0.recorded); if this is intended, record the new count"
         }
-            + exact.filter { !(abs($0.value - $0.wanted) <= 0.01) }.map {
-                "\($0.name): \($0.value) expected \($0.wanted); if this is intended, update the expected value"
-            }
     }
 
     @inline(never)

@@ -9,41 +9,49 @@ import Manifests
 ///
 /// An MPD is measured against libxml2's push parser with its default handlers.
 ///
-/// Usage: `manifests [ROUNDS] [NAME...]`: 41 rounds by default, of rows with one of the names. `manifests --gate` fails if a
-/// playlist takes more than three times that, and less than 300 MB/s, if a playlist of 100 MB takes memory, or if an MPD takes
-/// more than ``MPDSample/limit`` times the parser. `manifests --work COUNT NAME tree|bare|rewrite` does one row of an MPD, for
-/// a counter of instructions.
+/// Usage: `manifests [ROUNDS] [NAME...]`: 41 rounds by default, of rows with one of the names. `manifests --gate` measures no
+/// times, and fails if a playlist of 100 MB takes memory. `manifests --work COUNT NAME tree|bare|rewrite` does one row of a playlist
+/// or an MPD, for a counter of instructions.
 @main
 struct ManifestsBenchmark {
     static func main() throws {
         let words = CommandLine.arguments.dropFirst()
         if words.first == "--work" { return try work(Array(words.dropFirst())) }
         let rounds = words.first.flatMap { Int($0) } ?? 41
-        var faults: [String] = []
         let isWanted = { (name: String) in
             let names = words.filter { Int($0) == nil && !$0.hasPrefix("--") }
             return names.isEmpty || names.contains { name.contains($0) }
         }
-        if isWanted("memory") { try memory(&faults) }
-        for playlist in Playlist.all where isWanted(playlist.name) { try measure(playlist, rounds, &faults) }
-        for mpd in MPDSample.all where isWanted(mpd.name) { try mpd.measure(rounds, &faults) }
-        guard words.contains("--gate") else { return }
-        for fault in faults { print("gate: \(fault)") }
-        print(faults.isEmpty ? "gate: all within their limits" : "gate: \(faults.count) failed")
-        exit(faults.isEmpty ? 0 : 1)
+        let isGate = words.contains("--gate")
+        if isGate || isWanted("memory") {
+            let growth = try memory()
+            if isGate { exit(growth <= maximumGrowth ? 0 : 1) }
+        }
+        for playlist in Playlist.all where isWanted(playlist.name) { try measure(playlist, rounds) }
+        for mpd in MPDSample.all where isWanted(mpd.name) { try mpd.measure(rounds) }
     }
 
     private static func work(_ words: [String]) throws {
-        guard words.count == 3, let count = Int(words[0]), let mpd = MPDSample.all.first(where: { $0.name == words[1] })
-        else { fatalError("--work requires a count, the name of an MPD, and a row") }
-        try mpd.work(count, row: words[2])
+        guard words.count == 3, let count = Int(words[0]) else {
+            fatalError("--work requires a count, the name of a playlist or an MPD, and a row")
+        }
+        if let playlist = Playlist.all.first(where: { $0.name == words[1] }) {
+            let rules = try playlist.rules()
+            var output: [UInt8] = []
+            for _ in 0..<count { try rewrite(playlist, rules, to: &output) }
+        } else if let mpd = MPDSample.all.first(where: { $0.name == words[1] }) {
+            try mpd.work(count, row: words[2])
+        } else {
+            fatalError("no playlist and no MPD has the name \(words[1])")
+        }
     }
 
     /// The largest piece in which a manifest arrives, in bytes.
     static let piece = 64 * 1024
-    static let limits = (ratio: 3.0, rate: 300.0, memory: 4 << 20)
+    /// The most bytes by which the peak memory may grow.
+    static let maximumGrowth = 4 << 20
 
-    static func measure(_ playlist: Playlist, _ rounds: Int, _ faults: inout [String]) throws {
+    static func measure(_ playlist: Playlist, _ rounds: Int) throws {
         let rules = try playlist.rules()
         let expected = try HLSRewriter.rewrite(playlist.bytes.span, rules: rules)
         var output: [UInt8] = []
@@ -67,11 +75,6 @@ struct ManifestsBenchmark {
             \(Int(Double(expected.count) / fastest / 1e6)) MB/s out, ratio \(ratio.shown)
             """
         )
-        if ratio > limits.ratio, rate < limits.rate {
-            faults.append(
-                "\(playlist.name): \(Int(rate)) MB/s, and \(ratio.shown) times memchr and memcpy"
-            )
-        }
     }
 
     /// Rewrites a playlist in pieces, as it arrives from an origin.
@@ -105,8 +108,8 @@ struct ManifestsBenchmark {
         }
     }
 
-    /// Rewrites a playlist of 100 MB, and checks that it takes no memory.
-    static func memory(_ faults: inout [String]) throws {
+    /// Rewrites a playlist of 100 MB. Returns the bytes by which the peak memory grew.
+    static func memory() throws -> Int {
         let playlist = Playlist(name: "media playlist", segments: 10_000)
         var limits = ManifestLimits()
         (limits.size, limits.lines, limits.references) = (.max, .max, .max)
@@ -130,7 +133,7 @@ struct ManifestsBenchmark {
         print(
             "\(read) bytes to \(written): peak memory grew by \(growth) bytes to \(peakMemory()) after the first megabyte"
         )
-        if growth > Self.limits.memory { faults.append("a playlist of 100 MB took \(growth) bytes") }
+        return growth
     }
 
     /// The largest amount of memory that this process had, in bytes.

@@ -9,9 +9,8 @@ import PlaybackGate
 /// Measures the memory of a million live uses, and the time to record a use, to refuse one, and to record one while old ones
 /// expire; the same of leases; and the time to look a tag up among 100,000 revocations.
 ///
-/// `replay-store [--gate]`: with `--gate`, fails if a million uses or leases take more than 64 MB, or if the look-up of a tag
-/// takes more than ``maximumRatio`` times one in a Swift `Set` of the same tags, in the same run: of one that is not revoked,
-/// which every check of a grant pays for, or of a revoked one.
+/// `replay-store [--gate]`: with `--gate`, fails if a million uses or leases take more than 64 MB. Times are for information: the
+/// look-up of a tag is beside one in a Swift `Set` of the same tags, and `bench/instructions` counts what it does.
 @main
 struct ReplayStoreBenchmark {
     static let count = 1_000_000
@@ -37,14 +36,10 @@ struct ReplayStoreBenchmark {
         print("refuse a used token          \(refused.nanoseconds) ns")
         print("record where old ones leave  \(renewed.nanoseconds) ns")
         let leases = measureLeases(first, at: time, end)
-        let lookUp = try await measureMirror(first.prefix(revocations), at: time, end)
+        try await measureMirror(first.prefix(revocations), at: time, end)
         let faults = [
             memory > 64_000_000 ? "more than 64 MB for a million live uses" : nil,
             leases > 64_000_000 ? "more than 64 MB for a million leases" : nil,
-            lookUp.missed > maximumRatio.missed
-                ? "more than \(maximumRatio.missed) x a Set to look up a tag that is not revoked" : nil,
-            lookUp.found > maximumRatio.found
-                ? "more than \(maximumRatio.found) x a Set to look up a revoked tag" : nil,
         ].compactMap { $0 }
         guard CommandLine.arguments.contains("--gate"), !faults.isEmpty else { return }
         FileHandle.standardError.write(Data("replay-store: \(faults.joined(separator: "; "))\n".utf8))
@@ -53,9 +48,6 @@ struct ReplayStoreBenchmark {
 
     /// The number of revocations in the mirror.
     static let revocations = 100_000
-
-    /// The longest look-ups in the mirror, as multiples of those in a `Set`.
-    static let maximumRatio = (found: 1.6, missed: 0.5)
 
     /// Measures a million leases of half as many viewers. Returns their memory in bytes.
     private static func measureLeases(_ digests: [TokenFingerprint], at time: Timestamp, _ end: Timestamp) -> Int {
@@ -79,12 +71,12 @@ struct ReplayStoreBenchmark {
         return memory
     }
 
-    /// Measures look-ups of tags that are revoked, and of those that are not. Returns the times as multiples of those in a `Set`.
+    /// Measures look-ups of tags that are revoked, and of those that are not, beside those in a `Set`.
     private static func measureMirror(
         _ revoked: some Collection<TokenFingerprint>,
         at time: Timestamp,
         _ end: Timestamp
-    ) async throws -> (found: Double, missed: Double) {
+    ) async throws {
         let key = try SubjectKey([UInt8](repeating: 7, count: 32))
         let (store, mirror) = (MemoryReplayStore(capacity: 1), RevocationMirror { key.tag(storeKey: $0.bytes) })
         for digest in revoked { try await store.revoke(Revocation(.token(digest), expires: end), at: time) }
@@ -97,26 +89,25 @@ struct ReplayStoreBenchmark {
             return SubjectTag(number: UInt128(high) << 64 | UInt128(low))
         }
         let baseline = Set(listed)
-        let found = compare("look a revoked tag up", present.count) {
+        compare("look a revoked tag up", present.count) {
             present.count { mirror.isRevoked($0, issued: time) }
         } with: {
             present.count { baseline.contains($0) }
         }
-        let missed = compare("look another tag up", 0) {
+        compare("look another tag up", 0) {
             absent.count { mirror.isRevoked($0, issued: time) }
         } with: {
             absent.count { baseline.contains($0) }
         }
-        return (found, missed)
     }
 
-    /// Measures look-ups in the mirror, and the same in a `Set`, in turn. Returns the least time as a multiple of the other's.
+    /// Measures look-ups in the mirror, and the same in a `Set`, in turn, and prints the least times.
     private static func compare(
         _ name: String,
         _ expected: Int,
         _ lookUp: () -> Int,
         with baseline: () -> Int
-    ) -> Double {
+    ) {
         var (own, other) = (Int.max, Int.max)
         for _ in 0..<7 {
             let (ours, theirs) = (measure(lookUp), measure(baseline))
@@ -129,7 +120,6 @@ struct ReplayStoreBenchmark {
         let times = ratio.formatted(.number.precision(.fractionLength(2)))
         let title = name.padding(toLength: 28, withPad: " ", startingAt: 0)
         print("\(title) \(own) ns, among \(revocations); \(times) x a Set")
-        return ratio
     }
 
     private static func fingerprints(_ range: Range<Int>) -> [TokenFingerprint] {
