@@ -213,36 +213,36 @@ let package = Package(
             path: "Tests/GateTestSupport",
             swiftSettings: .strict
         ),
-        .tests("GateTestSupport", ["Platform", "GateTestSupport"]),
-        .tests("Encodings", ["Platform", "Encodings"]),
-        .tests("Cryptography", ["Encodings", "Cryptography", "GateTestSupport"]),
-        .tests(
+        .fastTests("GateTestSupport", ["Platform", "GateTestSupport"]),
+        .fastTests("Encodings", ["Platform", "Encodings"]),
+        .fastTests("Cryptography", ["Encodings", "Cryptography", "GateTestSupport"]),
+        .fastTests(
             "Keys",
             ["Platform", "Encodings", "Cryptography", "GateTestSupport", "Keys"],
             exclude: ["Oracles"]
         ),
-        .tests("MediaResources", ["Platform", "Encodings", "GateTestSupport", "XML", "MediaResources"]),
-        .tests(
+        .fastTests("MediaResources", ["Platform", "Encodings", "GateTestSupport", "XML", "MediaResources"]),
+        .fastTests(
             "MediaTokens",
             [
                 "CLibXML2", "Platform", "Encodings", "Cryptography", "GateTestSupport", "XML", "MediaResources",
                 "MediaTokens",
             ]
         ),
-        .tests(
+        .fastTests(
             "EdgeTokens",
             ["Platform", "Encodings", "Cryptography", "GateTestSupport", "Keys", "EdgeTokens"],
             exclude: ["Oracles"]
         ),
-        .tests("Entitlements", ["Platform", "Encodings", "MediaTokens", "Entitlements"]),
-        .tests(
+        .fastTests("Entitlements", ["Platform", "Encodings", "MediaTokens", "Entitlements"]),
+        .fastTests(
             "PlaybackGate",
             [
                 "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources", "MediaTokens", "Keys",
                 "EdgeTokens", "PlaybackGate",
             ]
         ),
-        .tests(
+        .fastTests(
             "EmbeddedGate",
             [
                 "CPlaygate", "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources",
@@ -252,7 +252,7 @@ let package = Package(
             exclude: ["Programs"],
             settings: .callingC
         ),
-        .tests(
+        .fastTests(
             "Manifests",
             ["Encodings", "GateTestSupport", "XML", "Manifests"],
             exclude: ["Oracles", "Playlists"]
@@ -267,7 +267,7 @@ let package = Package(
                 "Platform", "Encodings", "GateTestSupport", "Keys", "KeySources", .nio("NIOCore"), .nio("NIOPosix"),
             ]
         ),
-        .tests("GateGRPC", ["GateGRPC", "GateTestSupport", .nio("NIOCore")]),
+        .fastTests("GateGRPC", ["GateGRPC", "GateTestSupport", .nio("NIOCore")]),
         .tests(
             "GateService",
             [
@@ -278,7 +278,7 @@ let package = Package(
             ],
             exclude: ["BadConfigurations", "Oracles", "Players"]
         ),
-        .tests("SPOPServer", ["HTTPServer", "SPOPServer", .nio("NIOCore"), .nio("NIOEmbedded")]),
+        .fastTests("SPOPServer", ["HTTPServer", "SPOPServer", .nio("NIOCore"), .nio("NIOEmbedded")]),
         // An integrator's code, which is a package of its own too.
         .target(name: "Integrator", dependencies: ["AccessEnabler"], path: "Tests/Integrator/Sources/Integrator"),
         .tests(
@@ -338,13 +338,24 @@ extension Target {
         .executableTarget(name: name, dependencies: dependencies, swiftSettings: .strict)
     }
 
-    static func tests(
+    static func tests(_ name: String, _ dependencies: [Dependency], exclude: [String] = []) -> Target {
+        .testTarget(name: name + "Tests", dependencies: dependencies, exclude: exclude, swiftSettings: .strict)
+    }
+
+    /// Tests that `swift test --filter Fast` runs: of libraries, without a gate that listens.
+    static func fastTests(
         _ name: String,
         _ dependencies: [Dependency],
         exclude: [String] = [],
         settings: [SwiftSetting] = .strict
     ) -> Target {
-        .testTarget(name: name + "Tests", dependencies: dependencies, exclude: exclude, swiftSettings: settings)
+        .testTarget(
+            name: "Fast\(name)Tests",
+            dependencies: dependencies,
+            path: "Tests/\(name)Tests",
+            exclude: exclude,
+            swiftSettings: settings
+        )
     }
 }
 
