@@ -98,7 +98,7 @@ import Testing
         #expect(verdict.refusal?.code == change.code)
     }
 
-    @Test(.timeLimit(.minutes(2))) func `every flipped bit of the examples is refused`() throws {
+    @Test func `every flipped bit of the examples is refused`() throws {
         let verifier = try CATSample.verifier()
         let facts = try CATSample.facts()
         for example in [CATSample.e1, CATSample.e3] {
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `no random mutation of the text is accepted with other bytes`() throws {
+    @Test func `no random mutation of the text is accepted with other bytes`() throws {
         let verifier = try CATSample.verifier()
         let facts = try CATSample.facts()
         let original = try #require(COSEText.decoded(CATSample.e1)).bytes

@@ -46,7 +46,7 @@ struct `cwt, pycose and cbor2` {
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `judge random tokens alike`() throws {
+    @Test func `judge random tokens alike`() throws {
         let now = CATSample.issued
         for (seed, peer) in try Self.peers().enumerated() {
             let answers = try Self.ask([
@@ -70,7 +70,7 @@ struct `cwt, pycose and cbor2` {
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `read what is issued here, which is canonical`() throws {
+    @Test func `read what is issued here, which is canonical`() throws {
         var random = SplitMix64(seed: 4)
         var requests: [[String: Any]] = []
         var issued: [(claims: CATClaims, payload: String)] = []

@@ -55,8 +55,7 @@ import Testing
     }
 
     @Test(
-        .enabled(if: VendorServer.hasNginx, "nginx is not installed: run scripts/setup test"),
-        .timeLimit(.minutes(5))
+        .enabled(if: VendorServer.hasNginx, "nginx is not installed: run scripts/setup test")
     )
     func `nginx with secure_link`() async throws {
         try await onThread {
@@ -107,8 +106,7 @@ import Testing
         .enabled(
             if: VendorServer.hasTrafficServer,
             "trafficserver-experimental-plugins or nginx is not installed: run scripts/setup test"
-        ),
-        .timeLimit(.minutes(5))
+        )
     )
     func `Traffic Server with url_sig`() async throws {
         try await onThread {
@@ -184,8 +182,7 @@ import Testing
         .enabled(
             if: VendorServer.hasTrafficServer,
             "trafficserver-experimental-plugins or nginx is not installed: run scripts/setup test"
-        ),
-        .timeLimit(.minutes(5))
+        )
     )
     func `Traffic Server with access_control`() async throws {
         try await onThread {

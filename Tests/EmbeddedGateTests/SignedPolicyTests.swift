@@ -259,8 +259,7 @@ struct SignedPolicyTests {
 
     @Test(
         "joserfc and jwcrypto sign what is read here, and verify what is signed here",
-        .enabled(if: Requirement.hasOracles, "joserfc and jwcrypto are not installed: run scripts/setup test"),
-        .timeLimit(.minutes(3))
+        .enabled(if: Requirement.hasOracles, "joserfc and jwcrypto are not installed: run scripts/setup test")
     )
     func others() throws {
         let document = try EmbeddedSample().document()

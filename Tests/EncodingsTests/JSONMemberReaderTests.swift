@@ -59,7 +59,7 @@ import Testing
             " ", "\"", "\\", "\n", "\t", "\u{1}", "\"\\n\"", "\"x\\\"\"", "\"\\ud83d\\ude00\"", "\"\\ud83d\"", "\"é\"",
         ]
         var accepted = 0
-        for _ in 0..<100_000 {
+        for _ in 0..<20_000 {
             let inner = (0..<Int.random(in: 0...10)).compactMap { _ in pieces.randomElement() }.joined()
             let text = "{\"k\":\(inner)}"
             let bytes = [UInt8](text.utf8)
@@ -71,7 +71,7 @@ import Testing
             #expect((found == nil) == (names == nil) && found?.count == names?.count, "\(text)")
             accepted += found == nil ? 0 : 1
         }
-        #expect(accepted > 1000)
+        #expect(accepted > 200)
     }
 
     @Test(arguments: [

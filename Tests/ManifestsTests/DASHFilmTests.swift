@@ -66,7 +66,7 @@ struct DASHFilmTests {
         return (try #require(answer["frames"] as? [Int]), requests, answer["error"] as? String ?? "")
     }
 
-    @Test("are seen as a whole", .timeLimit(.minutes(10)), arguments: Kind.allCases, DASH.both)
+    @Test("are seen as a whole", arguments: Kind.allCases, DASH.both)
     func film(kind: Kind, mode: ManifestRules.Mode) throws {
         let folder = try TemporaryFolder()
         let mpd = try Self.make(kind, in: folder)

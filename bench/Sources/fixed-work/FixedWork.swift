@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import CLimits
+import EdgeTokens
 import MediaResources
 import MediaTokens
 import PlaybackGate
