@@ -252,7 +252,7 @@ let package = Package(
             exclude: ["Programs"],
             settings: .callingC
         ),
-        .fastTests(
+        .tests(
             "Manifests",
             ["Encodings", "GateTestSupport", "XML", "Manifests"],
             exclude: ["Oracles", "Playlists"]
@@ -342,7 +342,7 @@ extension Target {
         .testTarget(name: name + "Tests", dependencies: dependencies, exclude: exclude, swiftSettings: .strict)
     }
 
-    /// Tests that `swift test --filter Fast` runs: of libraries, without a gate that listens.
+    /// Tests that `swift test --filter Fast` runs: of libraries, without a gate that listens and without films.
     static func fastTests(
         _ name: String,
         _ dependencies: [Dependency],

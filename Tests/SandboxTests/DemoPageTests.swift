@@ -349,7 +349,7 @@ private final class RunningDemo {
         let path = repository + "/scripts/demo-tv"
         let programs = [Program.built("playgate"), Program.built("playgate-sandbox")]
         // Short enough to see them end, and long enough to use a media token on a machine with other work.
-        let options = ["--listen", "127.0.0.1:0", "--token", "10", "--grant", "6"]
+        let options = ["--listen", "127.0.0.1:\(try freePort())", "--token", "10", "--grant", "6"]
         let script = try Program(path, options + programs, log: folder.file("log"))
         self.script = script
         let ready = /demo-tv: (http:\S+)/
