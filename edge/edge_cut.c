@@ -5,6 +5,8 @@
 
 #include "edge.h"
 
+#include <ctype.h>
+
 /// True if a target has nothing that could be cut, and can be read in one way only.
 static int is_plain(const edge_rules *rules, playgate_slice target) {
     if (rules->has_plain_segments || target.length == 0 || target.bytes[0] != '/') return 0;
@@ -36,11 +38,10 @@ playgate_slice edge_first_value(edge_fields fields, void *context, const char *n
 }
 
 int edge_is_own_name(playgate_slice name) {
-    static const char own[] = "x-playgate-";
+    static const char own[] = "x-playgate";
     if (name.length < sizeof(own) - 1) return 0;
-    for (size_t place = 0; place < sizeof(own) - 1; place++) {
-        char found = name.bytes[place] == '_' || name.bytes[place] == '.' ? '-' : name.bytes[place];
-        if ((found | 0x20) != (own[place] | 0x20)) return 0;
-    }
+    // Some origins read every character but letters and digits as `_`.
+    for (size_t place = 0; place < sizeof(own) - 1; place++)
+        if (own[place] == '-' ? isalnum((unsigned char)name.bytes[place]) : (name.bytes[place] | 0x20) != own[place]) return 0;
     return 1;
 }

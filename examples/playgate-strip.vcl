@@ -1,4 +1,4 @@
-# Removes X-Playgate header fields that a client sends, in every spelling that an origin may accept: many origins treat `_`
+# Removes X-Playgate header fields that a client sends, in the spellings that most origins accept: many treat `_`
 # and `.` in field names as `-`. Varnish 7.1 has no wildcards in names, so each spelling of the names that the gate uses is listed. A
 # field of any other name X-Playgate-..., in any spelling, goes to the gate, which refuses the request. Call playgate_strip in vcl_recv.
 

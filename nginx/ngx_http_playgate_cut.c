@@ -85,17 +85,20 @@ ngx_int_t pg_hide_tokens(ngx_http_request_t *r) {
 
 // MARK: The request
 
+int pg_is_spelling(ngx_http_request_t *r, ngx_str_t path) {
+    if (ngx_strlchr(path.data, path.data + path.len, '%') == NULL) return pg_same(path, r->uri);
+    u_char *decoded = ngx_pnalloc(r->pool, path.len), *end = decoded, *source = path.data;
+    if (decoded == NULL) return 0;
+    ngx_unescape_uri(&end, &source, path.len, 0);
+    ngx_str_t known = {(size_t) (end - decoded), decoded};
+    return pg_same(known, r->uri);
+}
+
 /// Replaces the path by the cut one, unless the configuration has rewritten it.
 static ngx_int_t cut_path(ngx_http_request_t *r, ngx_str_t before, ngx_str_t after) {
-    if (pg_same(before, after)) return NGX_OK;
-    u_char *old = ngx_pnalloc(r->pool, before.len), *path = ngx_pnalloc(r->pool, after.len);
-    if (old == NULL || path == NULL) return NGX_ERROR;
-    u_char *end = old, *source = before.data;
-    ngx_unescape_uri(&end, &source, before.len, 0);
-    ngx_str_t known = {(size_t) (end - old), old};
-    if (!pg_same(known, r->uri)) return NGX_OK;
-    end = path;
-    source = after.data;
+    if (pg_same(before, after) || !pg_is_spelling(r, before)) return NGX_OK;
+    u_char *path = ngx_pnalloc(r->pool, after.len), *end = path, *source = after.data;
+    if (path == NULL) return NGX_ERROR;
     ngx_unescape_uri(&end, &source, after.len, 0);
     r->uri.data = path;
     r->uri.len = (size_t) (end - path);
@@ -174,13 +177,15 @@ static ngx_int_t cut_checked(ngx_http_request_t *r, pg_sources *sources, pg_ctx 
 
 ngx_int_t pg_cut_request(ngx_http_request_t *r, pg_sources *sources, pg_ctx *ctx, playgate_cut *cut) {
     if (cut_arguments(r, sources, ctx) != NGX_OK) return NGX_ERROR;
-    // The origin gets the path that nginx has resolved and decoded, encoded again.
+    // Without `$playgate_path`, the origin gets the path that nginx has resolved and decoded, encoded again.
     r->valid_unparsed_uri = 0;
     ngx_int_t result = cut_checked(r, sources, ctx, cut);
     if (result == NGX_DECLINED) r->args.len = 0;
+    if (result == NGX_OK && cut->found_count == 0) ctx->path = path_of(ctx->target);
     if (result != NGX_OK || cut->found_count == 0) return result;
     ngx_str_t target = pg_string(cut->target);
     if (r == r->main && cut_line(r, sources, ctx, target) != NGX_OK) return NGX_ERROR;
     if (cut->flags & PLAYGATE_REQUEST_AMBIGUOUS) return NGX_OK;
-    return cut_path(r, path_of(ctx->target), path_of(target));
+    ctx->path = path_of(target);
+    return cut_path(r, path_of(ctx->target), ctx->path);
 }

@@ -77,7 +77,16 @@ static ngx_int_t expires_text(ngx_http_request_t *r, ngx_http_variable_value_t *
     return NGX_OK;
 }
 
+/// Of the request itself: a sub-request has a path of its own.
+static ngx_int_t path_text(ngx_http_request_t *r, ngx_http_variable_value_t *value, uintptr_t offset) {
+    pg_ctx *ctx = pg_find_ctx(r);
+    if (ctx == NULL || ctx->path.len == 0 || !pg_is_spelling(r, ctx->path)) return set_absent(value);
+    set_present(value, ctx->path);
+    return NGX_OK;
+}
+
 static ngx_http_variable_t variables[] = {
+    {ngx_string("playgate_path"), NULL, path_text, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("playgate_code"), NULL, plain_text, offsetof(pg_ctx, code), NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("playgate_trace"), NULL, plain_text, offsetof(pg_ctx, trace), NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("playgate_session"), NULL, plain_text, offsetof(pg_ctx, session), NGX_HTTP_VAR_NOCACHEABLE, 0},

@@ -113,7 +113,10 @@ struct SharedLibraryTests {
     /// `scripts/setup` does not install Go: continuous integration skips this without it.
     @Test(
         "Go checks by it",
-        .enabled(if: path(of: "go") != nil && path(of: "pkg-config") != nil, "Go or pkg-config is not installed")
+        .enabled(
+            if: Requirement.isMet(path(of: "go") != nil && path(of: "pkg-config") != nil),
+            "Go or pkg-config is not installed: run scripts/setup test"
+        )
     )
     func go() throws {
         let go = try #require(Self.path(of: "go"))

@@ -76,7 +76,7 @@ struct EdgePage {
         let line = "            auth_request /_gate;\n"
         if options.hasSegments { text = try inserting("nginx-segment", into: text, before: line) }
         if options.hasPackages { text = try inserting("nginx-package", into: text, before: line) }
-        let map = "        \"~^[^?]*/(?:/|(?:[.]|%2[Ee]){1,2}(?:[/?]|$))\" \"\";\n"
+        let map = "[^?]*/(?:/|(?:[.]|%2[Ee]){1,2}(?:[/?]|$))\" \"\";\n"
         if options.hasSegments { text = try inserting("nginx-segment-map", into: text, after: map) }
         if options.hasPackages { text = try inserting("nginx-package-map", into: text, after: map) }
         let check = "        location = /_gate {\n"

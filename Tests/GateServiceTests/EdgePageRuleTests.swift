@@ -81,6 +81,48 @@ enum EdgePageRules {
         }
     }
 
+    /// nginx's own `proxy_redirect` does not know a `proxy_pass` with variables.
+    @Test(arguments: EdgeProxy.installed([.nginx, .nginxModule]))
+    func `keeps redirects of the origin and within nginx on the checked path`(edge: EdgeProxy) async throws {
+        try await edge.withGate { (_, proxy) throws in
+            let moved = try proxy.get("/live/free/moved")
+            #expect(
+                moved.status == 301 && moved.headers["location"]?.hasSuffix("/live/free/moved/") == true,
+                "\(moved)"
+            )
+            #expect(moved.headers["location"]?.contains(":\(proxy.origin.port)/") == false, "\(moved)")
+            // A redirect by the origin within nginx is fetched by its own path, once.
+            let within = try proxy.get("/live/free/within%2B")
+            #expect(within.status == 200 && within.body.hasPrefix("GET /live/free/other.ts\n"), "\(within)")
+            #expect(proxy.origin.requests == 3)
+        }
+    }
+
+    /// The page's lines for an origin that needs a part of the query.
+    @Test(.needs(.nginx)) func `sends a part of the query as nginx's page says`() async throws {
+        let replacing = [
+            "set $args \"\";": "set $args \"part=$arg_part\";", "$origin_path $uri\";": "$origin_path $uri $args\";",
+            "$origin_path;\n": "$origin_path$origin_args;\n",
+            "    map $uri $requested":
+                "    map $origin_path $origin_args { volatile; \"\" \"\"; default \"?$args\"; }\n    map $uri $requested",
+        ]
+        let page = try EdgeProxy.file("docs/edges/nginx.md")
+        for (printed, other) in replacing where printed != "$origin_path $uri\";" && !printed.hasPrefix("$origin_path;")
+        {
+            #expect(page.contains(other.split(separator: "\n")[0].trimmingCharacters(in: .whitespaces)), "\(printed)")
+        }
+        try await EdgeProxy.nginx.withGate(replacing: replacing) { (_, nginx) throws in
+            for (path, seen) in [
+                ("/live/free/a%2Bb?part=7&token=x", "/live/free/a%2Bb?part=7"),
+                ("/live/free/a%2Bb?part=8", "/live/free/a%2Bb?part=8"),
+                ("/live//free/a?part=7", "/live/free/a?part=7"), ("/live/free/./a", "/live/free/a?part="),
+            ] {
+                let answer = try nginx.get(path)
+                #expect(answer.status == 200 && answer.body.hasPrefix("GET \(seen)\n"), "\(path) \(answer)")
+            }
+        }
+    }
+
     // MARK: Hosts and challenges
 
     @Test(arguments: EdgeProxy.deciding)
@@ -120,7 +162,9 @@ enum EdgePageRules {
             let token = try gate.token()
             for path in ["/live/free/a", "/live/seg/a?token=\(token)"] {
                 for name in Self.fieldNames {
-                    for (first, second) in [("-", "-"), ("_", "_"), (".", "."), ("-", "_"), ("_", "."), (".", "-")] {
+                    for (first, second) in [
+                        ("-", "-"), ("_", "_"), (".", "."), ("_", "."), (".", "-"), ("!", "-"), ("~", "!"),
+                    ] {
                         let field = "x\(first)PlayGate\(second)\(name)"
                         let seen = try proxy.get(path, [field: "mine"])
                         #expect([200, 400, 403].contains(seen.status), "\(field) \(seen)")

@@ -17,8 +17,7 @@ import Testing
         }).listen(process.argv[3])
         """
 
-    /// `scripts/setup` does not install Node: continuous integration skips this without it.
-    @Test(.enabled(if: Program.installed("node") != nil, "node is not installed"))
+    @Test(.enabled(if: Requirement.areInstalled("node"), "node is not installed: run scripts/setup test"))
     func `serves what the gate allows, and nothing without it`() async throws {
         let node = try #require(Program.installed("node"))
         let folder = try TemporaryFolder()

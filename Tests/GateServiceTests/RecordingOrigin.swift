@@ -8,7 +8,8 @@ import Synchronization
 
 /// An origin server that responds with the request that it received: the request line, then one line for each header field,
 /// and the body after an empty line if there is one.
-/// Caches may store its responses. Responses for paths that contain `hostile` also have what an edge must not pass on.
+/// Caches may store its responses. Responses for paths that contain `hostile` also have what an edge must not pass on; those that end in
+/// `/moved` lead to a folder on the host of the request, and `/within` to another file within nginx.
 package final class RecordingOrigin: Sendable {
     private let channel: any Channel
     private let counter = Counter()
@@ -99,7 +100,13 @@ package final class RecordingOrigin: Sendable {
                 headers.add(name: "Access-Control-Allow-Origin", value: "*")
                 headers.add(name: "Access-Control-Expose-Headers", value: "*")
             }
-            let answer = HTTPResponseHead(version: .http1_1, status: .ok, headers: headers)
+            var status = HTTPResponseStatus.ok
+            if head.uri.hasSuffix("/moved") {
+                status = .movedPermanently
+                headers.add(name: "Location", value: "http://\(head.headers.first(name: "Host") ?? "")\(head.uri)/")
+            }
+            if head.uri.contains("/within") { headers.add(name: "X-Accel-Redirect", value: "/live/free/other.ts") }
+            let answer = HTTPResponseHead(version: .http1_1, status: status, headers: headers)
             context.write(wrapOutboundOut(.head(answer)), promise: nil)
             context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)

@@ -59,7 +59,12 @@ extension EdgePage {
         let isHeld = FileManager.default.fileExists(atPath: Self.hold(in: folder))
         try server.write(
             "records.config",
-            isHeld ? own.replacing("wait_for_cache INT 1", with: "wait_for_cache INT 0") : own
+            isHeld
+                ? own.replacing("wait_for_cache INT 1", with: "wait_for_cache INT 0").replacing(
+                    "ms INT 3000",
+                    with: "ms INT 600000"
+                )
+                : own
         )
         // Traffic Server's own events depend on a clock that runs.
         let variables =

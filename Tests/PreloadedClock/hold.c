@@ -45,13 +45,14 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     if (!is_held() || pthread_getname_np(pthread_self(), name, sizeof name) != 0)
         return next(thread, attributes, body, argument);
     int before = count_threads(name), result = next(thread, attributes, body, argument);
-    for (int round = 0; round < 100 && result == 0 && count_threads(name) > before; round++) usleep(10000);
+    for (int round = 0; round < 1000 && result == 0 && count_threads(name) > before; round++) usleep(10000);
     return result;
 }
 
 int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes) {
     static int (*next)(pthread_mutex_t *, const pthread_mutexattr_t *);
     if (next == NULL) next = (typeof(next))dlsym(RTLD_NEXT, "pthread_mutex_init");
-    for (int round = 0; round < 6000 && is_held() && count_threads("[ACCEPT") > 0; round++) usleep(10000);
+    static int rounds;
+    for (; rounds < 6000 && is_held() && count_threads("[ACCEPT") > 0; rounds++) usleep(10000);
     return next(mutex, attributes);
 }

@@ -78,18 +78,15 @@ struct EdgeRequest {
 }
 
 extension HTTPFields {
-    /// True if the name of a field is one of the gate's own, `X-Playgate-…`, in a spelling that an origin may take for it.
+    /// True if the name of a field is one of the gate's own, `X-Playgate-…`, in a spelling that an origin may take for it: some read
+    /// every character but letters and digits as `_`.
     fileprivate func isAnswerField(_ index: Int) -> Bool {
         let name = name(index).utf8.span
         let prefix: StaticString = "playgate"
         guard name.count >= 2 + prefix.utf8CodeUnitCount, name[0].lowercasedASCII == UInt8(ascii: "x") else {
             return false
         }
-        switch name[1] {
-        case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-            return name.extracting(2..<2 + prefix.utf8CodeUnitCount).isSameField(prefix)
-        default: return false
-        }
+        return !name[1].isASCIIAlphanumeric && name.extracting(2..<2 + prefix.utf8CodeUnitCount).isSameField(prefix)
     }
 }
 
