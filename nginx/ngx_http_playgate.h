@@ -225,8 +225,9 @@ ngx_int_t pg_preaccess(ngx_http_request_t *r);
 
 /// Cuts the tokens out of the target of the context and, in a request that can be read in one way only, out of the request.
 ngx_int_t pg_cut_request(ngx_http_request_t *r, pg_sources *sources, pg_ctx *ctx, playgate_cut *cut);
-/// True if a percent-encoded path is a spelling of the request's path: nginx has neither resolved nor rewritten it.
-int pg_is_spelling(ngx_http_request_t *r, ngx_str_t path);
+/// NGX_OK if a percent-encoded path is a spelling of the request's path, NGX_DECLINED if nginx has resolved or rewritten it, NGX_ERROR
+/// without memory.
+ngx_int_t pg_match_spelling(ngx_http_request_t *r, ngx_str_t path);
 void pg_fill_request(ngx_http_request_t *r, playgate_request *request, const playgate_cut *cut);
 /// Copies the first values of a header field, and returns how many there are: the library's access to a request.
 size_t pg_field_values(void *context, playgate_slice name, playgate_slice *values, size_t capacity);

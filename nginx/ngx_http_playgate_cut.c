@@ -85,18 +85,20 @@ ngx_int_t pg_hide_tokens(ngx_http_request_t *r) {
 
 // MARK: The request
 
-int pg_is_spelling(ngx_http_request_t *r, ngx_str_t path) {
-    if (ngx_strlchr(path.data, path.data + path.len, '%') == NULL) return pg_same(path, r->uri);
+ngx_int_t pg_match_spelling(ngx_http_request_t *r, ngx_str_t path) {
+    if (ngx_strlchr(path.data, path.data + path.len, '%') == NULL) return pg_same(path, r->uri) ? NGX_OK : NGX_DECLINED;
     u_char *decoded = ngx_pnalloc(r->pool, path.len), *end = decoded, *source = path.data;
-    if (decoded == NULL) return 0;
+    if (decoded == NULL) return NGX_ERROR;
     ngx_unescape_uri(&end, &source, path.len, 0);
     ngx_str_t known = {(size_t) (end - decoded), decoded};
-    return pg_same(known, r->uri);
+    return pg_same(known, r->uri) ? NGX_OK : NGX_DECLINED;
 }
 
 /// Replaces the path by the cut one, unless the configuration has rewritten it.
 static ngx_int_t cut_path(ngx_http_request_t *r, ngx_str_t before, ngx_str_t after) {
-    if (pg_same(before, after) || !pg_is_spelling(r, before)) return NGX_OK;
+    if (pg_same(before, after)) return NGX_OK;
+    ngx_int_t matched = pg_match_spelling(r, before);
+    if (matched != NGX_OK) return matched == NGX_ERROR ? NGX_ERROR : NGX_OK;
     u_char *path = ngx_pnalloc(r->pool, after.len), *end = path, *source = after.data;
     if (path == NULL) return NGX_ERROR;
     ngx_unescape_uri(&end, &source, after.len, 0);

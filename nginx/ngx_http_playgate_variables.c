@@ -80,7 +80,7 @@ static ngx_int_t expires_text(ngx_http_request_t *r, ngx_http_variable_value_t *
 /// Of the request itself: a sub-request has a path of its own.
 static ngx_int_t path_text(ngx_http_request_t *r, ngx_http_variable_value_t *value, uintptr_t offset) {
     pg_ctx *ctx = pg_find_ctx(r);
-    if (ctx == NULL || ctx->path.len == 0 || !pg_is_spelling(r, ctx->path)) return set_absent(value);
+    if (ctx == NULL || ctx->path.len == 0 || pg_match_spelling(r, ctx->path) != NGX_OK) return set_absent(value);
     set_present(value, ctx->path);
     return NGX_OK;
 }
