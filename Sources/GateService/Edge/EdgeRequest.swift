@@ -52,18 +52,15 @@ struct EdgeRequest {
                 isKeyRepeated = key != nil
                 key = index
             } else if dialect == .forward, fields.isAnswerField(index) {
-                // Varnish has no wildcards to remove it, and an origin might believe it.
                 return nil
             }
         }
         if names.target != nil {
             guard let target, let method = method.map(fields.value), let known = PlaybackRequest.Method(stated: method)
             else { return nil }
-            self.target = fields.value(target)
-            self.method = known
+            (self.target, self.method) = (fields.value(target), known)
         } else {
-            self.target = rest
-            self.method = PlaybackRequest.Method(stated)
+            (self.target, self.method) = (rest, PlaybackRequest.Method(stated))
         }
         if let host {
             // A malformed host shows that the edge is unreliable, so the check is refused.
@@ -79,7 +76,7 @@ struct EdgeRequest {
 
 extension HTTPFields {
     /// True if the name of a field is one of the gate's own, `X-Playgate-…`, in a spelling that an origin may take for it: some read
-    /// every character but letters and digits as `_`.
+    /// every character but letters and digits as `_`. Varnish has no wildcards to remove it, so it is refused.
     fileprivate func isAnswerField(_ index: Int) -> Bool {
         let name = name(index).utf8.span
         let prefix: StaticString = "playgate"
