@@ -94,6 +94,7 @@ let package = Package(
             dependencies: [
                 .product(name: "EdgeTokens", package: "playgate"),
                 .product(name: "Keys", package: "playgate"),
+                .product(name: "MediaResources", package: "playgate"),
             ]
         ),
         .executableTarget(

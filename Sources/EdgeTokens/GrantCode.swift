@@ -35,6 +35,8 @@ public enum GrantCode: String, Hashable, Sendable, CaseIterable {
     case versionUnsupported = "grant_version_unsupported"
     /// A restriction of the token is not evaluated here.
     case claimUnsupported = "grant_claim_unsupported"
+    /// The grant was given for another resource or requestor than the entry's.
+    case resourceMismatch = "grant_resource_mismatch"
     /// The client's address is not one of the token's.
     case addressMismatch = "grant_address_mismatch"
     /// The URI is not one of the token's, or not one of the entry's.
@@ -81,8 +83,8 @@ extension GrantCode {
         case .claimUnsupported: 409
         case .addressMismatch: 410
         case .uriMismatch: 411
-        case .methodRefused, .headerMismatch, .tlsMismatch, .locationMismatch, .proofMissing, .proofInvalid,
-            .contextMissing, .sampled, .revoked, .sessionEnded, .streamLimitReached:
+        case .resourceMismatch, .methodRefused, .headerMismatch, .tlsMismatch, .locationMismatch, .proofMissing,
+            .proofInvalid, .contextMissing, .sampled, .revoked, .sessionEnded, .streamLimitReached:
             nil
         }
     }
@@ -94,7 +96,7 @@ extension GrantCode {
     public var action: ClientAction {
         switch self {
         case .missing, .malformed, .signatureInvalid, .expired, .replayed, .addressMismatch, .sampled, .revoked,
-            .sessionEnded:
+            .sessionEnded, .resourceMismatch:
             .authorization
         case .algorithmRefused, .keyUnknown, .issuerRefused, .audienceMismatch, .versionUnsupported, .claimUnsupported,
             .contextMissing:
@@ -124,6 +126,7 @@ extension GrantCode {
         case .replayed: "The grant was used before."
         case .versionUnsupported: "The version of the grant is not supported."
         case .claimUnsupported: "A restriction of the grant is not supported."
+        case .resourceMismatch: "The grant was given for another resource."
         case .addressMismatch: "The grant is for another network address."
         case .uriMismatch: "The grant is for other media."
         case .methodRefused: "The grant is for other methods."
@@ -155,6 +158,8 @@ extension GrantCode {
         case .expired: "Check that renewed grants reach the player, or raise life of the profile."
         case .notYetValid: "Check the clocks of the gates."
         case .replayed: "A grant for one use was shown twice, or the replay store does not answer."
+        case .resourceMismatch:
+            "The client plays one resource with the grant of another. Compare resource and requestor of the entries."
         case .addressMismatch, .locationMismatch, .tlsMismatch, .headerMismatch, .proofMissing, .proofInvalid:
             "A grant is shared, or the facts of the edge are not those of its client."
         case .uriMismatch: "Compare the scope of the profile with the paths of manifest and segments."

@@ -32,6 +32,10 @@ public protocol PlaybackGrant: AnyObject, Sendable {
     var tagCount: Int { get }
     /// The issue time of the media token, which revocations are compared with; `nil` if the token cannot be revoked.
     var mediaTokenIssued: Timestamp? { get }
+    /// The tag of the resource and the requestor that the token was given for; `nil` if it has none.
+    var protection: ProtectionTag? { get }
+    /// The name of the profile by which the token was issued; `nil` if it names none.
+    var profileName: String? { get }
 
     /// Returns a tag by which the token can be revoked: of the media token, the session GUID, the MVPD and the proxy MVPD.
     ///

@@ -48,7 +48,7 @@ enum Codes {
             "grant_version_unsupported", "grant_claim_unsupported", "grant_address_mismatch", "grant_uri_mismatch",
             "grant_method_refused", "grant_header_mismatch", "grant_tls_mismatch", "grant_location_mismatch",
             "grant_proof_missing", "grant_proof_invalid", "grant_context_missing", "grant_sampled", "grant_revoked",
-            "session_ended", "stream_limit_reached",
+            "session_ended", "stream_limit_reached", "grant_resource_mismatch",
         ]
     )
     static let asked = Block(

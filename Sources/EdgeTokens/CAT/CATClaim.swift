@@ -6,11 +6,11 @@ enum CATClaim: Int, CaseIterable {
     case issuer, subject, audience, expiration, notBefore, issuedAt, identifier, confirmation
     case geohash, replay, rejection, version, networks, uri, methods, alpn, headers, countries, coordinates, altitude
     case clientKey, answerData, possession, answers, renewal
-    case session, sessionEnd, revocation
+    case session, sessionEnd, revocation, protection, profile
     case or, nor, and, critical
 
     /// The number of claims.
-    static let count = 32
+    static let count = 34
 
     /// The claim with a label of the registry, or a private label of this package.
     init?(_ label: Int64) {
@@ -21,6 +21,8 @@ enum CATClaim: Int, CaseIterable {
         case ClaimLabel.session.rawValue: self = .session
         case ClaimLabel.sessionEnd.rawValue: self = .sessionEnd
         case ClaimLabel.revocation.rawValue: self = .revocation
+        case ClaimLabel.protection.rawValue: self = .protection
+        case ClaimLabel.profile.rawValue: self = .profile
         default: return nil
         }
     }
@@ -32,6 +34,8 @@ enum CATClaim: Int, CaseIterable {
         case .session: .session
         case .sessionEnd: .sessionEnd
         case .revocation: .revocation
+        case .protection: .protection
+        case .profile: .profile
         case .or, .nor, .and, .critical: nil
         default:
             rawValue < CATClaim.geohash.rawValue
@@ -42,7 +46,9 @@ enum CATClaim: Int, CaseIterable {
     /// True if the claim may stand in a set of claims that a composite holds.
     var isComposable: Bool {
         switch self {
-        case .replay, .rejection, .renewal, .confirmation, .possession, .session, .sessionEnd, .revocation: false
+        case .replay, .rejection, .renewal, .confirmation, .possession, .session, .sessionEnd, .revocation, .protection,
+            .profile:
+            false
         default: true
         }
     }

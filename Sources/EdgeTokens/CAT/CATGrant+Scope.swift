@@ -5,7 +5,12 @@ internal import Encodings
 
 extension CATGrant {
     /// The path that all permitted paths begin with; `nil` if no rule of the token is of that kind.
-    public var pathPrefix: String? {
+    public var pathPrefix: String? { path(.prefix) }
+
+    /// The only permitted path; `nil` if no rule of the token names one.
+    public var exactPath: String? { path(.exact) }
+
+    private func path(_ wanted: ValueMatch) -> String? {
         guard let place = claims[.uri] else { return nil }
         let payload = payload
         do throws(ClaimFault) {
@@ -14,7 +19,7 @@ extension CATGrant {
                 let component = try reader.integer()
                 for _ in 0..<(try reader.map(1...256)) {
                     let match = try reader.integer()
-                    guard component == Int64(URIComponent.path.rawValue), match == ValueMatch.prefix.rawValue else {
+                    guard component == Int64(URIComponent.path.rawValue), match == wanted.rawValue else {
                         try reader.skip()
                         continue
                     }
@@ -78,7 +83,7 @@ extension CATClaim {
     fileprivate var isForAllClients: Bool {
         switch self {
         case .issuer, .subject, .audience, .expiration, .notBefore, .issuedAt, .identifier, .version, .uri, .methods,
-            .answerData, .answers, .renewal, .session, .sessionEnd, .revocation:
+            .answerData, .answers, .renewal, .session, .sessionEnd, .revocation, .protection, .profile:
             true
         default: false
         }

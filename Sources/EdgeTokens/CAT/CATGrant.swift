@@ -106,6 +106,15 @@ public final class CATGrant: PlaybackGrant {
         return Timestamp(millisecondsSince1970: Int64(bitPattern: time))
     }
 
+    public var protection: ProtectionTag? {
+        guard let place = claims[.protection] else { return nil }
+        let payload = payload
+        // A head of one byte stands before the tag.
+        return ProtectionTag(payload.span.extracting(place.lowerBound + 1..<place.upperBound))
+    }
+
+    public var profileName: String? { string(.profile).map { String(decoding: $0, as: UTF8.self) } }
+
     private func string(_ claim: CATClaim) -> [UInt8]? {
         guard let place = claims[claim] else { return nil }
         let payload = payload

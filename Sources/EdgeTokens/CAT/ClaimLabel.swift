@@ -89,4 +89,8 @@ extension ClaimLabel {
     public static let sessionEnd = ClaimLabel(-65538)
     /// The issue time and the subject tags of the media token, for revocation; private to Playgate.
     public static let revocation = ClaimLabel(-65539)
+    /// The tag of the resource and the requestor that the grant was given for, 16 bytes; private to Playgate.
+    public static let protection = ClaimLabel(-65540)
+    /// The name of the profile by which the grant was issued, 1 to 32 bytes; private to Playgate.
+    public static let profile = ClaimLabel(-65541)
 }

@@ -28,8 +28,9 @@ extension ClaimReader {
         case .answerData: try checkTexts(0...64, length: 0...4096, allowsOne: true)
         case .possession: try checkPossession()
         case .answers: try checkMap()
-        case .session: _ = try bytes(16...16)
+        case .session, .protection: _ = try bytes(16...16)
         case .revocation: try checkRevocation()
+        case .profile: _ = try text(1...32)
         case .or, .nor, .and, .critical, .expiration, .notBefore, .issuedAt, .replay, .version, .sessionEnd, .renewal:
             try skip()
         }

@@ -108,7 +108,7 @@ extension ClaimSet {
         case .or, .nor, .and: compositeRefusal(claim, context, place, facts)
         case .critical: criticalRefusal(context, place)
         case .subject, .issuedAt, .identifier, .confirmation, .replay, .rejection, .altitude, .answerData, .possession,
-            .answers, .renewal, .session, .sessionEnd, .revocation:
+            .answers, .renewal, .session, .sessionEnd, .revocation, .protection, .profile:
             nil
         }
     }

@@ -24,7 +24,7 @@ struct ClaimSet {
     /// The number of claims that are not registered and were ignored.
     private(set) var ignored = 0
 
-    private var places: [32 of Place] = .init(repeating: Place())
+    private var places: [34 of Place] = .init(repeating: Place())
 
     /// The state of `catr`.
     enum Renewal {
@@ -58,7 +58,7 @@ struct ClaimSet {
         /// Returns the claim with a label, or `nil` if it has no meaning in these tokens.
         func claim(_ label: Int64) -> CATClaim? {
             guard let claim = labels.claim(label) else { return nil }
-            let isPrivate = CATClaim.session.rawValue...CATClaim.revocation.rawValue ~= claim.rawValue
+            let isPrivate = CATClaim.session.rawValue...CATClaim.profile.rawValue ~= claim.rawValue
             return hasPrivateClaims || !isPrivate ? claim : nil
         }
     }

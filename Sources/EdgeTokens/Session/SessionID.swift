@@ -74,6 +74,13 @@ public struct SessionID: SixteenBytes {
     public init(number: UInt128) { self.number = number }
 }
 
+/// A tag of what a grant was given for, a resource of a requestor: 16 bytes, which nobody can link to it without the subject key.
+public struct ProtectionTag: SixteenBytes {
+    public let number: UInt128
+
+    public init(number: UInt128) { self.number = number }
+}
+
 /// A tag of a subject that can be revoked: 16 bytes, which nobody can link to the subject without the subject key.
 public struct SubjectTag: SixteenBytes {
     public let number: UInt128

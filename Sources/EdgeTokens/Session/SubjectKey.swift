@@ -43,6 +43,19 @@ public struct SubjectKey: Sendable {
         code(of: storeKey).flatMap { SubjectTag($0.span.extracting(first: 16)) }
     }
 
+    /// Returns the tag of what a grant is given for; `nil` if OpenSSL fails.
+    ///
+    /// - Parameters:
+    ///   - requestor: The requestor whose media tokens start the playback.
+    ///   - resource: The resource of the playback, in its canonical form.
+    public func protectionTag(requestor: String, resource: String) -> ProtectionTag? {
+        let message = [UInt8]("protection".utf8) + [0] + requestor.utf8 + [0] + resource.utf8
+        return code(of: message).flatMap { ProtectionTag($0.span.extracting(first: 16)) }
+    }
+
+    /// True if both keys make the same tags.
+    package func isSame(as other: SubjectKey) -> Bool { key === other.key || secret == other.secret }
+
     private func code(of message: [UInt8]) -> [UInt8]? { key.code(of: MessagePieces(message.span)) }
 }
 

@@ -55,6 +55,12 @@ struct ClaimValue: ~Escapable {
 
     func string(_ limit: Int) throws(JSONFault) -> String { try text(limit).string(in: bytes) }
 
+    /// Returns a value of 16 bytes in URL-safe Base64.
+    func sixteenBytes<Value: SixteenBytes>() throws(JSONFault) -> Value {
+        guard let bytes = Base64.decodeURLSafe(try string(22)), let value = Value(bytes: bytes) else { throw .notJSON }
+        return value
+    }
+
     /// Returns a text, or the texts of a list.
     func audience(_ limit: Int) throws(JSONFault) -> SignedClaims.Audience {
         guard member.kind == .array else { return .one(try text(limit)) }

@@ -28,6 +28,8 @@ struct SignedClaims: Sendable {
     /// The end of the playback session, in seconds.
     private(set) var sessionEnd: Int64?
     private(set) var revocation: [UInt8]?
+    private(set) var protection: ProtectionTag?
+    private(set) var profile: String?
     /// The number of claims without a meaning.
     private(set) var ignored = 0
     /// True if the private claims have the meaning of this package.
@@ -91,11 +93,7 @@ struct SignedClaims: Sendable {
         case .depth:
             depth = try value.integer()
             guard depth ?? 0 >= 0 else { throw .notJSON }
-        case .session:
-            guard let bytes = Base64.decodeURLSafe(try value.string(22)), let id = SessionID(bytes: bytes) else {
-                throw .notJSON
-            }
-            sessionID = id
+        case .session: sessionID = try value.sixteenBytes()
         case .sessionEnd:
             let end = try value.integer()
             guard 0...Self.latest ~= end else { throw .notJSON }
@@ -105,6 +103,11 @@ struct SignedClaims: Sendable {
                 throw .notJSON
             }
             revocation = bytes
+        case .protection: protection = try value.sixteenBytes()
+        case .profile:
+            let name = try value.string(32)
+            guard !name.isEmpty else { throw .notJSON }
+            profile = name
         }
     }
 
@@ -135,6 +138,8 @@ struct SignedClaims: Sendable {
                 switch claim {
                 case .session: sessionID != nil
                 case .sessionEnd: sessionEnd != nil
+                case .protection: protection != nil
+                case .profile: profile != nil
                 default: revocation != nil
                 }
             guard isPresent else { return false }

@@ -39,9 +39,18 @@ public enum URISigningClaim: String, Hashable, Sendable, CaseIterable {
     case sessionEnd = "pge"
     /// The issue time and the subject tags of the media token, for revocation; private to Playgate.
     case revocation = "pgr"
+    /// The tag of the resource and the requestor that the token was given for; private to Playgate.
+    case protection = "pgt"
+    /// The name of the profile by which the token was issued; private to Playgate.
+    case profile = "pgf"
 
     /// True for the claims that only Playgate gives a meaning.
-    var isPrivate: Bool { self == .session || self == .sessionEnd || self == .revocation }
+    var isPrivate: Bool {
+        switch self {
+        case .session, .sessionEnd, .revocation, .protection, .profile: true
+        default: false
+        }
+    }
 }
 
 extension URISigningClaim {

@@ -29,6 +29,10 @@ public struct URISigningClaims: Sendable {
     public var renewal: URISigningRenewal?
     /// The playback session; `nil` for none.
     public var session: PlaybackSession?
+    /// The tag of what the token is given for; `nil` for a token that opens no entry of a gate of the same installation.
+    public var protection: ProtectionTag?
+    /// The name of the profile by which the token is issued, 1 to 32 bytes; `nil` for a token that gates do not renew.
+    public var profile: String?
     /// The key that encrypts subject and network.
     public var encryptionKey: EncryptionKey?
 

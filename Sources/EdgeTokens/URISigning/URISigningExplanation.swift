@@ -96,7 +96,7 @@ extension URISigningGrant {
         case .critical:
             if !claims.isCriticalUnderstood(payload.span) { refusal = GrantRefusal(.claimUnsupported, member: claim) }
         case .issuedAt, .depth: return (.ignored, nil)
-        case .session, .revocation: return (.notEvaluated, nil)
+        case .session, .revocation, .protection, .profile: return (.notEvaluated, nil)
         case .sessionEnd: return (sessionEnd.map { now < $0 } ?? true ? .pass : .fail, nil)
         case .identifier:
             refusal = self.refusal(claim, facts, policy, now: now.millisecondsSince1970)

@@ -52,7 +52,8 @@ extension URISigningGrant {
         case .identifier:
             let isKept = policy.hasReplayStore && claims.expires != nil
             return claims.identifier == nil || isKept ? nil : GrantRefusal(.replayed, member: claim)
-        case .issuer, .issuedAt, .version, .critical, .depth, .session, .sessionEnd, .revocation: return nil
+        case .issuer, .issuedAt, .version, .critical, .depth, .session, .sessionEnd, .revocation, .protection, .profile:
+            return nil
         }
     }
 

@@ -113,6 +113,10 @@ public final class URISigningGrant: PlaybackGrant {
         return Timestamp(millisecondsSince1970: Int64(bitPattern: time))
     }
 
+    public var protection: ProtectionTag? { claims.protection }
+
+    public var profileName: String? { claims.profile }
+
     /// Returns the subject of the token, if one of the keys decrypts it, or one of the issuer's. It informs only.
     public func subject(_ keys: [EncryptionKey] = []) -> [UInt8]? {
         let payload = payload

@@ -56,7 +56,7 @@ extension URISigningIssuer {
         )
     }
 
-    /// Issues the token of a redirect to a URI of another content delivery network, as ``redirect(_:from:to:scheme:audience:at:)``
+    /// Issues the token of a redirect to a URI of another content delivery network, as ``redirect(_:from:to:scheme:audience:protection:profile:at:)``
     /// does. If the token opens a folder that has the URI's path, the new one opens the same folder there; otherwise the URI alone.
     ///
     /// - Parameters:
@@ -64,6 +64,8 @@ extension URISigningIssuer {
     ///   - uri: The URI of the request.
     ///   - target: The URI at the other network, with scheme and host.
     ///   - audience: The recipients of the new token.
+    ///   - protection: The tag of what the request is for, for the gates of this installation; `nil` for none.
+    ///   - profile: The name of the new token's profile, 1 to 32 bytes; `nil` for none.
     ///   - now: The time of the request.
     /// - Throws: ``URISigningIssueError``.
     public func redirect(
@@ -71,6 +73,8 @@ extension URISigningIssuer {
         from uri: RequestURI,
         to target: RequestURI,
         audience: [String] = [],
+        protection: ProtectionTag? = nil,
+        profile: String? = nil,
         at now: Timestamp
     ) throws(URISigningIssueError) -> String {
         guard let scheme = target.scheme, let host = target.authorityText else { throw .scope }
@@ -78,11 +82,21 @@ extension URISigningIssuer {
         if let folder = grant.scope?.path, target.path.utf8.starts(with: folder.utf8) {
             container = .scope(.init(scheme: scheme, host: host, path: folder))
         }
-        return try redirect(grant, from: uri, to: container, scheme: scheme, audience: audience, at: now)
+        return try redirect(
+            grant,
+            from: uri,
+            to: container,
+            scheme: scheme,
+            audience: audience,
+            protection: protection,
+            profile: profile,
+            at: now
+        )
     }
 
     /// Issues the token of a redirect to another content delivery network (RFC 9246 §2.1): subject, times, identity, address and
-    /// renewal are those of the token, issuer and time of issue are new, and so are the URIs. Other claims stay behind.
+    /// renewal are those of the token, and so is the session, if the new token has a tag of this installation; issuer, time of
+    /// issue and URIs are new. Other claims stay behind.
     ///
     /// - Parameters:
     ///   - grant: The token, which allowed the request.
@@ -90,6 +104,8 @@ extension URISigningIssuer {
     ///   - container: The URIs of the other network that the new token opens.
     ///   - scheme: The scheme of those URIs, which is not http if the request's is https.
     ///   - audience: The recipients of the new token.
+    ///   - protection: The tag of what the request is for, for the gates of this installation; `nil` for none.
+    ///   - profile: The name of the new token's profile, 1 to 32 bytes; `nil` for none.
     ///   - now: The time of the request.
     /// - Throws: ``URISigningIssueError``.
     public func redirect(
@@ -98,13 +114,20 @@ extension URISigningIssuer {
         to container: URISigningClaims.Container,
         scheme: RequestURI.Scheme,
         audience: [String] = [],
+        protection: ProtectionTag? = nil,
+        profile: String? = nil,
         at now: Timestamp
     ) throws(URISigningIssueError) -> String {
         guard scheme == .https || uri.scheme == .http else { throw .downgrade }
         guard container.isOf(scheme), let text = container.text else { throw .scope }
-        var changes = SignedClaimChanges(keeping: [
+        var kept: Set<URISigningClaim> = [
             .subject, .expiration, .notBefore, .identifier, .version, .address, .life, .transport, .depth,
-        ])
+        ]
+        // What another issuer writes there is not of this installation, and no other needs them.
+        if grant.issuer.isOwn, protection != nil { kept.formUnion([.session, .sessionEnd, .revocation]) }
+        var changes = SignedClaimChanges(keeping: kept)
+        if let protection { changes.set(.protection, .string(Base64.encodeURLSafe(protection.bytes))) }
+        if let profile { changes.set(.profile, .string(profile)) }
         changes.set(.issuer, .string(key.issuer))
         changes.set(.issuedAt, .number(now.seconds))
         changes.set(.container, .string(text))

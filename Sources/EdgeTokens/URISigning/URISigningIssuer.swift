@@ -83,6 +83,8 @@ public struct URISigningIssuer: Sendable {
             add(.sessionEnd, .number(session.end.seconds))
             add(.revocation, session.revocation.map { .string($0.claim) })
         }
+        add(.protection, claims.protection.map { .string(Base64.encodeURLSafe($0.bytes)) })
+        add(.profile, claims.profile.map { .string($0) })
         return members
     }
 

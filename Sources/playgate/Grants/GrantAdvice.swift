@@ -18,6 +18,7 @@ extension GrantRefusal {
         case .expired, .sessionEnded, .replayed, .revoked, .sampled: "Start the playback again for a new grant."
         case .notYetValid: "Compare the clocks, or check at another time with --at."
         case .contextMissing: contextAdvice
+        case .resourceMismatch: "Use it only for the resource and the requestor that it was given for."
         case .addressMismatch: "Compare --client and --asn with the token's networks: see playgate grant explain."
         case .uriMismatch: "Compare --url with the token's scope: see playgate grant explain."
         case .methodRefused: "Compare --method with the token's methods: HEAD is not implied by GET."

@@ -47,6 +47,9 @@ extension GrantCommand {
         @OptionGroup(title: "Restrictions")
         var restrictions: GrantRestrictionOptions
 
+        @OptionGroup(title: "Gates of the issuer")
+        var protection: GrantProtectionOptions
+
         @OptionGroup(title: "Signed URIs (--format uri-signing)")
         var signing: SignedURIIssueOptions
 
@@ -153,6 +156,8 @@ extension GrantCommand {
             claims.expires = now.wholeSeconds.advanced(byMilliseconds: life.milliseconds / 1000 * 1000)
             restrictions.restrict(&claims)
             claims.renewal = renewal
+            claims.protection = try protection.tag()
+            claims.profile = protection.profile
             do throws(CATIssueError) {
                 if let session {
                     guard let id = SessionID(hexadecimal: try CATIssuer.randomIdentifier().hexadecimal) else {

@@ -39,6 +39,8 @@ extension GrantCommand.Issue {
         claims.expires = start.advanced(byMilliseconds: life.milliseconds / 1000 * 1000)
         claims.audience = restrictions.audience
         claims.renewal = signedURIRenewal
+        claims.protection = try protection.tag()
+        claims.profile = protection.profile
         if let encrypt = signing.encrypt { claims.encryptionKey = try SignedURIOptions.keys(encrypt).first }
         claims.subject = signing.subject.map { [UInt8]($0.utf8) }
         claims.network = restrictions.address.first.flatMap { ClientNetwork($0.address, length: $0.length) }

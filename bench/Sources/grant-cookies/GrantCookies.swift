@@ -4,6 +4,7 @@
 import EdgeTokens
 import Foundation
 import Keys
+import MediaResources
 
 /// Writes grants for throughput measurements, one a line, each of a session of its own, as a gate issues them by HS256.
 ///
@@ -31,6 +32,13 @@ struct GrantCookies {
         var renewal = CATRenewal(.cookie, life: 300, deadline: 120)
         renewal.cookieAttributes = ["Path=/live/tnt/", "Secure", "HttpOnly", "SameSite=None"]
         claims.renewal = renewal
+        // The gates of the benchmarks have one secret for all.
+        let subjectKey = try SubjectKey([UInt8](secret))
+        claims.protection = subjectKey.protectionTag(
+            requestor: "REF30",
+            resource: try MediaResource("TNT").canonicalForm
+        )
+        claims.profile = "live"
         let start = Timestamp(secondsSince1970: now - 600)
         var lines = ""
         for number in 0..<count {

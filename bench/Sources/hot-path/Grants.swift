@@ -67,8 +67,11 @@ private struct GrantSample {
         claims.renewal = CATRenewal(.cookie, life: 300, deadline: 120)
         guard let id = SessionID(hexadecimal: "e688045c604d5ecc272cf7d83b00ec16"),
             let tag = SubjectTag(hexadecimal: "9cdc1ad605d9dc40aa0413577634fc43"),
+            let protection = ProtectionTag(hexadecimal: "5b1d3c0e7a9f48d2b6c4a1e0f3927d58"),
             let uri = RequestURI("/live/tnt/low/seg1.m4s", scheme: .https, authority: "cdn.example")
         else { fatalError("no request") }
+        claims.protection = protection
+        claims.profile = "live"
         claims.session = PlaybackSession(
             id: id,
             end: Timestamp(secondsSince1970: 1_925_043_310),

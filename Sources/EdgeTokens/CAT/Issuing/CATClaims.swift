@@ -45,6 +45,10 @@ public struct CATClaims: Sendable {
     public var renewal: CATRenewal?
     /// The playback session.
     public var session: PlaybackSession?
+    /// The tag of what the grant is given for; `nil` for a grant that opens no entry of a gate of the same installation.
+    public var protection: ProtectionTag?
+    /// The name of the profile by which the grant is issued, 1 to 32 bytes; `nil` for a grant that gates do not renew.
+    public var profile: String?
 
     /// Creates claims without restrictions.
     public init() {}
@@ -128,6 +132,8 @@ extension CATClaims {
         if let version { map.entry(label(.version)) { $0.write(version) } }
         writeRestrictions(to: &map, label)
         if let renewal { map.entry(label(.renewal)) { renewal.write(to: &$0) } }
+        if let protection { map.entry(label(.protection)) { $0.write(sixteen: protection) } }
+        if let profile { map.entry(label(.profile)) { $0.write(profile) } }
         guard let session else { return }
         map.entry(label(.session)) { $0.write(sixteen: session.id) }
         map.entry(label(.sessionEnd)) { $0.write(session.end.seconds) }
