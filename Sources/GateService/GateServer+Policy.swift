@@ -5,6 +5,7 @@ internal import CoreMetrics
 internal import Logging
 package import Platform
 internal import PlaybackGate
+
 internal import struct SystemPackage.FileDescriptor
 
 extension GateServer {

@@ -72,6 +72,9 @@ public enum Decision: Hashable, Sendable {
         public let subject: Subject
         /// The grants of the playback, or the grant that was accepted; `nil` for a playback without grants.
         public let access: GrantedAccess?
+        /// The time until which the playback is known to have its slot, if the number of its viewer's playbacks is limited: the
+        /// answer is reused no longer, so that the next request prolongs the slot. `nil` if nothing needs that.
+        package internal(set) var slotEnd: Timestamp?
 
         init(reason: Reason, subject: Subject, access: GrantedAccess? = nil) {
             self.reason = reason

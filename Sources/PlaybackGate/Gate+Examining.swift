@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
+internal import Encodings
 internal import MediaTokens
 internal import Platform
 
@@ -18,10 +20,20 @@ extension Gate {
         let signedURI: Decision.SignedURIOutcome?
         /// True if the token is consumed; false if it is only looked up among the revocations.
         let isConsumed: Bool
-        /// The slot that the playback takes; `nil` without a limit.
-        let lease: StreamLease?
+        /// The playback that the token starts or goes on by.
+        let start: PlaybackStart
 
+        var slot: SlotDemand { start.slot }
         var subject: Decision.Subject { Decision.Subject(entry: entry, token: use.token, signedURI: signedURI) }
+    }
+
+    /// The playback that a media token starts or goes on by.
+    struct PlaybackStart: Sendable {
+        /// The id that names the playback: that of the request, or a random one if the token starts several playbacks that each
+        /// take a slot; `nil` if the token has one only.
+        var playbackID: String?
+        /// The slot that the playback takes.
+        var slot: SlotDemand
     }
 
     /// Runs all steps except the replay store. Records nothing.
@@ -88,14 +100,36 @@ extension Gate {
         if let code = policyRefusal ?? missing {
             return .decided(refusal(code, Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)))
         }
-        let lease = isConsumed ? lease(of: entry, use.token, request, at: now) : nil
-        if lease == nil, let outcome = immediateOutcomes.outcome(of: use, isConsumed: isConsumed, at: now) {
+        let start =
+            isStart ? self.start(of: entry, use.token, request, isConsumed, at: now) : PlaybackStart(slot: .none)
+        guard start.slot.isComputed else {
             let subject = Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)
-            return .decided(decision(outcome, subject, request, now))
+            return .decided(refusal(.grant(.streamLimitReached), subject))
+        }
+        if start.slot.needsNoStore, let outcome = immediateOutcomes.outcome(of: use, isConsumed: isConsumed, at: now) {
+            let subject = Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)
+            return .decided(decision(outcome, subject, request, playbackID: start.playbackID, now))
         }
         return .use(
-            ExaminedUse(use: use, entry: entry, signedURI: signedURI, isConsumed: isConsumed, lease: lease)
+            ExaminedUse(use: use, entry: entry, signedURI: signedURI, isConsumed: isConsumed, start: start)
         )
+    }
+
+    /// Returns the playback that a token starts or goes on by.
+    private func start(
+        of entry: Catalogue.Entry,
+        _ token: MediaToken,
+        _ request: PlaybackRequest,
+        _ isConsumed: Bool,
+        at now: Timestamp
+    ) -> PlaybackStart {
+        var id = request.playbackID
+        if id == nil, rules.maximumUses > 1, isConsumed, limitedTerms(of: entry) != nil {
+            // Two starts without an id are two playbacks.
+            id = try? RandomBytes.make(16).hexadecimal
+            guard id != nil else { return PlaybackStart(slot: .unknown) }
+        }
+        return PlaybackStart(playbackID: id, slot: slot(of: entry, token, playbackID: id, at: now))
     }
 
     /// Returns the refusal of the first policy that refuses the token; `nil` if none does.
@@ -112,15 +146,16 @@ extension Gate {
         _ outcome: UseOutcome?,
         _ subject: consuming Decision.Subject,
         _ request: PlaybackRequest,
+        playbackID: String?,
         _ now: Timestamp
     ) -> Decision {
         switch outcome {
-        case .recorded: allowance(.verified, subject, request, now)
+        case .recorded: allowance(.verified, subject, request, playbackID: playbackID, now)
         case .notRevoked:
             subject.entry?.use == .once
                 ? .allow(Decision.Allowance(reason: .probe, subject: subject))
-                : allowance(.withinTTL, subject, request, now)
-        case .repeated: allowance(.repeated, subject, request, now)
+                : allowance(.withinTTL, subject, request, playbackID: playbackID, now)
+        case .repeated: allowance(.repeated, subject, request, playbackID: playbackID, now)
         case .usedUp: refusal(.tokenAlreadyUsed, subject)
         case .revoked(.token): refusal(.tokenRevoked, subject)
         case .revoked(.session): refusal(.sessionRevoked, subject)
@@ -130,7 +165,8 @@ extension Gate {
         case .full: refusal(.replayStoreFull, subject)
         case nil:
             rules.allowsUnknownUse
-                ? allowance(.useUnknown, subject, request, now) : refusal(.replayStoreUnavailable, subject)
+                ? allowance(.useUnknown, subject, request, playbackID: playbackID, now)
+                : refusal(.replayStoreUnavailable, subject)
         }
     }
 

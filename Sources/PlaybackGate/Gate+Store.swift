@@ -24,6 +24,8 @@ extension Gate {
         }
         guard let answer else { throw ReplayStoreError(.deadline, "the store did not answer in time") }
         try answer.get()
+        // The slot of a playback that is over is free for the next one; if the store does not answer, it ends by itself.
+        if case .playback(let session) = revocation.subject { _ = await freeSlot(of: session, at: now) }
     }
 
     /// Checks within the deadline of the store that it can record uses.

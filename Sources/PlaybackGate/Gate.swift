@@ -4,6 +4,7 @@
 internal import MediaResources
 public import MediaTokens
 public import Platform
+internal import Synchronization
 
 /// Decides about playbacks: catalogue, verification, policies and consumption of the token, in this order.
 ///
@@ -39,6 +40,25 @@ public final class Gate: Sendable {
     let grantStore: (any GrantStore)?
     /// The store as one that calls back; `nil` if it is none.
     let callbackStore: (any CallbackReplayStore)?
+    /// The playbacks of the catalogue, by what their grants are given for.
+    let playbacks: PlaybackIndex
+    /// Tells to which entries the paths of a scope belong. Made when it is first needed.
+    package var scopes: ScopeSurvey {
+        if let made = survey.load() { return made.value }
+        let made = MadeSurvey(ScopeSurvey(catalogue))
+        return survey.storeIfNil(made).value
+    }
+
+    private let survey = AtomicLazyReference<MadeSurvey>()
+
+    private final class MadeSurvey: Sendable {
+        let value: ScopeSurvey
+
+        init(_ value: ScopeSurvey) { self.value = value }
+    }
+
+    /// The slots that are known to be held.
+    let slots = KnownSlots()
     /// The ends of the trusted keys' validities, in order.
     private let keyEnds: [Timestamp]
 
@@ -85,6 +105,7 @@ public final class Gate: Sendable {
         self.store = store
         self.rules = rules
         self.grants = grants
+        playbacks = grants.map { PlaybackIndex(catalogue, $0.subjectKey) } ?? PlaybackIndex()
         self.observer = observer
         isObserved = !(observer is NoObserver)
         immediateOutcomes = store.immediateOutcomes
@@ -170,7 +191,7 @@ public final class Gate: Sendable {
             request.token = nil
             self.request = request
             self.work = work
-            if case .use(let examined) = work { needsUseOnly = examined.lease == nil } else { needsUseOnly = false }
+            needsUseOnly = if case .use(let examined) = work { examined.slot.needsNoStore } else { false }
             self.now = now
             self.start = start
         }
@@ -268,14 +289,15 @@ public final class Gate: Sendable {
     /// Takes the slot of the playback if there is a limit, and then records the use: a start that the limit refuses consumes
     /// nothing.
     private func complete(_ examined: ExaminedUse, _ request: PlaybackRequest, _ now: Timestamp) async -> Decision {
-        let slot = await take(examined.lease, at: now)
-        if let code = slot?.refusal(allowsUnknown: rules.allowsUnknownUse) { return refusal(code, examined.subject) }
+        let slot = await take(examined.slot, at: now)
+        if let code = slot.refusal(allowsUnknown: rules.allowsUnknownUse) { return refusal(code, examined.subject) }
         let answer = await ask { [store] () -> UseOutcome? in
             examined.isConsumed
                 ? try? await store.record(examined.use, at: now) : try? await store.examine(examined.use, at: now)
         }
-        let decision = decision(answer ?? nil, examined.subject, request, now)
-        if case .refuse = decision, case .known(.taken) = slot { await free(examined.lease?.session, at: now) }
+        let id = examined.start.playbackID
+        let decision = decision(answer ?? nil, examined.subject, request, playbackID: id, now)
+        if case .refuse = decision, case .has(isNew: true, _) = slot { await free(examined.slot, at: now) }
         return decision
     }
 

@@ -100,6 +100,9 @@ struct EmbeddedSample {
         claims.notBefore = Self.time
         claims.issued = Self.time
         claims.methods = ["GET", "HEAD"]
+        let resource = try MediaResource("TNT").canonicalForm
+        claims.protection = subjectKey.protectionTag(requestor: "REF30", resource: resource)
+        claims.profile = "live"
         claims.uri = [.init(.host, .exact("cdn.example")), .init(.path, .prefix("/live/tnt/"))]
         let tags = (1...3).map { SubjectTag(number: UInt128($0)) }
         claims.session = PlaybackSession(

@@ -35,9 +35,9 @@ import Testing
             Self.expect("grant_missing", try second.get(Film.variant), 401)
             Self.expect("grant_missing", try second.get("\(Film.variant)?token=\(token)"), 401)
             let cookie = ["Cookie": try #require(first.cookie(for: Film.variant))]
-            Self.expect("grant_uri_mismatch", try second.get("/film/tbs/low/seg0.ts", cookie))
+            Self.expect("grant_resource_mismatch", try second.get("/film/tbs/low/seg0.ts", cookie))
             let path = "/~cat=\(cookie["Cookie"]?.split(separator: "=")[1] ?? "")/film/tbs/low/seg0.ts"
-            Self.expect("grant_uri_mismatch", try second.get(path))
+            Self.expect("grant_resource_mismatch", try second.get(path))
             // The start accepts a grant; but the token of another does not help to one.
             #expect(try first.get(Film.start).isAllowed("granted", by: edge))
             #expect(proxy.origin.requests <= 2)

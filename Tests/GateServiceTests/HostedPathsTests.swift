@@ -137,10 +137,57 @@ import Testing
         }
     }
 
+    /// The entry of a URL decides. A caller's list is for URLs that the catalogue does not know, and for no folder with others' media.
+    @Test(
+        arguments: [
+            ("/film/master.m3u8", "TBS", "akamai", "resource_mismatch"),
+            ("/film/master.m3u8", "TNT", "media", "invalid_request"),
+            ("/segments/1.ts", "TNT", "akamai", "grant_missing"),
+            ("/film/else.m3u8", "TBS", "akamai", "invalid_request"),
+            ("/a.m3u8", "TBS", "akamai", "invalid_request"), ("/else/a.m3u8", "TNT", "akamai", "resource_mismatch"),
+            ("/else/a.m3u8", "TBS", "akamai", nil),
+        ] as [(String, String, String, String?)]
+    )
+    func `obey the entry of a URL`(_ path: String, _ resource: String, _ cdn: String, _ code: String?) async throws {
+        let text = Self.configuration().replacing(
+            "    - { path: /film/",
+            with: "    - { path: /segments/, resource: TNT, use: grant, grant: [live, akamai] }\n    - { path: /film/"
+        )
+        try await RunningGate.with(text) { gate in
+            let url = "https://\(cdn).example\(path)"
+            let form = Self.form(try Self.parameters(gate, resource: resource, cdn: cdn, url: url))
+            let answer = try Self.post(gate, "/tvs/v1/sign", form)
+            #expect(code.map { answer.body.contains("(\($0)") } ?? (answer.status == 200), "\(answer)")
+        }
+    }
+
+    /// The limit is that of the entry, also if the profile that signs has none.
+    @Test func `start no more playbacks than the entry's limit`() async throws {
+        let limited = Self.configuration().replacing("deliver: [segment] }", with: "deliver: [segment], streams: 1 }")
+        try await RunningGate.with(limited) { gate in
+            let sign = { (json: Bool, ttl: Int64) in
+                let token = try gate.token(GateSample.claims(session: "one", ttl: ttl))
+                if json {
+                    let body: [String: String] = ["path": "/film/master.m3u8", "profile": "akamai", "token": token]
+                    let text = String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self)
+                    return try gate.post("/v1/sign", text, headers: ["Authorization": "Bearer \(Self.key)"])
+                }
+                var parameters = try Self.parameters(gate)
+                parameters[0].1 = token
+                return try Self.post(gate, "/tvs/v1/sign", Self.form(parameters))
+            }
+            #expect(try sign(true, 300_000).status == 200)
+            for (json, ttl) in [(true, 310_000), (false, 320_000)] as [(Bool, Int64)] {
+                let second = try sign(json, ttl)
+                #expect(second.body.contains("stream_limit_reached"), "\(second)")
+            }
+        }
+    }
+
     /// A signed URL is one that the edge accepts, and the query of the caller's is behind it.
     @Test func `sign a URL with a query that an edge accepts`() async throws {
         let edge = "edge: { listen: \"127.0.0.1:0\", tokens: [{ query: token }] }"
-        let catalogue = "    - { path: /else/, resource: TBS, use: grant, grant: [live, signed] }\n"
+        let catalogue = "    - { path: /else/, resource: TBS, grant: [live, signed] }\n"
         let text = Self.configuration().replacing("admin: {", with: "\(edge)\nadmin: {").replacing(
             "    - { path: /film/",
             with: "\(catalogue)    - { path: /film/"

@@ -57,6 +57,7 @@ import Testing
                 (["X-Playgate-Grant": "a b"], Self.playlist, 400, "invalid_request"),
                 ([url: nil], Self.playlist, 400, "invalid_request"),
                 ([url: "/film"], Self.playlist, 400, "invalid_request"),
+                ([url: "https://cdn.example/unknown/a.m3u8"], Self.playlist, 404, "unknown_media"),
                 (["X-Playgate-Manifest-Mode": "cookie"], Self.playlist, 400, "invalid_request"),
                 (["Content-Type": "text/plain"], Self.playlist, 415, "manifest_type_unsupported"),
                 (["Content-Type": "application/json"], "{}", 415, "manifest_type_unsupported"),

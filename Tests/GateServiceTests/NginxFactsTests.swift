@@ -6,6 +6,7 @@ import Encodings
 import Foundation
 import GateTestSupport
 import Keys
+import MediaResources
 import Platform
 import Testing
 
@@ -96,6 +97,9 @@ import Testing
         claims.issued = now
         claims.expires = now.adding(seconds: 600)
         claims.uri = [.init(.path, .prefix("/film/tnt/"))]
+        let secret = try #require(Data(base64Encoded: Film.secret))
+        let resource = try MediaResource("TNT").canonicalForm
+        claims.protection = try SubjectKey([UInt8](secret)).protectionTag(requestor: "REF30", resource: resource)
         claims.session = PlaybackSession(id: SessionID(number: 7), end: now.adding(seconds: 6000), revocation: nil)
         change(&claims)
         return try issuer().issue(claims).token

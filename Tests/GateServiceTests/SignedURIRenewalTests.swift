@@ -95,7 +95,12 @@ import Testing
             for name in ["exp", "nbf", "cdniets", "cdnistt", "cdnistd"] {
                 #expect(new[name] as? Int == old[name] as? Int, "\(name)")
             }
-            #expect(new["aud"] as? String == "dcdn" && new["pgs"] == nil && new["pge"] == nil && new["pgr"] == nil)
+            // What it was given for, and by whom it is counted and revoked, stays.
+            for name in ["pgs", "pgr", "pgt"] {
+                #expect(new[name] as? String == old[name] as? String && new[name] != nil, "\(name)")
+            }
+            #expect(new["aud"] as? String == "dcdn")
+            #expect(old["pgf"] as? String == "cdni" && new["pgf"] as? String == "dcdn")
             #expect(try UnverifiedJWS(made.utf8.span).keyID == KeyID("ec-1"))
             // It is for the other network alone.
             #expect(try sample.code("/live/tnt/a.m3u8", made) == "grant_audience_mismatch")

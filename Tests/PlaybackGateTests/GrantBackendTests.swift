@@ -39,7 +39,7 @@ import Testing
         let token = try GateSample.content(GateSample.claims(), at: Self.now)
         let issued = authority.issue(
             entry,
-            { authority.session(token, playbackID: nil, $0, at: Self.now) },
+            { authority.session(token, playbackID: nil, $0, isLimited: false, at: Self.now) },
             path: nil,
             player: nil,
             at: Self.now
@@ -49,9 +49,12 @@ import Testing
 
     /// A mirror that was never read knows of no revocation: that must not look like a grant that was revoked.
     @Test func `is told if revocations are not known, unless that is allowed`() throws {
+        var catalogue = Catalogue()
+        try catalogue.add(entry)
+        let playbacks = PlaybackIndex(catalogue, authority.subjectKey)
         let (token, target) = (try grant(), PlaybackRequest.Target.path("/film/a.m3u8"))
         for allows in [false, true] {
-            let renewal = authority.renew(token, [profile], allowsUnknown: allows, at: Self.now)
+            let (renewal, _) = authority.renew(token, of: playbacks, allowsUnknown: allows, at: Self.now)
             let exchange = authority.exchange(
                 token,
                 of: entry,

@@ -123,7 +123,12 @@ struct GrantingSample {
 
     /// Renews a grant as a backend does.
     func renew(_ grant: IssuedGrant, after seconds: Int64) -> GrantAuthority.BackendOutcome {
-        authority.renew(grant.token, [profile], allowsUnknown: false, at: Self.time.adding(seconds: seconds))
+        authority.renew(
+            grant.token,
+            of: gate.playbacks,
+            allowsUnknown: false,
+            at: Self.time.adding(seconds: seconds)
+        ).0
     }
 
     /// Exchanges a grant as a backend does.

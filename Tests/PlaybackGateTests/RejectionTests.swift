@@ -4,6 +4,7 @@
 import Encodings
 import GateTestSupport
 import Keys
+import MediaResources
 import Platform
 import Testing
 
@@ -18,6 +19,8 @@ import Testing
     private static func token(_ probability: Double, _ id: String, until seconds: Int64? = nil) throws -> String {
         let binding = KeyBinding(issuer: "playgate", format: .cat)
         let key = try TokenKey(secret: GrantingSample.secret, id: KeyID("pg-2026-11"), binding: binding)
+        let resource = try MediaResource("TNT").canonicalForm
+        let tag = try SubjectKey([UInt8](0x20...0x3F)).protectionTag(requestor: "REF30", resource: resource)
         var writer = CBORWriter()
         writer.map { map in
             map.entry(1) { $0.write("playgate") }
@@ -28,6 +31,7 @@ import Testing
                 writer.write([UInt8](id.utf8))
                 if let seconds { writer.write(now.millisecondsSince1970 / 1000 + seconds) }
             }
+            map.entry(-65540) { $0.write(tag?.bytes ?? []) }
         }
         return COSEText.encode(try key.signCOSE(try writer.finish()))
     }

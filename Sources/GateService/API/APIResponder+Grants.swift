@@ -41,11 +41,10 @@ extension APIResponder {
     func renew(_ call: RequestContext) throws(APIRefusal) -> Outcome {
         let body = try read(GrantBody.self, call)
         guard let grants = call.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
-        let profiles = call.snapshot.configuration.grants?.profiles.map(\.value) ?? []
         let (gate, time, trace) = (call.gate, call.time, call.trace)
         try takeRoom(for: 1)
         return .later { [self] () async throws(APIRefusal) in
-            let outcome = await gate.renew(body.grant, profiles, by: grants, at: time)
+            let outcome = await gate.renew(body.grant, by: grants, at: time)
             inFlight.release(1)
             return try Self.answer(outcome, time, trace)
         }

@@ -38,35 +38,57 @@ extension APIResponder {
         let resource = try resource(try parameters.base64("resource"))
         let profile = try profile(try parameters.required("cdn"), "cdn", call)
         let (path, query) = try url(try parameters.required("url"), profile, settings)
-        let finding = call.gate.catalogue.find(.path(path), host: profile.rules.host?[...])
-        var requestor =
-            call.gate.verifier.policy.requestors.count == 1 ? call.gate.verifier.policy.requestors.first : nil
-        var isKnown = call.caller(caller)?.resources?.contains(resource.text) ?? false
-        if case .entry(let entry) = finding {
-            requestor = entry.protection.requestor ?? requestor
-            isKnown = isKnown || entry.protection.resource == resource
+        let entry: Catalogue.Entry
+        switch call.gate.catalogue.find(.path(path), host: profile.rules.host.flatMap { HostName($0[...])?.text }) {
+        case .entry(let known): entry = try known.signing(path, query, for: resource, profile)
+        case .unknown:
+            let listed = call.caller(caller)?.resources ?? []
+            guard listed.contains(resource.text) else { throw APIRefusal(DenyCode.token(.resourceMismatch)) }
+            entry = try Self.unlisted(path, query, resource, profile, call.gate)
+        case .hostMissing, .invalidPath: throw APIRefusal(.invalidRequest, details: "url: its path is ambiguous")
         }
-        guard isKnown, let requestor else { throw APIRefusal(DenyCode.token(.resourceMismatch)) }
-        let folder = String(path[...(path.lastIndex(of: "/") ?? path.startIndex)])
         if !query.isEmpty {
-            let grants = call.gate.grants
-            guard grants?.signs(query: query, of: path, scope: folder, profile, at: call.time) ?? false else {
+            let scope = entry.grants?.scope ?? path
+            guard call.gate.grants?.signs(query: query, of: path, scope: scope, profile, at: call.time) ?? false else {
                 throw APIRefusal(
                     .invalidRequest,
                     details: "url: its query has a parameter of the token, or \(profile.name) cannot sign it"
                 )
             }
         }
-        let entry = Catalogue.Entry(
-            key: .media(path),
-            protection: .resource(resource, requestor: requestor),
-            grants: Catalogue.Entry.GrantTerms([profile], scope: folder, manifest: path, query: query)
-        )
         let request = PlaybackRequest(.path(path), token: token, client: call.client(caller))
         let trace = call.trace
         return try sign(request, entry, call) { grant in
             APIAnswer([UInt8]((grant.url ?? "").utf8), type: "text/plain; charset=utf-8", trace: trace)
         }
+    }
+
+    /// The entry of a path that the catalogue does not know, for a resource of the caller's list: the folder of the path, if it has
+    /// no path of another resource.
+    private static func unlisted(
+        _ path: String,
+        _ query: String,
+        _ resource: MediaResource,
+        _ profile: GrantProfile,
+        _ gate: Gate
+    ) throws(APIRefusal) -> Catalogue.Entry {
+        let requestors = gate.verifier.policy.requestors
+        guard requestors.count == 1, let requestor = requestors.first else {
+            throw APIRefusal(DenyCode.token(.resourceMismatch))
+        }
+        let folder = String(path[...(path.lastIndex(of: "/") ?? path.startIndex)])
+        let entry = Catalogue.Entry(
+            key: .media(path),
+            protection: .resource(resource, requestor: requestor),
+            grants: Catalogue.Entry.GrantTerms([profile], scope: folder, manifest: path, query: query)
+        )
+        guard folder != "/", gate.scopes.stranger(entry, profile) == nil else {
+            throw APIRefusal(
+                .invalidRequest,
+                details: "url: a token for its folder would open other resources' media: add its path to the catalogue"
+            )
+        }
+        return entry
     }
 
     /// `POST /v1/sign`: starts a playback, and answers with the URL that one profile of the entry signs.
@@ -79,18 +101,9 @@ extension APIResponder {
         guard let terms = entry.grants, terms.profiles.contains(profile) else {
             throw APIRefusal(.invalidRequest, details: "profile: the entry has no profile \(body.profile)")
         }
-        let only = Catalogue.Entry(
-            key: entry.key,
-            protection: entry.protection,
-            isShadow: entry.isShadow,
-            use: entry.use,
-            grants: Catalogue.Entry.GrantTerms(
-                [profile],
-                scope: terms.scope,
-                manifest: terms.manifest,
-                query: terms.query
-            )
-        )
+        var signed = terms
+        signed.profiles = [profile]
+        let only = entry.withGrants(signed)
         let request = PlaybackRequest(
             body.target,
             host: body.host,
@@ -191,6 +204,33 @@ extension APIResponder {
             )
         }
         return (String(uri.path), String(query))
+    }
+}
+
+extension Catalogue.Entry {
+    /// Returns the entry with the grants of one of its profiles, for a URL whose path it has. Resource, use and limit stay those of
+    /// the entry.
+    ///
+    /// - Parameter resource: The resource that the caller names, which must be the entry's.
+    fileprivate func signing(
+        _ path: String,
+        _ query: String,
+        for resource: MediaResource,
+        _ profile: GrantProfile
+    ) throws(APIRefusal) -> Self {
+        guard protection.resource == resource else { throw APIRefusal(DenyCode.token(.resourceMismatch)) }
+        guard var terms = grants, terms.profiles.contains(profile) else {
+            throw APIRefusal(.invalidRequest, details: "cdn: the entry of the URL has no profile \(profile.name)")
+        }
+        // Nothing is consumed for a URL that the token would not open.
+        guard let scope = scope(profile, path: path[...]), path.utf8.starts(with: scope.utf8) else {
+            throw APIRefusal(.urlNotSigned)
+        }
+        terms.profiles = [profile]
+        terms.manifest = path
+        terms.query = query
+        terms.scope = scope
+        return withGrants(terms)
     }
 }
 

@@ -25,15 +25,16 @@ extension APIResponder {
         let grant = try Self.field("X-Playgate-Grant", request)
         let manifest = call.snapshot.manifest?.configuration
         let rules = try Self.rules(grant, try Self.mode(request, default: manifest?.mode), request, manifest, limit)
-        switch grants.check(grant, allowsUnknown: call.gate.rules.allowsUnknownUse, at: call.time) {
-        case .good: break
-        case .refused(let refusal): throw APIRefusal(refusal)
-        case .unknown: throw APIRefusal(DenyCode.replayStoreUnavailable)
-        }
+        let entry = try Self.entry(try Self.field("X-Playgate-Manifest-URL", request), call.gate)
         try takeRoom(for: 1)
-        let trace = call.trace
+        let (gate, time, trace) = (call.gate, call.time, call.trace)
         return .later { [self] () async throws(APIRefusal) in
             defer { inFlight.release(1) }
+            switch await gate.check(grant, ofManifest: entry, by: grants, at: time) {
+            case .good: break
+            case .refused(let refusal): throw APIRefusal(refusal)
+            case .unknown: throw APIRefusal(DenyCode.replayStoreUnavailable)
+            }
             let rewriting = ManifestWork(body: body, format: format, rules: rules, limit: limit)
             switch await rewriting.outcome() {
             case .success(let bytes):
@@ -46,6 +47,14 @@ extension APIResponder {
                 throw refusal
             }
         }
+    }
+
+    /// Returns the entry of a manifest. A manifest that the catalogue does not know gets no grant.
+    private static func entry(_ url: String, _ gate: Gate) throws(APIRefusal) -> Catalogue.Entry {
+        guard let uri = RequestURI(url: url[...]), let host = uri.host,
+            case .entry(let entry) = gate.catalogue.find(uri.path, host: "\(host)")
+        else { throw APIRefusal(DenyCode.unknownMedia) }
+        return entry
     }
 
     private static func rules(

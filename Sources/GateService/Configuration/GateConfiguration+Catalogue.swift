@@ -92,11 +92,17 @@ extension PlaybackGate.Catalogue.Entry {
         if use == .grant { section.note("use", "grant requires path: edges ask for paths") }
         if terms.scope == nil, let manifest = terms.manifest, let slash = manifest.utf8.lastIndex(of: UInt8(ascii: "/"))
         {
-            terms.scope = String(manifest[...slash])
+            let folder = String(manifest[...slash])
+            if folder != "/" { terms.scope = folder }
         }
         let hasScope = named.allSatisfy { $0.rules.scope != .folder }
         if terms.scope == nil, !hasScope, !section.isFaulty {
-            section.note("grant", "requires scope or manifest here, since a media id is no path")
+            section.note(
+                "grant",
+                terms.manifest == nil
+                    ? "requires scope or manifest here, since a media id is no path"
+                    : "requires scope here, since the manifest lies in the root: say scope: / if grants may open every path"
+            )
         }
         return terms
     }

@@ -83,13 +83,18 @@ extension GateConfiguration.Grants {
         }
         self.subjectKey = Located(value: subjectKey ?? [], place: section.place("subjectKey"))
         keys = root.named("keys", Key.init)
-        var vendors: [String: VendorProfile] = [:]
+        var (vendors, tooLong): ([String: VendorProfile], [String]) = ([:], [])
         profiles = section.named("profiles") { name, section in
             let profile = GrantProfile(name, section)
             vendors[name] = VendorProfile(profile.format, section)
+            if name.utf8.count > GrantProfile.longestName { tooLong.append(name) }
             return Located(value: profile, place: section.place)
         }
         self.vendors = vendors
+        for name in tooLong {
+            let limit = GrantProfile.longestName
+            section.note("profiles", "\(name): a name has at most \(limit) bytes, because grants carry it")
+        }
         issuers = section.list("issuers", Issuer.init)
         cacheCapacity = section.integer("cacheCapacity", in: 0...1_000_000, default: 16_384)
         keySetFolder = section.optionalPath("keySetFolder")

@@ -40,12 +40,15 @@ final class EdgeRules: Sendable {
         case .withinTTL:
             // An answer that hands over a grant is for one player.
             guard allowance.access == nil else { return 0 }
-            let left = (allowance.expires?.millisecondsSince1970 ?? 0) - now.millisecondsSince1970
-            return min(max(left / 1000, 0), edge.cacheCeiling)
-        case .granted:
-            let end = allowance.access?.reusable(at: now) ?? now
-            return min(max((end.millisecondsSince1970 - now.millisecondsSince1970) / 1000, 0), edge.cacheCeiling)
+            return seconds(to: allowance.expires, allowance, at: now)
+        case .granted: return seconds(to: allowance.access?.reusable(at: now), allowance, at: now)
         case .verified, .repeated, .probe, .useUnknown, .renewed, .shadow: return 0
         }
+    }
+
+    private func seconds(to end: Timestamp?, _ allowance: Decision.Allowance, at now: Timestamp) -> Int64 {
+        guard let end else { return 0 }
+        let last = allowance.slotEnd.map { min($0, end) } ?? end
+        return min(max((last.millisecondsSince1970 - now.millisecondsSince1970) / 1000, 0), edge.cacheCeiling)
     }
 }

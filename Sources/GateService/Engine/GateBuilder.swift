@@ -29,6 +29,7 @@ struct GateBuilder: Sendable {
         var warnings: [String] = []
         let catalogue = Self.catalogue(configuration.catalogue, problems, &warnings)
         let policy = Self.policy(configuration, problems)
+        Self.checkGrants(configuration.catalogue, catalogue, problems)
         grants = configuration.grants.flatMap { Self.grants(configuration, $0, at: now, problems, &warnings) }
         // Files that changed meanwhile may combine two states into one that was never intended.
         if FileStamps(configuration) != files {

@@ -11,8 +11,6 @@ internal import PlaybackGate
 struct GrantPlan: Sendable {
     /// The grant.
     let token: String
-    /// The end of the time for which the player needs no other grant; slots are kept for so long.
-    let end: Timestamp
     /// The grant for the session by which the player is to request the manifest, by another URL; `nil` if it needs none.
     let moved: String?
 
@@ -20,16 +18,16 @@ struct GrantPlan: Sendable {
     init(_ kind: PlaylistKind, _ playback: ContinuedPlayback, margin: Duration, at now: Timestamp) {
         let life = playback.end(after: nil, at: now)
         switch kind {
-        case .index: (token, end, moved) = (playback.tokenForSession(), life, nil)
+        case .index: (token, moved) = (playback.tokenForSession(), nil)
         case .live(let namesItself):
             let whole = namesItself || playback.lastsForSession ? nil : playback.tokenForSession()
             // If no copy can be made, another URL would be no better.
             moved = whole == playback.token ? nil : whole
-            (token, end) = (playback.token(until: life), life)
+            token = playback.token(until: life)
         case .finished(let duration):
             // Without a duration, the grant is good for the session.
             let whole = playback.end(after: duration.map { $0 + margin } ?? .seconds(86_400), at: now)
-            (token, end, moved) = (playback.token(until: whole), whole, nil)
+            (token, moved) = (playback.tokenForFilm(until: whole), nil)
         }
     }
 }

@@ -128,7 +128,7 @@ extension ManifestResponder {
         let (playback, configuration) = (grants.playback, grants.configuration)
         let kind = PlaylistKind(body, format)
         let plan = GrantPlan(kind, playback, margin: configuration.margin, at: call.now)
-        if let code = await grants.gate.prolong(playback, of: grants.decision, until: plan.end, at: call.now) {
+        if let code = await grants.gate.prolong(playback, of: grants.decision, at: call.now) {
             return refusal(APIRefusal(code), call, .refused)
         }
         // A player that has a URL for the session already is never sent to another one.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeTokens
 internal import Encodings
 public import MediaResources
 internal import MediaTokens
 internal import Platform
+internal import Synchronization
 
 extension Catalogue {
     /// The rule of the catalogue for a media id or for paths.
@@ -23,10 +25,23 @@ extension Catalogue {
             let hosts: [String]
             let grants: GrantTerms?
             let hasGrants: Bool
+            /// True if a profile limits the concurrent playbacks of a viewer.
+            let hasStreamLimit: Bool
             /// The profiles of ``grants``.
             private let profiles: [GrantProfile]
             /// ``methods`` as a bit set.
             let permitted: UInt16
+            /// The tag of the protection, once it was made or if it is known without the key.
+            private let tag = AtomicLazyReference<MadeTag>()
+
+            /// A tag, and the key that made it.
+            private final class MadeTag: Sendable {
+                let value: ProtectionTag
+                /// The key; `nil` if the tag was read from a policy, which has no key.
+                let key: SubjectKey?
+
+                init(_ value: ProtectionTag, by key: SubjectKey?) { (self.value, self.key) = (value, key) }
+            }
 
             init(
                 _ key: Key,
@@ -36,7 +51,8 @@ extension Catalogue {
                 _ origin: Origin,
                 _ methods: [PlaybackRequest.Method],
                 _ hosts: [String],
-                _ grants: GrantTerms?
+                _ grants: GrantTerms?,
+                _ known: ProtectionTag?
             ) {
                 self.key = key
                 self.protection = protection
@@ -47,8 +63,22 @@ extension Catalogue {
                 self.hosts = hosts
                 self.grants = grants
                 hasGrants = grants != nil
+                hasStreamLimit = grants?.profiles.contains { $0.rules.streamLimit != nil } ?? false
                 profiles = grants?.profiles ?? []
                 permitted = self.methods.reduce(0) { $0 | $1.bit }
+                if let known { _ = tag.storeIfNil(MadeTag(known, by: nil)) }
+            }
+
+            /// The tag of the protection, if it was made or is known.
+            var madeTag: ProtectionTag? { tag.load()?.value }
+
+            func tag(by key: SubjectKey) -> ProtectionTag? {
+                if let made = tag.load(), made.key.map({ $0.isSame(as: key) }) ?? true { return made.value }
+                guard case .resource(let resource, let requestor) = protection,
+                    let value = key.protectionTag(requestor: requestor, resource: resource.canonicalForm)
+                else { return nil }
+                _ = tag.storeIfNil(MadeTag(value, by: key))
+                return value
             }
 
             func hasProfile(_ issuer: String, _ format: GrantFormat) -> Bool {
@@ -102,11 +132,40 @@ extension Catalogue {
             hosts: [HostName] = [],
             grants: GrantTerms? = nil
         ) {
-            facts = Facts(key, protection, isShadow, use, origin, methods, hosts.map { String($0.text) }, grants)
+            let names = hosts.map { String($0.text) }
+            facts = Facts(key, protection, isShadow, use, origin, methods, names, grants, nil)
         }
+
+        /// Creates an entry like another one, with other grants, or with the tag of its protection, for who has no subject key.
+        init(_ other: Entry, grants: GrantTerms?, tag: ProtectionTag?) {
+            let own = other.facts
+            facts = Facts(
+                own.key,
+                own.protection,
+                own.isShadow,
+                own.use,
+                own.origin,
+                own.methods,
+                own.hosts,
+                grants,
+                tag
+            )
+        }
+
+        /// Returns the entry with other grants.
+        package func withGrants(_ grants: GrantTerms?) -> Self { Self(self, grants: grants, tag: nil) }
+
+        /// Returns the tag of the resource and the requestor that the entry names; `nil` if it names none, or OpenSSL fails.
+        func tag(by key: SubjectKey) -> ProtectionTag? { facts.tag(by: key) }
+
+        /// The tag of the resource and the requestor, if it was made before or read from a policy.
+        var madeTag: ProtectionTag? { facts.madeTag }
 
         /// True if grants open the entry. To read ``grants`` would copy them.
         package var hasGrants: Bool { facts.hasGrants }
+
+        /// True if a profile of the entry limits the concurrent playbacks of a viewer.
+        var hasStreamLimit: Bool { facts.hasStreamLimit }
 
         /// True if the entry has a profile of this issuer and format.
         func hasProfile(_ issuer: String, _ format: GrantFormat) -> Bool { facts.hasProfile(issuer, format) }
@@ -153,6 +212,9 @@ extension Catalogue {
             public var manifest: String?
             /// The parameters of the manifest's URL beside those of a grant, without `?`; empty for none.
             public var query: String
+            /// True if the entry is for files, not for what lies beside them in their folder: grants that others check open the file
+            /// that is played, and no other.
+            public var isOfFiles = false
 
             /// Creates terms.
             public init(_ profiles: [GrantProfile], scope: String? = nil, manifest: String? = nil, query: String = "") {

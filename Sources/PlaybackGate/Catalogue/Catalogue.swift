@@ -25,9 +25,6 @@ public struct Catalogue: Sendable {
     /// Returns the entry of a media id, compared byte for byte.
     public func entry(media id: String) -> Entry? { media[ByteKey(id)] }
 
-    /// Returns an entry of a media id that has a property; `nil` if none has.
-    func firstMedia(_ hasProperty: (Entry) -> Bool) -> Entry? { media.values.first(where: hasProperty) }
-
     /// True if any entry names hosts: a path alone then does not determine its entry.
     public var hasHosts: Bool { !pathsOfHosts.isEmpty }
 
@@ -98,6 +95,11 @@ public struct Catalogue: Sendable {
         return host.flatMap { pathsOfHosts[ByteKey($0)] }?.isUniform(folder) ?? true
     }
 
+    /// All entries in any order. An entry that names several hosts is there once for each.
+    var unorderedEntries: [Entry] {
+        pathsOfHosts.values.reduce(Array(media.values) + paths.entries) { $0 + $1.entries }
+    }
+
     /// All entries, in the order of their keys and hosts.
     package var entries: [Entry] {
         var all = Array(media.values) + paths.entries
@@ -142,7 +144,7 @@ public struct Catalogue: Sendable {
         var conflicts: [Entry.Key] = []
         let protection = Entry.Protection.resource(item.resource, requestor: requestor)
         for key in [.media(item.mediaID)] + scope.keys(item) {
-            let terms = grants.isEmpty ? nil : Entry.GrantTerms(grants, of: item, key)
+            let terms = grants.isEmpty ? nil : Entry.GrantTerms(grants, of: item, key, scope)
             let entry = Entry(key: key, protection: protection, origin: .feed(source, line: item.line), grants: terms)
             guard let present = replace(entry, where: { _ in false }), case .feed = present.origin else { continue }
             guard present.protection != protection else { continue }
@@ -215,13 +217,26 @@ public enum FeedPathScope: String, Sendable, CaseIterable {
 
 extension Catalogue.Entry.GrantTerms {
     /// Creates the terms of a feed item. Its media id stands for its first stream.
-    fileprivate init(_ profiles: [GrantProfile], of item: CatalogueEntry, _ key: Catalogue.Entry.Key) {
+    fileprivate init(
+        _ profiles: [GrantProfile],
+        of item: CatalogueEntry,
+        _ key: Catalogue.Entry.Key,
+        _ paths: FeedPathScope
+    ) {
         self.init(profiles)
+        if case .path(let pattern) = key {
+            // A folder, unless that would be the root.
+            isOfFiles = pattern.form == .path
+        } else {
+            isOfFiles =
+                paths != .folder
+                || item.streamPaths.first?.utf8.lastIndex(of: UInt8(ascii: "/"))
+                    == item.streamPaths.first?.startIndex
+        }
         guard case .media = key, let manifest = item.streamPaths.first, manifest.utf8.first == UInt8(ascii: "/") else {
             return
         }
         self.manifest = manifest
-        scope = manifest.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(manifest[...$0]) }
     }
 }
 

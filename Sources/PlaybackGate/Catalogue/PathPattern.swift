@@ -102,11 +102,51 @@ public struct PathPattern: Hashable, Sendable {
 
     /// Tracks all states of the glob at once, so the time is bounded by path length times steps.
     private static func matches(_ path: Substring.UTF8View, _ steps: [Step]) -> Bool {
-        var live = [Bool](repeating: false, count: steps.count + 1)
-        live[0] = true
-        skipStars(&live, steps)
-        var next = live
+        var states = States(steps)
         for byte in path {
+            states.consume(byte)
+            guard states.isAlive else { return false }
+        }
+        return states.isComplete
+    }
+
+    /// True if a glob matches any path that begins with `prefix`.
+    static func reaches(into prefix: [UInt8], _ steps: [Step]) -> Bool {
+        var states = States(steps)
+        for byte in prefix { states.consume(byte) }
+        return states.isAlive
+    }
+
+    /// True if a glob matches the beginning of a path.
+    ///
+    /// - Parameter steps: A glob that ends with a slash.
+    static func matchesFolder(of path: [UInt8], _ steps: [Step]) -> Bool {
+        var states = States(steps)
+        for byte in path {
+            states.consume(byte)
+            if states.isComplete { return true }
+        }
+        return false
+    }
+
+    /// The states of a glob after a beginning of a path.
+    private struct States {
+        private let steps: [Step]
+        private var live: [Bool]
+        private var next: [Bool]
+
+        init(_ steps: [Step]) {
+            self.steps = steps
+            live = [Bool](repeating: false, count: steps.count + 1)
+            live[0] = true
+            next = live
+            PathPattern.skipStars(&live, steps)
+        }
+
+        var isAlive: Bool { live.contains(true) }
+        var isComplete: Bool { live[steps.count] }
+
+        mutating func consume(_ byte: UInt8) {
             for place in next.indices { next[place] = false }
             for place in steps.indices where live[place] {
                 switch steps[place] {
@@ -124,14 +164,12 @@ public struct PathPattern: Hashable, Sendable {
                 }
             }
             swap(&live, &next)
-            guard live.contains(true) else { return false }
-            skipStars(&live, steps)
+            PathPattern.skipStars(&live, steps)
         }
-        return live[steps.count]
     }
 
     /// Activates the state after each star, because a star may match an empty text.
-    private static func skipStars(_ live: inout [Bool], _ steps: [Step]) {
+    fileprivate static func skipStars(_ live: inout [Bool], _ steps: [Step]) {
         for place in steps.indices where live[place] {
             if steps[place] == .anyWithinSegment || steps[place] == .anything { live[place + 1] = true }
         }

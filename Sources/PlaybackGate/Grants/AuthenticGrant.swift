@@ -34,10 +34,10 @@ enum AuthenticGrant: Sendable {
         }
     }
 
-    /// The paths that the grant opens, ending in `/` and percent-encoded; `nil` if they are no folder.
+    /// The paths that the grant opens, percent-encoded: a folder that ends in `/`, or a file; `nil` if they are neither.
     var scope: String? {
         switch self {
-        case .cat(let grant): grant.pathPrefix
+        case .cat(let grant): grant.pathPrefix ?? grant.exactPath
         case .signedURI(let grant): grant.scope?.path
         }
     }

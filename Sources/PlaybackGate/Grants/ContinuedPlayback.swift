@@ -17,7 +17,7 @@ package struct ContinuedPlayback: Sendable {
     package let token: String
     /// The profile of the grant.
     package let profile: GrantProfile
-    private let grant: CATGrant
+    fileprivate let grant: CATGrant
     /// The issuer of copies; `nil` for a grant of another installation, which is carried on as it is.
     private let signer: CATIssuer?
 
@@ -59,10 +59,14 @@ package struct ContinuedPlayback: Sendable {
         return min(Timestamp(millisecondsSince1970: sum / step * step), end)
     }
 
-    /// Returns a grant that is good to `end`, as ``end(after:at:)`` has it.
+    /// Returns a grant that is good to `end`, as ``end(after:at:)`` has it for the life of the profile.
     package func token(until end: Timestamp) -> String {
         copy(until: end, issued: end.advanced(byMilliseconds: -profile.rules.life.milliseconds))
     }
+
+    /// Returns a grant that is good to `end`, later than the profile's life. It says so by its time of issue: see
+    /// ``PlaybackTerms/outliveSlot(_:)``.
+    package func tokenForFilm(until end: Timestamp) -> String { copy(until: end, issued: grant.issued ?? end) }
 
     private func copy(until end: Timestamp, issued: Timestamp) -> String {
         guard let signer else { return token }
@@ -113,9 +117,9 @@ extension Gate {
             return ContinuedPlayback(token: first.token, grant, first.profile, signer)
         case .accepted(let accepted):
             guard let grant = accepted.grant as? CATGrant else { return nil }
+            let named = terms.profiles.profile(of: .cat(grant))
             let fitting = terms.profiles.filter { $0.issuer == grant.issuer.name && $0.format == .cat }
-            guard let profile = fitting.first(where: { $0.name == name }) ?? fitting.first,
-                let token = shown?.text(of: grant, grants, at: now)
+            guard let profile = named ?? fitting.first, let token = shown?.text(of: grant, grants, at: now)
             else { return nil }
             let signer = grants.renewer(of: grant, profile, at: now)
             return ContinuedPlayback(token: token, grant, profile, signer)
@@ -131,32 +135,15 @@ extension Gate {
         return grant.sessionID == session && end <= (grant.expires ?? end)
     }
 
-    /// Prolongs the slot of a playback whose player has got grants up to `end`, if its entry has a limit.
+    /// Prolongs the slot of a playback whose player gets a manifest, if its entry has a limit.
     ///
-    /// - Returns: `stream_limit_reached` if the playback has lost its slot to others; otherwise `nil`, also if the store does not
-    ///   answer, because the playback was allowed already.
-    package func prolong(
-        _ playback: ContinuedPlayback,
-        of decision: Decision,
-        until end: Timestamp,
-        at now: Timestamp
-    ) async -> DenyCode? {
-        guard let entry = decision.subject.entry, let limit = entry.grants?.streamLimit,
-            let lease = playback.lease(requestor: entry.protection.requestor ?? "", limit, until: end, at: now)
-        else { return nil }
-        if case .known(.limitReached) = await take(lease, at: now) { return .grant(.streamLimitReached) }
+    /// - Returns: The refusal, such as `stream_limit_reached` if the playback has lost its slot to others; otherwise `nil`, also if
+    ///   the store does not answer, because the playback was allowed already.
+    package func prolong(_ playback: ContinuedPlayback, of decision: Decision, at now: Timestamp) async -> DenyCode? {
+        guard let entry = decision.subject.entry else { return nil }
+        let slot = slot(of: entry, .cat(playback.grant), isProlonged: true, at: now)
+        if case .refused(let code) = await take(slot, at: now) { return code }
         return nil
-    }
-}
-
-extension ContinuedPlayback {
-    /// The slot of the playback, which ends ten seconds after its grants.
-    fileprivate func lease(requestor: String, _ limit: Int, until end: Timestamp, at now: Timestamp) -> StreamLease? {
-        guard let session = grant.session, let key = GrantAuthority.leaseKey(session, requestor: requestor) else {
-            return nil
-        }
-        let last = max(end, now.advanced(byMilliseconds: profile.rules.life.milliseconds))
-        return StreamLease(key, session: session.id, limit: limit, expires: last.advanced(byMilliseconds: 10_000))
     }
 }
 

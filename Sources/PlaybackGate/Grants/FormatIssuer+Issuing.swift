@@ -8,6 +8,8 @@ internal import Platform
 struct GrantOrder {
     let profile: GrantProfile
     let session: PlaybackSession
+    /// The tag of what the grant is given for; `nil` for a grant that no gate of this installation accepts.
+    let protection: ProtectionTag?
     /// The paths that the grant opens, ending in `/` and percent-encoded.
     let scope: String
     /// The path of the manifest, percent-encoded, if it is known.

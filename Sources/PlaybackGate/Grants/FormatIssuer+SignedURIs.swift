@@ -17,6 +17,8 @@ extension FormatIssuer {
         claims.notBefore = order.now
         claims.issued = order.now
         claims.session = order.session
+        claims.protection = order.protection
+        claims.profile = order.profile.name
         claims.encryptionKey = encryption
         if rules.binding.address != .none {
             guard let network = order.network else { return nil }
@@ -40,8 +42,9 @@ extension GrantOrder {
         let rules = profile.rules
         let scheme: RequestURI.Scheme = rules.isSecure ? .https : .http
         switch rules.signing.container {
-        case .regex: return .scope(.init(scheme: scheme, host: rules.host, path: scope))
-        case .hash:
+        case .regex where scope.utf8.last == UInt8(ascii: "/"):
+            return .scope(.init(scheme: scheme, host: rules.host, path: scope))
+        case .regex, .hash:
             guard let host = rules.host, let manifest else { return nil }
             return RequestURI((manifest + urlEnd)[...], scheme: scheme, authority: host[...]).map { .hash($0) }
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-public import EdgeTokens
+internal import EdgeTokens
 internal import Encodings
 internal import MediaTokens
 public import Platform
@@ -25,6 +25,8 @@ extension Gate {
         let path: Substring
         /// True if the grant is due to be renewed, and the answer may hand the new one to the player.
         let isRenewing: Bool
+        /// The slot without which the request is refused.
+        let slot: SlotDemand
     }
 
     /// Examines the grants of a request.
@@ -48,18 +50,32 @@ extension Gate {
         case .accepted(let known): accepted = known
         }
         subject.signedURI = accepted.grant.format == .uriSigning ? .allowed : nil
+        let slot = slot(of: entry, accepted.grant, isProlonged: false, at: now)
+        if case .unknown = slot { return .refused(.grant(.streamLimitReached), subject.signedURI) }
         let obligations = accepted.obligations
         let isRenewing = obligations.isRenewalDue && method.isRenewing && shown.canReplace(accepted)
         let needsNoStore = obligations.use == nil && obligations.proofUse == nil
-        if needsNoStore, !isRenewing { return .decided(.decided(granted(accepted.grant, subject))) }
-        let use = GrantUse(accepted: accepted, subject: subject, path: shown.facts.uri.path, isRenewing: isRenewing)
-        if needsNoStore, entry.grants?.streamLimit == nil { return .decided(.decided(renewed(use, at: now))) }
+        if needsNoStore, !isRenewing, slot.needsNoStore {
+            return .decided(.decided(granted(accepted.grant, subject, slot)))
+        }
+        let use = GrantUse(
+            accepted: accepted,
+            subject: subject,
+            path: shown.facts.uri.path,
+            isRenewing: isRenewing,
+            slot: slot
+        )
+        if needsNoStore, slot.needsNoStore, limitedTerms(of: entry) == nil {
+            return .decided(.decided(renewed(use, at: now)))
+        }
         return .decided(.grant(use))
     }
 
     /// Asks the store for what a grant demands, and decides.
     func complete(_ use: GrantUse, _ now: Timestamp) async -> Decision {
         let obligations = use.accepted.obligations
+        let slot = await take(use.slot, at: now)
+        if let code = slot.refusal(allowsUnknown: rules.allowsUnknownUse) { return refusal(code, use.subject) }
         for demand in [obligations.proofUse, obligations.use].compactMap(\.self) {
             let isFirst = await insert(demand, at: now)
             // If the store is down, nobody can tell whether it was used: no setting allows it then.
@@ -69,93 +85,67 @@ extension Gate {
                 return refusal(.grant(.replayed), subject)
             }
         }
-        guard use.isRenewing else { return granted(use.accepted.grant, use.subject) }
-        guard let lease = lease(of: use, at: now) else { return renewed(use, at: now) }
+        var held = use.slot
+        if case .has(_, let end?) = slot { held = .held(until: end) }
+        guard use.isRenewing, let entry = use.subject.entry else {
+            return granted(use.accepted.grant, use.subject, held)
+        }
+        if case .held = held { return renewed(use, at: now) }
         // A renewal that the limit or the store prevents refuses nothing: the grant is good until it expires.
-        switch await take(lease, at: now) {
-        case .known(.taken), .known(.renewed): return renewed(use, at: now)
-        case .known, .unknown, nil: return granted(use.accepted.grant, use.subject)
+        switch await take(self.slot(of: entry, use.accepted.grant, isProlonged: true, at: now), at: now) {
+        case .has: return renewed(use, at: now)
+        case .refused, .unknown: return granted(use.accepted.grant, use.subject, held)
         }
     }
 
-    private func granted(_ grant: AuthenticGrant, _ subject: Decision.Subject) -> Decision {
+    private func granted(_ grant: AuthenticGrant, _ subject: Decision.Subject, _ slot: SlotDemand) -> Decision {
         let access = GrantedAccess.accepted(GrantedAccess.AcceptedGrant(grant: grant.base))
-        return .allow(Decision.Allowance(reason: .granted, subject: subject, access: access))
+        var allowance = Decision.Allowance(reason: .granted, subject: subject, access: access)
+        if case .held(let end) = slot { allowance.slotEnd = end }
+        return .allow(allowance)
     }
 
     private func renewed(_ use: GrantUse, at now: Timestamp) -> Decision {
         guard let entry = use.subject.entry,
             let grant = grants?.renew(use.accepted.grant, of: entry, path: use.path, at: now)
-        else { return granted(use.accepted.grant, use.subject) }
+        else { return granted(use.accepted.grant, use.subject, use.slot) }
         return .allow(Decision.Allowance(reason: .renewed, subject: use.subject, access: .issued([grant])))
     }
 
     // MARK: Issue
 
     /// Allows a playback, and issues its grants.
+    ///
+    /// - Parameter playbackID: The id that names the playback; `nil` if the token has one only.
     func allowance(
         _ reason: Decision.Allowance.Reason,
         _ subject: consuming Decision.Subject,
         _ request: PlaybackRequest,
+        playbackID: String?,
         _ now: Timestamp
     ) -> Decision {
         guard let grants, let entry = subject.entry, entry.hasGrants, let token = subject.token else {
             return .allow(Decision.Allowance(reason: reason, subject: subject))
         }
+        let isLimited = limitedTerms(of: entry) != nil
         let issued = grants.issue(
             entry,
             { rules in
                 guard reason != .useUnknown || rules.coversUnverified else { return nil }
-                return grants.session(token, playbackID: request.playbackID, rules, at: now)
+                return grants.session(token, playbackID: playbackID, rules, isLimited: isLimited, at: now)
             },
             path: request.target.normalPath,
             player: request.player,
             at: now
         )
         let access = issued.isEmpty ? nil : GrantedAccess.issued(issued)
-        return .allow(Decision.Allowance(reason: reason, subject: subject, access: access))
+        var allowance = Decision.Allowance(reason: reason, subject: subject, access: access)
+        // The next request of the playback prolongs its slot.
+        if isLimited { allowance.slotEnd = now }
+        return .allow(allowance)
     }
 
-    // MARK: Slots
-
-    /// The outcome of taking a slot. ``unknown`` means that the store did not answer.
-    enum SlotOutcome: Sendable {
-        case known(LeaseOutcome)
-        case unknown
-
-        func refusal(allowsUnknown: Bool) -> DenyCode? {
-            switch self {
-            case .known(.taken), .known(.renewed): nil
-            case .known(.limitReached): .grant(.streamLimitReached)
-            case .known(.full): .replayStoreFull
-            case .unknown: allowsUnknown ? nil : .replayStoreUnavailable
-            }
-        }
-    }
-
-    /// Returns the slot that a playback takes; `nil` if its viewer may have any number.
-    func lease(
-        of entry: Catalogue.Entry,
-        _ token: MediaToken,
-        _ request: PlaybackRequest,
-        at now: Timestamp
-    ) -> StreamLease? {
-        // Without a limit, no session is made for nothing.
-        guard let grants, let terms = entry.grants, terms.streamLimit != nil, let profile = terms.profiles.first,
-            let session = grants.session(token, playbackID: request.playbackID, profile.rules, at: now)
-        else { return nil }
-        return terms.lease(of: session, requestor: token.requestorID, at: now)
-    }
-
-    private func lease(of use: GrantUse, at now: Timestamp) -> StreamLease? {
-        guard let terms = use.subject.entry?.grants, let session = use.accepted.grant.base.session else { return nil }
-        return terms.lease(of: session, requestor: use.subject.requestor ?? "", at: now)
-    }
-
-    private func lease(of grant: IssuedGrant, at now: Timestamp) -> StreamLease? {
-        guard let entry = catalogue.entry(of: grant), let terms = entry.grants else { return nil }
-        return terms.lease(of: grant.session, requestor: entry.protection.requestor ?? "", at: now)
-    }
+    // MARK: Backends
 
     /// Exchanges a grant as ``GrantAuthority/exchange(_:of:_:for:player:allowsUnknown:at:)`` does, and prolongs the slot of its
     /// playback. It takes no second one: both grants are of one session.
@@ -179,60 +169,29 @@ extension Gate {
             allowsUnknown: rules.allowsUnknownUse,
             at: now
         )
-        guard case .issued(let grant) = outcome else { return outcome }
-        let requestor = entry.protection.requestor ?? ""
-        return await prolonged(outcome, entry.grants?.lease(of: grant.session, requestor: requestor, at: now), at: now)
+        return await prolonged(outcome, entry.tag(by: grants.subjectKey), at: now)
     }
 
-    /// Renews a grant as ``GrantAuthority/renew(_:_:allowsUnknown:at:)`` does, and prolongs the slot of its playback.
+    /// Renews a live grant of this installation in its window, for players that cannot see response headers, and prolongs the
+    /// slot of its playback.
     ///
+    /// - Parameters:
+    ///   - token: The grant as the player has it. It must be of a playback of the catalogue.
+    ///   - grants: The authority for grants.
+    ///   - now: The time of receipt.
     /// - Returns: A refusal by `stream_limit_reached` if the playback has lost its slot to others.
     public func renew(
         _ token: String,
-        _ profiles: [GrantProfile],
         by grants: GrantAuthority,
         at now: Timestamp
     ) async -> GrantAuthority.BackendOutcome {
-        let outcome = grants.renew(token, profiles, allowsUnknown: rules.allowsUnknownUse, at: now)
-        guard case .issued(let grant) = outcome else { return outcome }
-        return await prolonged(outcome, lease(of: grant, at: now), at: now)
-    }
-
-    /// Returns the outcome of a backend's request, or a refusal if the playback has no slot any more and gets none.
-    private func prolonged(
-        _ outcome: GrantAuthority.BackendOutcome,
-        _ lease: StreamLease?,
-        at now: Timestamp
-    ) async -> GrantAuthority.BackendOutcome {
-        guard let slot = await take(lease, at: now) else { return outcome }
-        switch slot.refusal(allowsUnknown: rules.allowsUnknownUse) {
-        case nil: return outcome
-        case .grant(let code): return .refused(GrantRefusal(code))
-        default: return .unknown
-        }
-    }
-
-    func take(_ lease: StreamLease?, at now: Timestamp) async -> SlotOutcome? {
-        guard let lease else { return nil }
-        let answer = await ask { [grantStore] () -> LeaseOutcome? in
-            try? await grantStore?.take(lease, at: now)
-        }
-        return (answer ?? nil).map { .known($0) } ?? .unknown
-    }
-
-    /// Frees the slot of a playback that did not start. If the store does not answer, the slot ends by itself.
-    func free(_ session: SessionID?, at now: Timestamp) async {
-        if let session { _ = await end(session, at: now) }
-    }
-
-    /// Ends a playback session: frees its slot. Its grants are good until they expire; a revocation ends them.
-    ///
-    /// - Returns: True if the session had a slot; `nil` if the store did not answer.
-    public func end(_ session: SessionID, at now: Timestamp) async -> Bool? {
-        let answer = await ask { [grantStore] in
-            try? await grantStore?.free(session, at: now)
-        }
-        return answer ?? nil
+        let (outcome, protection) = grants.renew(
+            token,
+            of: playbacks,
+            allowsUnknown: rules.allowsUnknownUse,
+            at: now
+        )
+        return await prolonged(outcome, protection, at: now)
     }
 
     /// Inserts what may be used once. Returns true if the store has recorded the first use.
@@ -241,25 +200,6 @@ extension Gate {
             try? await grantStore?.insert(use.key, until: use.until, at: now)
         }
         return answer == .first
-    }
-}
-
-extension Catalogue.Entry.GrantTerms {
-    /// The limit of concurrent playbacks: that of the first profile with one.
-    var streamLimit: Int? {
-        for profile in profiles { if let limit = profile.rules.streamLimit { return limit } }
-        return nil
-    }
-
-    /// Returns the slot of a session, taken or prolonged at `now`; `nil` without a limit, or without tags in the session. It
-    /// ends ten seconds after the longest-lived grant.
-    fileprivate func lease(of session: PlaybackSession, requestor: String, at now: Timestamp) -> StreamLease? {
-        guard let limit = streamLimit, let key = GrantAuthority.leaseKey(session, requestor: requestor) else {
-            return nil
-        }
-        let life = profiles.map { $0.rules.life.milliseconds }.max() ?? 0
-        let end = now.advanced(byMilliseconds: life + 10_000)
-        return StreamLease(key, session: session.id, limit: limit, expires: end)
     }
 }
 
@@ -283,21 +223,5 @@ extension PlaybackRequest.Target {
         case .media: nil
         case .path(let requested): RequestURI(requested)?.path
         }
-    }
-}
-
-extension Catalogue {
-    /// Returns an entry whose playbacks get such grants: that of the grant's paths, otherwise one of a media id; `nil` if there
-    /// is none.
-    fileprivate func entry(of grant: IssuedGrant) -> Entry? {
-        let host = grant.profile.rules.host.flatMap { HostName($0[...])?.text } ?? ""
-        if case .entry(let entry) = find(grant.scope[...], host: host[...]), entry.hands(grant) { return entry }
-        return firstMedia { $0.hands(grant) }
-    }
-}
-
-extension Catalogue.Entry {
-    fileprivate func hands(_ grant: IssuedGrant) -> Bool {
-        grants?.profiles.contains(grant.profile) ?? false && scope(grant.profile, path: grant.scope[...]) == grant.scope
     }
 }

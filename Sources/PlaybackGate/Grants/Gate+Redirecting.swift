@@ -65,7 +65,15 @@ extension Gate {
         }
         // A grant that cannot be issued consumes nothing.
         let outcome = grants.issue(redirection, grant, at: now)
-        guard case .redirected = outcome, let use = obligations.use else { return outcome }
+        guard case .redirected = outcome else { return outcome }
+        let demand = slot(of: redirection.entry, .signedURI(grant), isProlonged: true, at: now)
+        let slot = await take(demand, at: now)
+        switch slot.refusal(allowsUnknown: rules.allowsUnknownUse) {
+        case nil: break
+        case .grant(let code): return .refused(GrantRefusal(code))
+        default: return .unknown
+        }
+        guard let use = obligations.use else { return outcome }
         // If the store is down, nobody can tell whether it was used: no setting allows it then.
         guard await insert(use, at: now) else { return .refused(GrantRefusal(.replayed, .member(.identifier))) }
         return outcome
@@ -92,9 +100,10 @@ extension GrantAuthority {
         case .authentic(.cat): return .refused(GrantRefusal(.malformed))
         case .authentic(.signedURI(let found)): grant = found
         }
-        guard let terms = redirection.entry.grants, terms.profiles.contains(redirection.profile),
-            terms.profile(of: .signedURI(grant)) != nil
-        else { return .refused(GrantRefusal(.issuerRefused, .member(.issuer))) }
+        guard let terms = redirection.entry.grants, terms.profiles.contains(redirection.profile) else {
+            return .refused(GrantRefusal(.issuerRefused, .member(.issuer)))
+        }
+        if let refusal = mismatch(.signedURI(grant), redirection.entry) { return .refused(refusal) }
         switch signedURIs?.judge(grant, redirection.facts, at: now) {
         case .refused(let refusal): return .refused(refusal)
         case .allowed(let obligations):
@@ -124,6 +133,8 @@ extension GrantAuthority {
                 from: redirection.facts.uri,
                 to: uri,
                 audience: profile.rules.audience,
+                protection: redirection.entry.tag(by: subjectKey),
+                profile: profile.name,
                 at: now
             )
             metrics?.countIssued(profile)

@@ -26,31 +26,36 @@ extension GrantAuthority {
     ///
     /// - Parameters:
     ///   - token: The grant as the player has it.
-    ///   - profiles: The profiles of the catalogue.
+    ///   - playbacks: The playbacks of the catalogue, of which the grant must be one.
     ///   - allowsUnknown: True to renew also if the state of revocations is not known: see ``Gate/Rules/allowsUnknownUse``.
     ///   - now: The time of receipt.
-    public func renew(
+    /// - Returns: The outcome, and the tag of what the grant was given for.
+    func renew(
         _ token: String,
-        _ profiles: [GrantProfile],
+        of playbacks: PlaybackIndex,
         allowsUnknown: Bool,
         at now: Timestamp
-    ) -> BackendOutcome {
-        withLive(token, allowsUnknown: allowsUnknown, at: now) { grant in
+    ) -> (BackendOutcome, ProtectionTag?) {
+        var protection: ProtectionTag?
+        let outcome = withLive(token, allowsUnknown: allowsUnknown, at: now) { grant in
+            protection = grant.base.protection
             guard let start = grant.base.renewalStart else {
                 return .refused(GrantRefusal(.renewalInvalid, .claim(.renewal)))
             }
             guard start <= now else { return .notDue(grant.base) }
-            let fitting = profiles.filter { profile in
-                profile.issuer == grant.base.issuerName && profile.format == grant.format && profile.rules.scopes(grant)
+            guard let playback = playbacks[grant.base.protection] else {
+                return .refused(GrantRefusal(.resourceMismatch, .claim(.protection)))
             }
-            // Of several, the one by whose key it was made: a network may have that key alone.
-            let own = fitting.first { profile in grant.base.key.id.map { profile.keys.contains($0) } ?? false }
+            guard let profile = playback.profiles.profile(of: grant) else {
+                return .refused(GrantRefusal(.issuerRefused, .claim(.profile)))
+            }
             guard let scope = grant.scope else { return .refused(GrantRefusal(.renewalInvalid, .member(.container))) }
-            guard let profile = own ?? fitting.first,
-                let renewed = renew(grant, profile, scope: scope, at: now)
-            else { return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd))) }
+            guard let renewed = renew(grant, profile, scope: scope, at: now) else {
+                return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd)))
+            }
             return .issued(renewed)
         }
+        return (outcome, protection)
     }
 
     /// Exchanges a live grant of this installation for one of another profile of the same entry, such as for a second network.
@@ -74,13 +79,14 @@ extension GrantAuthority {
         at now: Timestamp
     ) -> BackendOutcome {
         withLive(token, allowsUnknown: allowsUnknown, at: now) { grant in
-            guard let terms = entry.grants, terms.profiles.contains(profile), terms.profile(of: grant) != nil
-            else {
+            guard let terms = entry.grants, terms.profiles.contains(profile) else {
                 return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
             }
-            // A grant for another entry must not open this one.
+            if let refusal = mismatch(grant, entry) { return .refused(refusal) }
+            // A grant for a part of the paths must not become one for all of them.
             let path = target.normalPath
-            guard let scope = grant.scope, terms.profiles.contains(where: { entry.scope($0, path: path) == scope })
+            guard let opened = grant.scope, terms.profiles.contains(where: { entry.scope($0, path: path) == opened }),
+                let scope = entry.scope(profile, path: path)
             else {
                 return .refused(GrantRefusal(.uriMismatch, .claim(.uri)))
             }
@@ -89,6 +95,7 @@ extension GrantAuthority {
                 GrantOrder(
                     profile: profile,
                     session: session,
+                    protection: grant.base.protection,
                     scope: scope,
                     manifest: terms.manifest ?? path.map { String($0) },
                     player: player,
@@ -110,9 +117,20 @@ extension GrantAuthority {
         case unknown
     }
 
-    /// Checks that a grant of this installation is authentic, within its time and not revoked.
-    package func check(_ token: String, allowsUnknown: Bool, at now: Timestamp) -> LiveOutcome {
-        switch withLive(token, allowsUnknown: allowsUnknown, at: now, { .notDue($0.base) }) {
+    /// Checks that a grant of this installation is authentic, within its time, not revoked, and given for what an entry protects.
+    func check(
+        _ token: String,
+        of entry: Catalogue.Entry,
+        allowsUnknown: Bool,
+        at now: Timestamp,
+        _ receive: (AuthenticGrant) -> Void
+    ) -> LiveOutcome {
+        let outcome = withLive(token, allowsUnknown: allowsUnknown, at: now) { grant in
+            if let refusal = mismatch(grant, entry) { return .refused(refusal) }
+            receive(grant)
+            return .notDue(grant.base)
+        }
+        return switch outcome {
         case .refused(let refusal): .refused(refusal)
         case .unknown: .unknown
         case .issued, .notDue: .good
@@ -143,13 +161,5 @@ extension GrantAuthority {
         guard grant.expires != nil else { return .refused(GrantRefusal(.expired, .claim(.expiration))) }
         if let refusal = revocation(of: grant) { return .refused(refusal) }
         return allowsUnknown || isMirrorRecent ? body(authentic) : .unknown
-    }
-}
-
-extension GrantProfile.Rules {
-    /// True if a grant with these rules may have the scope and host of `grant`.
-    fileprivate func scopes(_ grant: AuthenticGrant) -> Bool {
-        guard case .prefix(let prefix) = scope else { return true }
-        return prefix == grant.scope
     }
 }

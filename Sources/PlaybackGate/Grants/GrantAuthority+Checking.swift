@@ -143,9 +143,7 @@ extension GrantAuthority {
         _ entry: Catalogue.Entry,
         at now: Timestamp
     ) -> Finding {
-        guard entry.hasProfile(grant.base.issuerName, grant.format) else {
-            return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
-        }
+        if let refusal = mismatch(grant, entry) { return .refused(refusal) }
         switch verdict(grant, token, facts, at: now) {
         case .refused(let refusal): return .refused(refusal)
         case .allowed(let obligations):
@@ -182,23 +180,6 @@ private final class ForgedGrant: Sendable {
     static let life: Int64 = 5000
 
     init(_ refusal: GrantRefusal) { self.refusal = refusal }
-}
-
-extension Catalogue.Entry.GrantTerms {
-    /// Returns the profile of the grant's issuer and format, or `nil`. A path in the scope of a grant is not enough: the entry
-    /// must name the issuer.
-    func profile(of grant: AuthenticGrant) -> GrantProfile? {
-        let issuer = grant.base.issuerName
-        var found: GrantProfile?
-        for profile in profiles where profile.issuer.utf8.span.hasSameBytes(as: issuer.utf8.span) {
-            guard profile.format == grant.format else { continue }
-            if found == nil { found = profile }
-            // Of several, the one by whose key it was made: a network may have that key alone.
-            guard profiles.count > 1 else { break }
-            if let id = grant.base.key.id, profile.keys.contains(id) { return profile }
-        }
-        return found
-    }
 }
 
 extension GrantCode {

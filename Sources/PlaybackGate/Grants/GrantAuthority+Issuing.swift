@@ -11,21 +11,30 @@ extension GrantAuthority {
     /// Creates the session of a playback that a media token starts; `nil` if it would be over at `now`.
     ///
     /// The same token and playback id give the same session, so a repeated start is the same playback.
+    ///
+    /// - Parameter isLimited: True if the playback has a slot, which each of its grants must find by its tags.
     func session(
         _ token: MediaToken,
         playbackID: String?,
         _ rules: GrantProfile.Rules,
+        isLimited: Bool,
         at now: Timestamp
     ) -> PlaybackSession? {
         let end = token.timeIssued.advanced(byMilliseconds: rules.session.milliseconds)
         guard end.millisecondsSince1970 / 1000 * 1000 > now.millisecondsSince1970,
             let id = subjectKey.sessionID(fingerprint: token.fingerprint, playbackID: playbackID)
         else { return nil }
-        let tags = Revocation.keys(of: token).compactMap { subjectKey.tag(storeKey: $0.key) }
-        let revocation =
-            rules.isRevocable
-            ? PlaybackSession.Revocability(issued: token.timeIssued, tags: tags) : nil
+        guard rules.isRevocable || isLimited else { return PlaybackSession(id: id, end: end, revocation: nil) }
+        let revocation = revocability(token)
+        // A grant that cannot find its slot again would be one without a limit.
+        if isLimited, revocation == nil { return nil }
         return PlaybackSession(id: id, end: end, revocation: revocation)
+    }
+
+    /// Returns what the grants of a media token can be revoked by; `nil` if OpenSSL fails.
+    func revocability(_ token: MediaToken) -> PlaybackSession.Revocability? {
+        let tags = Revocation.keys(of: token).compactMap { subjectKey.tag(storeKey: $0.key) }
+        return PlaybackSession.Revocability(issued: token.timeIssued, tags: tags)
     }
 
     /// Issues the grants of an entry for a session: one of each profile that has a signing key and a scope.
@@ -41,6 +50,7 @@ extension GrantAuthority {
         at now: Timestamp
     ) -> [IssuedGrant] {
         guard let terms = entry.grants else { return [] }
+        let protection = entry.tag(by: subjectKey)
         return terms.profiles.compactMap { profile in
             guard profile.isIssued, let session = session(profile.rules),
                 let scope = entry.scope(profile, path: path)
@@ -49,6 +59,7 @@ extension GrantAuthority {
                 GrantOrder(
                     profile: profile,
                     session: session,
+                    protection: protection,
                     scope: scope,
                     manifest: terms.manifest ?? path.map { String($0) },
                     query: terms.query,
@@ -79,7 +90,9 @@ extension GrantAuthority {
         guard let signer = signer(profile, at: order.now),
             let bound = BoundClaims(profile.rules.binding, order.player)
         else { return nil }
-        let claims = CATClaims(profile, session, bound, scope: order.scope, expires: order.expires, at: order.now)
+        var claims = CATClaims(profile, session, bound, scope: order.scope, expires: order.expires, at: order.now)
+        claims.protection = order.protection
+        claims.profile = profile.name
         guard let token = try? signer.issue(claims), let expires = token.expires else { return nil }
         return IssuedGrant(
             profile,
@@ -110,7 +123,7 @@ extension CATClaims {
         notBefore = now
         issued = now
         methods = rules.methods
-        let path = URIRule(.path, .prefix(scope))
+        let path = URIRule(.path, scope.utf8.last == UInt8(ascii: "/") ? .prefix(scope) : .exact(scope))
         uri = profile.hostRule.map { [$0, path] } ?? [path]
         networks = bound.networks
         headers = bound.headers
@@ -142,14 +155,23 @@ extension CATRenewal.Delivery {
 }
 
 extension Catalogue.Entry {
-    /// The paths that a grant for a playback of this entry opens, ending in `/` and percent-encoded; `nil` if the entry is a
-    /// media id without a scope.
-    func scope(_ profile: GrantProfile, path: Substring?) -> String? {
+    /// The paths that a grant for a playback of this entry opens, percent-encoded: a folder that ends in `/`, or a file; `nil` if
+    /// that is not known, or is everything, and the configuration does not say so.
+    ///
+    /// - Parameters:
+    ///   - profile: The profile of the grant.
+    ///   - path: The requested path, percent-encoded in normal form; `nil` if a media id was requested.
+    package func scope(_ profile: GrantProfile, path: Substring?) -> String? {
         if case .prefix(let scope) = profile.rules.scope { return scope }
         if let scope = grants?.scope { return scope }
-        if let folder = key.pattern?.folder { return folder }
-        guard let path, let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
-        return String(path[...slash])
+        if let folder = key.pattern?.folder { return folder == "/" ? nil : folder }
+        let manifest = grants?.manifest
+        let file = if case .media = key { manifest ?? path.map { String($0) } } else { path.map { String($0) } }
+        guard let file, let slash = file.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+        let folder = String(file[...slash])
+        // A folder has the items of others. At gates, that is no matter: a grant opens what it was given for.
+        if grants?.isOfFiles ?? false, profile.format != .cat || folder == "/" { return file }
+        return folder == "/" ? nil : folder
     }
 }
 
@@ -157,16 +179,25 @@ extension PathPattern {
     /// The folder that the pattern covers with everything below it, percent-encoded; `nil` for a path or a glob.
     fileprivate var folder: String? {
         guard case .folder = form else { return nil }
-        // A pattern is written in plain characters, so a percent sign in it stands for itself.
-        return RequestURI(text.replacingPercentSigns[...])?.path.description
+        return encodedPath
+    }
+
+    /// The pattern as a path, percent-encoded.
+    var encodedPath: String {
+        // A pattern is written in plain characters, so a percent sign or a question mark in it stands for itself.
+        RequestURI(text.escapingPath[...])?.path.description ?? text
     }
 }
 
 extension String {
-    fileprivate var replacingPercentSigns: String {
+    fileprivate var escapingPath: String {
         var bytes: [UInt8] = []
         for byte in utf8 {
-            if byte == UInt8(ascii: "%") { bytes += "%25".utf8 } else { bytes.append(byte) }
+            switch byte {
+            case UInt8(ascii: "%"): bytes += "%25".utf8
+            case UInt8(ascii: "?"): bytes += "%3F".utf8
+            default: bytes.append(byte)
+            }
         }
         return String(decoding: bytes, as: UTF8.self)
     }

@@ -32,6 +32,7 @@ extension GrantAuthority {
         let order = GrantOrder(
             profile: profile,
             session: PlaybackSession(id: id, end: end, revocation: nil),
+            protection: nil,
             scope: scope,
             manifest: manifest,
             query: query,

@@ -13,9 +13,9 @@ extension GrantAuthority {
     /// - Parameter path: The requested path, percent-encoded in normal form; `nil` if it is not known.
     func renew(_ grant: AuthenticGrant, of entry: Catalogue.Entry, path: Substring?, at now: Timestamp) -> IssuedGrant?
     {
-        guard let terms = entry.grants, let profile = terms.profile(of: grant) else { return nil }
-        let named: String? = if case .cat(let grant) = grant { grant.cookiePath ?? grant.pathPrefix } else { nil }
-        guard let scope = named ?? entry.scope(profile, path: path) else { return nil }
+        guard let terms = entry.grants, let profile = terms.profiles.profile(of: grant) else { return nil }
+        let cookiePath: String? = if case .cat(let token) = grant { token.cookiePath ?? grant.scope } else { nil }
+        guard let scope = cookiePath ?? entry.scope(profile, path: path) else { return nil }
         return renew(grant, profile, scope: scope, manifest: terms.manifest, at: now)
     }
 
@@ -37,12 +37,13 @@ extension GrantAuthority {
             let order = GrantOrder(
                 profile: profile,
                 session: session,
+                protection: grant.protection,
                 scope: scope,
                 manifest: manifest,
                 player: nil,
                 now: now
             )
-            return renewed.grant(of: grant.payload, at: now) {
+            return renewed.grant(.init(grant.payload, profile, scope: scope), at: now) {
                 (try? issuer.renew(grant, at: now)).map { token in
                     metrics?.countRenewed(profile)
                     return IssuedGrant(order, token, isByRedirect: grant.renewal?.transport == .query)
@@ -62,7 +63,7 @@ extension GrantAuthority {
         guard RequestURI(scope[...])?.path.utf8.elementsEqual(scope.utf8) ?? false,
             let signer = renewer(of: grant, profile, at: now), let session = grant.session
         else { return nil }
-        return renewed.grant(of: grant.payload, at: now) {
+        return renewed.grant(.init(grant.payload, profile, scope: scope), at: now) {
             guard let token = try? signer.renew(grant, at: now), let expires = token.expires else { return nil }
             metrics?.countRenewed(profile)
             return IssuedGrant(profile, token, expires: expires, session: session, scope: scope, manifest: manifest)

@@ -169,14 +169,6 @@ public final class GrantAuthority: Sendable {
     }
 }
 
-extension GrantAuthority {
-    /// The key of a viewer whose concurrent playbacks are counted; `nil` if the session carries no tags.
-    static func leaseKey(_ session: PlaybackSession, requestor: String) -> LeaseKey? {
-        guard let tags = session.revocation?.tags, tags.count >= 3 else { return nil }
-        return LeaseKey(requestor: requestor, mvpd: tags[2], viewer: tags[1])
-    }
-}
-
 /// Counts the grants that a gate issues and renews. Called on the thread of the decision, so it must not wait.
 public protocol GrantObserver: Sendable {
     /// Counts a grant of a playback that starts, or of an exchange.

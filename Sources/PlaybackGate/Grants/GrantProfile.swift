@@ -26,6 +26,9 @@ public final class GrantProfile: Sendable {
     /// The rule for the host in the grants.
     let hostRule: CATClaims.URIRule?
 
+    /// The longest name, in bytes: grants carry it.
+    package static let longestName = 32
+
     /// True if the profile has keys that sign.
     package var isIssued: Bool { !keyIDs.isEmpty }
 

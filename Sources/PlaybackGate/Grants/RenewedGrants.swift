@@ -16,7 +16,19 @@ final class RenewedGrants: Sendable {
     private static let capacity = 4096
 
     private final class Shard: Sendable {
-        let entries = Mutex<[[UInt8]: Entry]>([:])
+        let entries = Mutex<[Wish: Entry]>([:])
+    }
+
+    /// The wish for a renewed grant: another profile, or another path of its cookie, makes another one.
+    struct Wish: Hashable {
+        /// The claims of the old token, which include its identity.
+        let claims: [UInt8]
+        let profile: String
+        let scope: String
+
+        init(_ claims: [UInt8], _ profile: GrantProfile, scope: String) {
+            (self.claims, self.profile, self.scope) = (claims, profile.name, scope)
+        }
     }
 
     private struct Entry {
@@ -29,18 +41,18 @@ final class RenewedGrants: Sendable {
     /// Returns the renewed grant of a token, and makes it by `renew` if there is none yet.
     ///
     /// - Parameters:
-    ///   - identity: The bytes of the old token's claims, which include its identity.
+    ///   - wish: The old token, and what is wished in its place.
     ///   - renew: Makes a renewed grant, under the lock of the shard: two requests never make one each.
-    func grant(of identity: [UInt8], at now: Timestamp, _ renew: () -> IssuedGrant?) -> IssuedGrant? {
+    func grant(_ wish: Wish, at now: Timestamp, _ renew: () -> IssuedGrant?) -> IssuedGrant? {
         var hasher = Hasher()
-        hasher.combine(identity)
+        hasher.combine(wish)
         let shard = shards[hasher.finalize() & (shards.count - 1)]
         return shard.entries.withLock { entries in
-            if let known = entries[identity], known.kept >= now { return known.grant }
+            if let known = entries[wish], known.kept >= now { return known.grant }
             guard let grant = renew() else { return nil }
             if entries.count >= Self.capacity { entries = entries.filter { $0.value.kept >= now } }
             if entries.count < Self.capacity {
-                entries[identity] = Entry(grant: grant, kept: now.advanced(byMilliseconds: Self.life))
+                entries[wish] = Entry(grant: grant, kept: now.advanced(byMilliseconds: Self.life))
             }
             return grant
         }

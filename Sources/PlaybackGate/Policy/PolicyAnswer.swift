@@ -55,6 +55,12 @@ extension Gate {
     /// Returns the time up to which the answer to a request is good for others with the same credentials; `nil` for no other.
     func lastReuse(of decision: Decision, _ question: Question, at now: Timestamp) -> Timestamp? {
         guard case .allow(let allowance) = decision else { return nil }
+        return lastReuse(of: allowance, question, at: now).map { end in
+            allowance.slotEnd.map { min($0.advanced(byMilliseconds: -1), end) } ?? end
+        }
+    }
+
+    private func lastReuse(of allowance: Decision.Allowance, _ question: Question, at now: Timestamp) -> Timestamp? {
         switch allowance.reason {
         case .unprotected: return Timestamp(millisecondsSince1970: .max)
         // Leeway may lengthen the life of a token; an answer is not kept for it. Grants beside a token are examined first, and path and

@@ -43,6 +43,11 @@ extension Catalogue.Entry {
             hosts: hosts,
             grants: try GrantTerms(object, profiles)
         )
+        guard let text = try object.optionalText("tag") else { return }
+        guard let tag = ProtectionTag(hexadecimal: text) else {
+            throw object.fault("must have 32 hexadecimal digits", "tag")
+        }
+        self = Self(self, grants: grants, tag: tag)
     }
 
     private static func protection(_ object: PolicyObject) throws(PolicyFault) -> Protection {
@@ -65,6 +70,7 @@ extension Catalogue.Entry {
 extension Catalogue.Entry.GrantTerms {
     fileprivate init?(_ object: PolicyObject, _ known: [String: GrantProfile]) throws(PolicyFault) {
         let (scope, manifest) = (try object.optionalText("scope"), try object.optionalText("manifest"))
+        let isOfFiles = try object.flag("files")
         guard let names = try object.optionalTexts("profiles") else { return nil }
         var profiles: [GrantProfile] = []
         for name in names {
@@ -73,6 +79,7 @@ extension Catalogue.Entry.GrantTerms {
         }
         guard !profiles.isEmpty else { throw object.fault("must not be empty", "profiles") }
         self.init(profiles, scope: scope, manifest: manifest)
+        self.isOfFiles = isOfFiles
     }
 }
 

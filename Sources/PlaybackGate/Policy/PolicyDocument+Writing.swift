@@ -157,8 +157,10 @@ extension Catalogue.Entry {
         members.add("methods", methods.map(\.rawValue))
         members.add("shadow", isShadow)
         members.add("profiles", grants?.profiles.map(\.name))
+        if hasGrants { members.add("tag", madeTag?.hexadecimal) }
         members.add("scope", grants?.scope)
         members.add("manifest", grants?.manifest)
+        if grants?.isOfFiles ?? false { members.add("files", true) }
         return members.json
     }
 }

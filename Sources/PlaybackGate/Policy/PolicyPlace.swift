@@ -72,14 +72,13 @@ package final class PolicyPlace: Sendable {
         case .resource(let resource, let requestor, let use):
             let all = snapshot.policy.grants?.profiles ?? []
             let profiles = all.filter { own in profile.map { own.name.hasSameBytes(as: $0) } ?? false }
-            return .entry(
-                Catalogue.Entry(
-                    key: .media(resource.text),
-                    protection: .resource(resource, requestor: requestor),
-                    use: use,
-                    grants: profiles.isEmpty ? nil : .init(profiles)
-                )
-            )
+            let protection = Catalogue.Entry.Protection.resource(resource, requestor: requestor)
+            let entry = Catalogue.Entry(key: .media(resource.text), protection: protection, use: use)
+            // An edge has no key to make a tag. Without one from the catalogue, no grant of this installation opens the entry.
+            let known = snapshot.gate.catalogue.unorderedEntries.first { other in
+                other.protection == protection && other.madeTag != nil
+            }
+            return .entry(Catalogue.Entry(entry, grants: profiles.isEmpty ? nil : .init(profiles), tag: known?.madeTag))
         }
     }
 }
@@ -89,15 +88,6 @@ extension Catalogue.Entry {
     fileprivate func accepting(_ name: String) -> Self {
         guard var terms = grants else { return self }
         terms.profiles = terms.profiles.filter { $0.name.hasSameBytes(as: name) }
-        return Self(
-            key: key,
-            protection: protection,
-            isShadow: isShadow,
-            use: use,
-            origin: origin,
-            methods: methods,
-            hosts: hosts.compactMap { HostName($0[...]) },
-            grants: terms.profiles.isEmpty ? nil : terms
-        )
+        return Self(self, grants: terms.profiles.isEmpty ? nil : terms, tag: madeTag)
     }
 }

@@ -49,7 +49,13 @@ extension Gate {
         /// Decides by the answer of the store. Call it once.
         package func decide(_ answer: StoreAnswer) -> Decision {
             let subject = pending.mediaToken?.subject ?? .nothing
-            let decision = gate.decision(answer.outcome, subject, pending.request, pending.now)
+            let decision = gate.decision(
+                answer.outcome,
+                subject,
+                pending.request,
+                playbackID: pending.mediaToken?.start.playbackID,
+                pending.now
+            )
             return gate.finish(decision, pending, asked: answer.asked)
         }
     }

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import EdgeTokens
+internal import MediaTokens
+public import Platform
+internal import Synchronization
+
+// The slots of playbacks whose viewers may have a limited number of them. A slot belongs to a playback, whatever starts it and
+// by whatever profile it goes on. One that cannot be computed refuses: nothing without a slot plays.
+
+extension Gate {
+    /// The slot that a request needs.
+    enum SlotDemand: Sendable {
+        /// The viewer may have any number of playbacks.
+        case none
+        /// The playback takes a slot, or prolongs the one that it has.
+        case slot(StreamLease, trust: Int64)
+        /// The playback has a slot until a time, at the least.
+        case held(until: Timestamp)
+        /// It cannot be told which slot the playback has.
+        case unknown
+
+        /// False if it cannot be told.
+        var isComputed: Bool { if case .unknown = self { false } else { true } }
+
+        /// True if no store is needed.
+        var needsNoStore: Bool { if case .slot = self { false } else { true } }
+    }
+
+    /// The outcome of taking a slot.
+    enum SlotOutcome: Sendable {
+        /// The playback has a slot; `isNew` if it had none before. `until` is the time until which that is known.
+        case has(isNew: Bool, until: Timestamp?)
+        /// The request is refused.
+        case refused(DenyCode)
+        /// The store did not answer.
+        case unknown
+
+        /// The refusal of the request; `nil` if it may go on.
+        func refusal(allowsUnknown: Bool) -> DenyCode? {
+            switch self {
+            case .has: nil
+            case .refused(let code): code
+            case .unknown: allowsUnknown ? nil : .replayStoreUnavailable
+            }
+        }
+    }
+
+    /// Returns the terms of an entry's playbacks, if they are limited; `nil` for any number.
+    func limitedTerms(of entry: Catalogue.Entry) -> PlaybackTerms? {
+        // Most gates have no limit, and most of the others have them everywhere.
+        guard playbacks.hasLimits || entry.hasStreamLimit else { return nil }
+        guard let grants, let own = PlaybackTerms(entry) else { return nil }
+        let terms = playbacks[entry.tag(by: grants.subjectKey)]?.merging(own) ?? own
+        return terms.streamLimit == nil ? nil : terms
+    }
+
+    /// Returns the slot of a playback that a media token starts, or goes on by.
+    ///
+    /// - Parameter playbackID: The id that names the playback; `nil` if the token has one only.
+    func slot(
+        of entry: Catalogue.Entry,
+        _ token: MediaToken,
+        playbackID: String?,
+        at now: Timestamp
+    ) -> SlotDemand {
+        guard let terms = limitedTerms(of: entry), let grants else { return .none }
+        guard let id = grants.subjectKey.sessionID(fingerprint: token.fingerprint, playbackID: playbackID) else {
+            return .unknown
+        }
+        // Of a token that is not consumed, each request is one of the same playback.
+        if entry.use == .withinTTL, let end = slots.end(of: id, at: now) { return .held(until: end) }
+        guard let revocability = grants.revocability(token) else { return .unknown }
+        return terms.slot(id, revocability, at: now).map { .slot($0, trust: terms.slotTrust) } ?? .unknown
+    }
+
+    /// Returns the slot of the playback that a grant belongs to. A grant of another installation has none, as its playback was
+    /// not started here.
+    ///
+    /// - Parameter isProlonged: True to ask the store also if the slot is known to be held.
+    func slot(
+        of entry: Catalogue.Entry,
+        _ grant: AuthenticGrant,
+        isProlonged: Bool,
+        at now: Timestamp
+    ) -> SlotDemand {
+        guard grant.isOwn, let terms = limitedTerms(of: entry) else { return .none }
+        // Without the tags of the viewer, the grant was issued for an entry without a limit.
+        guard let session = grant.base.sessionID, grant.base.tagCount >= 3 else { return .unknown }
+        if !isProlonged {
+            // A slot was taken when it was issued, and is held for as long.
+            guard terms.outliveSlot(grant.base) else { return .none }
+            if let end = slots.end(of: session, at: now) { return .held(until: end) }
+        }
+        return demand(terms, grant.base.session, at: now)
+    }
+
+    /// Returns the slot of the playback that a grant of a backend belongs to.
+    private func slot(of session: PlaybackSession, _ protection: ProtectionTag?, at now: Timestamp) -> SlotDemand {
+        guard let terms = playbacks[protection], terms.streamLimit != nil else { return .none }
+        return demand(terms, session, at: now)
+    }
+
+    private func demand(_ terms: PlaybackTerms, _ session: PlaybackSession?, at now: Timestamp) -> SlotDemand {
+        guard let session, let revocability = session.revocation,
+            let lease = terms.slot(session.id, revocability, at: now)
+        else { return .unknown }
+        return .slot(lease, trust: terms.slotTrust)
+    }
+
+    /// Takes or prolongs a slot.
+    func take(_ demand: SlotDemand, at now: Timestamp) async -> SlotOutcome {
+        let (lease, trust): (StreamLease, Int64)
+        switch demand {
+        case .none: return .has(isNew: false, until: nil)
+        case .held(let end): return .has(isNew: false, until: end)
+        case .unknown: return .refused(.grant(.streamLimitReached))
+        case .slot(let slot, let time): (lease, trust) = (slot, time)
+        }
+        let answer = await ask { [grantStore] () -> LeaseOutcome? in
+            try? await grantStore?.take(lease, at: now)
+        }
+        switch answer ?? nil {
+        case .taken, .renewed:
+            let end = min(now.advanced(byMilliseconds: trust), lease.expires)
+            slots.insert(lease.session, until: end)
+            return .has(isNew: answer == .taken, until: end)
+        case .limitReached: return .refused(.grant(.streamLimitReached))
+        case .full: return .refused(.replayStoreFull)
+        case nil: return .unknown
+        }
+    }
+
+    /// Frees the slot of a playback that did not start. If the store does not answer, the slot ends by itself.
+    func free(_ demand: SlotDemand, at now: Timestamp) async {
+        guard case .slot(let lease, _) = demand else { return }
+        _ = await freeSlot(of: lease.session, at: now)
+    }
+
+    /// Frees the slot of a session. Returns true if it had one; `nil` if the store did not answer.
+    func freeSlot(of session: SessionID, at now: Timestamp) async -> Bool? {
+        slots.remove(session)
+        let answer = await ask { [grantStore] in
+            try? await grantStore?.free(session, at: now)
+        }
+        return answer ?? nil
+    }
+
+    /// Ends a playback session: frees its slot, and revokes its grants, so that what takes the slot does not play beside them.
+    ///
+    /// At a gate without limits nothing happens: a revocation ends a playback there.
+    ///
+    /// - Returns: True if the session had a slot; `nil` if the store did not answer.
+    public func end(_ session: SessionID, at now: Timestamp) async -> Bool? {
+        guard let isFreed = await freeSlot(of: session, at: now) else { return nil }
+        guard playbacks.hasLimits else { return isFreed }
+        let end = now.advanced(byMilliseconds: Revocation.longestSession.milliseconds)
+        let revocation = Revocation(.playback(session), expires: end)
+        do throws(ReplayStoreError) { try await record(revocation, at: now) } catch { return nil }
+        grants?.mirror.add(revocation, at: now)
+        return isFreed
+    }
+
+    /// Checks a grant that is to be written into the references of a manifest, and prolongs the slot of its playback.
+    ///
+    /// - Parameters:
+    ///   - token: The grant.
+    ///   - entry: The entry of the manifest.
+    ///   - grants: The authority for grants.
+    ///   - now: The time of receipt.
+    package func check(
+        _ token: String,
+        ofManifest entry: Catalogue.Entry,
+        by grants: GrantAuthority,
+        at now: Timestamp
+    ) async -> GrantAuthority.LiveOutcome {
+        var slot = SlotDemand.unknown
+        let outcome = grants.check(token, of: entry, allowsUnknown: rules.allowsUnknownUse, at: now) { grant in
+            slot = self.slot(of: entry, grant, isProlonged: true, at: now)
+        }
+        guard case .good = outcome else { return outcome }
+        switch await take(slot, at: now).refusal(allowsUnknown: rules.allowsUnknownUse) {
+        case nil: return .good
+        case .grant(let code): return .refused(GrantRefusal(code))
+        default: return .unknown
+        }
+    }
+
+    /// Returns the outcome of a backend's request, or a refusal if its playback has no slot any more and gets none.
+    func prolonged(
+        _ outcome: GrantAuthority.BackendOutcome,
+        _ protection: ProtectionTag?,
+        at now: Timestamp
+    ) async -> GrantAuthority.BackendOutcome {
+        guard case .issued(let grant) = outcome else { return outcome }
+        let slot = await take(slot(of: grant.session, protection, at: now), at: now)
+        switch slot.refusal(allowsUnknown: rules.allowsUnknownUse) {
+        case nil: return outcome
+        case .grant(let code): return .refused(GrantRefusal(code))
+        default: return .unknown
+        }
+    }
+}
+
+/// The slots that a gate knows to be held, so that requests by grants that outlive slots do not ask the store each time. The
+/// store decides about all others: a slot that is not here may be held nevertheless.
+final class KnownSlots: Sendable {
+    private let shards: [Shard]
+
+    private final class Shard: Sendable {
+        let ends = Mutex<[SessionID: Timestamp]>([:])
+    }
+
+    /// The maximum number of slots in a shard.
+    private static let capacity = 4096
+
+    init() { shards = (0..<16).map { _ in Shard() } }
+
+    /// Returns the time until which a session is known to have its slot; `nil` if that is over or not known.
+    func end(of session: SessionID, at now: Timestamp) -> Timestamp? {
+        shard(session).ends.withLock { ends in ends[session].flatMap { now < $0 ? $0 : nil } }
+    }
+
+    func insert(_ session: SessionID, until end: Timestamp) {
+        shard(session).ends.withLock { ends in
+            // Whichever are forgotten, the store knows them.
+            if ends.count >= Self.capacity { ends.removeAll(keepingCapacity: true) }
+            ends[session] = end
+        }
+    }
+
+    func remove(_ session: SessionID) {
+        shard(session).ends.withLock { _ = $0.removeValue(forKey: session) }
+    }
+
+    private func shard(_ session: SessionID) -> Shard { shards[Int(truncatingIfNeeded: session.low & 15)] }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import EdgeTokens
+internal import Encodings
+
+// A grant is for a resource of a requestor, not for all that lies under its paths. Every way in which a grant is accepted asks
+// here: edge check, renewal, lease, exchange, redirect, manifests, and processes that check by themselves.
+
+extension GrantAuthority {
+    /// Returns the refusal of a grant that was not given for what an entry protects; `nil` if it may open the entry.
+    ///
+    /// The entry must have a profile of the grant's issuer and format. A grant of this installation must have the tag of the
+    /// entry's resource and requestor. Those of other issuers have none: their paths alone say what they open.
+    func mismatch(_ grant: AuthenticGrant, _ entry: Catalogue.Entry) -> GrantRefusal? {
+        guard entry.hasProfile(grant.base.issuerName, grant.format) else {
+            return GrantRefusal(.issuerRefused, grant.detail(.issuer, .issuer))
+        }
+        guard grant.isOwn else { return nil }
+        guard let given = grant.base.protection, given == entry.tag(by: subjectKey) else {
+            return GrantRefusal(.resourceMismatch, grant.detail(.protection, .protection))
+        }
+        return nil
+    }
+}
+
+extension AuthenticGrant {
+    /// The claim of the grant's format.
+    fileprivate func detail(_ label: ClaimLabel, _ member: URISigningClaim) -> GrantRefusal.Detail {
+        switch self {
+        case .cat: .claim(label)
+        case .signedURI: .member(member)
+        }
+    }
+}
+
+extension Collection<GrantProfile> {
+    /// Returns the profile of a grant; `nil` if it is none of these.
+    ///
+    /// A grant of this installation names it: issuer and key may be those of several. Of a grant of another issuer, it is the
+    /// first one of its issuer and format, preferably one with its key.
+    func profile(of grant: AuthenticGrant) -> GrantProfile? {
+        let issuer = grant.base.issuerName
+        let name = grant.isOwn ? grant.base.profileName ?? "" : nil
+        var found: GrantProfile?
+        for profile in self where profile.issuer.utf8.span.hasSameBytes(as: issuer.utf8.span) {
+            guard profile.format == grant.format else { continue }
+            if let name {
+                if profile.name.hasSameBytes(as: name) { return profile }
+                continue
+            }
+            if found == nil { found = profile }
+            // Of several, the one by whose key it was made: a network may have that key alone.
+            guard count > 1 else { break }
+            if let id = grant.base.key.id, profile.keys.contains(id) { return profile }
+        }
+        return found
+    }
+}

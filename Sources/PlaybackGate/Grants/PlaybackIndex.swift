@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import EdgeTokens
+internal import Encodings
+internal import Platform
+
+/// The playbacks that a catalogue knows, by the tags of what they play.
+///
+/// A grant names no entry, only what it was given for. Entries of one resource and requestor share their playbacks: one that is
+/// started by a media id goes on at the paths, so that the smallest limit of all their profiles counts at each of them.
+struct PlaybackIndex: Sendable {
+    private var terms: [ProtectionTag: PlaybackTerms] = [:]
+    /// True if the number of concurrent playbacks is limited anywhere.
+    private(set) var hasLimits = false
+
+    /// Creates an index without playbacks.
+    init() {}
+
+    /// Reads a catalogue.
+    ///
+    /// - Parameter key: The key that makes the tags.
+    init(_ catalogue: Catalogue, _ key: SubjectKey) {
+        for entry in catalogue.unorderedEntries where entry.hasGrants {
+            guard let own = PlaybackTerms(entry), let tag = entry.tag(by: key) else { continue }
+            if own.streamLimit != nil { hasLimits = true }
+            terms[tag] = terms[tag]?.merging(own) ?? own
+        }
+    }
+
+    /// Returns the terms of the playbacks that a grant with a tag is of; `nil` if the catalogue has none.
+    subscript(tag: ProtectionTag?) -> PlaybackTerms? { tag.flatMap { terms[$0] } }
+}
+
+/// The terms of the playbacks of one resource and requestor.
+struct PlaybackTerms: Sendable {
+    /// The profiles by which they get grants.
+    private(set) var profiles: [GrantProfile]
+    /// The requestor whose media tokens start them.
+    let requestor: String
+
+    /// Creates the terms of an entry; `nil` if it has no grants, or no requestor.
+    init?(_ entry: Catalogue.Entry) {
+        guard let profiles = entry.grants?.profiles, let requestor = entry.protection.requestor else { return nil }
+        self.profiles = profiles
+        self.requestor = requestor
+    }
+
+    /// Returns the terms with the profiles of others.
+    func merging(_ other: Self) -> Self {
+        let others = other.profiles.filter { profile in !profiles.contains { $0 === profile } }
+        guard !others.isEmpty else { return self }
+        var merged = self
+        merged.profiles += others
+        return merged
+    }
+
+    /// The largest number of concurrent playbacks of a viewer: the smallest of the profiles; `nil` for any number.
+    var streamLimit: Int? { profiles.lazy.compactMap(\.rules.streamLimit).min() }
+
+    /// The longest life of a grant, in milliseconds.
+    private var life: Int64 { profiles.lazy.map(\.rules.life.milliseconds).max() ?? 0 }
+
+    /// The time in milliseconds for which a slot is held after the end of the longest grant.
+    private static let margin: Int64 = 10_000
+
+    /// Returns the slot of a playback; `nil` if there is no limit.
+    ///
+    /// It ends ten seconds after the longest-lived grant that is issued at `now`, so that no grant outlives it but those that
+    /// ``outliveSlot(_:)`` tells.
+    ///
+    /// - Parameters:
+    ///   - session: The playback.
+    ///   - revocability: Its tags, which name the viewer.
+    func slot(_ session: SessionID, _ revocability: PlaybackSession.Revocability, at now: Timestamp) -> StreamLease? {
+        guard let streamLimit else { return nil }
+        let key = LeaseKey(requestor: requestor, mvpd: revocability.tags[2], viewer: revocability.tags[1])
+        let end = now.advanced(byMilliseconds: life + Self.margin)
+        return StreamLease(key, session: session, limit: streamLimit, expires: end)
+    }
+
+    /// True if a grant may be good after the slot that was taken at its issue, such as one in the references of a manifest.
+    /// Whether its playback still has a slot is asked when it is shown.
+    func outliveSlot(_ grant: any PlaybackGrant) -> Bool {
+        guard let issued = grant.issued, let expires = grant.expires else { return true }
+        return expires > issued.advanced(byMilliseconds: life + Self.margin)
+    }
+
+    /// The time for which a slot is known to be held after it was taken, in milliseconds: half of a grant's life. It is
+    /// prolonged by the first request after that, long before it ends.
+    var slotTrust: Int64 { life / 2 }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import MediaResources
+import Testing
+
+@testable import PlaybackGate
+
+/// What others check without a catalogue opens no path of another resource or requestor.
+@Suite struct `Scopes of what others check` {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        /// The other entries: pattern, resource (`nil` for unprotected), requestor, host.
+        let others: [(path: String, resource: String?, requestor: String, host: String?)]
+        /// The path of the entry with the profile.
+        var path = "/live/tnt/"
+        var scope: String?
+        var host: String?
+        /// The pattern of the entry that would be opened; `nil` for none.
+        let stranger: String?
+
+        init(
+            _ name: String,
+            _ path: String = "/live/tnt/",
+            scope: String? = nil,
+            host: String? = nil,
+            beside others: [(String, String?, String, String?)],
+            _ stranger: String?
+        ) {
+            testDescription = name
+            (self.path, self.scope, self.host, self.others) = (path, scope, host, others)
+            self.stranger = stranger
+        }
+    }
+
+    static let rows = [
+        Row("nothing else", beside: [], nil),
+        Row("a folder beside it", beside: [("/live/tbs/", "TBS", "REF30", nil)], nil),
+        Row("a folder whose name begins alike", beside: [("/live/tnt2/", "TBS", "REF30", nil)], nil),
+        Row("a folder around it", beside: [("/live/", "BASIC", "REF30", nil)], nil),
+        Row("a folder in it", beside: [("/live/tnt/hd/", "HD", "REF30", nil)], "/live/tnt/hd/"),
+        Row("a folder in it, of the same resource", beside: [("/live/tnt/hd/", "TNT", "REF30", nil)], nil),
+        Row("a folder in it, of another requestor", beside: [("/live/tnt/hd/", "TNT", "REF31", nil)], "/live/tnt/hd/"),
+        Row("an unprotected folder in it", beside: [("/live/tnt/ads/", nil, "", nil)], nil),
+        Row("a file in it", beside: [("/live/tnt/a.mp4", "A", "REF30", nil)], "/live/tnt/a.mp4"),
+        Row("a glob that reaches into it", beside: [("/live/*/keys/k?", "A", "REF30", nil)], "/live/*/keys/k?"),
+        Row("a glob that is weaker", beside: [("/live/**", "A", "REF30", nil)], nil),
+        Row("a glob that ends before it", beside: [("/live/*.m3u8.with-a-long-name", "A", "REF30", nil)], nil),
+        Row("a folder of another host", host: "a.example", beside: [("/live/tnt/hd/", "A", "REF30", "b.example")], nil),
+        Row(
+            "a folder of its host",
+            host: "a.example",
+            beside: [("/live/tnt/hd/", "A", "REF30", "a.example")],
+            "/live/tnt/hd/"
+        ),
+        Row(
+            "a folder of a host, where the profile names none",
+            beside: [("/live/tnt/hd/", "A", "REF30", "b.example")],
+            "/live/tnt/hd/"
+        ),
+        Row("files of a folder", "/vod/a.mp4", beside: [("/vod/b.mp4", "B", "REF30", nil)], "/vod/b.mp4"),
+        Row("a file whose folder is another's", "/vod/a.mp4", beside: [("/vod/", "B", "REF30", nil)], "/vod/"),
+        Row("a scope of its own", "/vod/a.mp4", scope: "/vod/a/", beside: [("/vod/b.mp4", "B", "REF30", nil)], nil),
+        Row("the root", "/live/tnt/", scope: "/", beside: [("/x", "B", "REF30", nil)], "/x"),
+        Row(
+            "an encoded folder",
+            "/live/a b/",
+            beside: [("/live/a b/c", "B", "REF30", nil)],
+            "/live/a b/c"
+        ),
+        Row(
+            "a glob beside a file of its folders",
+            "/vod/*/a.m3u8",
+            beside: [("/vod/1/b.mp4", "B", "REF30", nil)],
+            "/vod/1/b.mp4"
+        ),
+        Row("a glob beside a file of other folders", "/vod/*/a.m3u8", beside: [("/vod/b.mp4", "B", "REF30", nil)], nil),
+    ]
+
+    private static func entry(
+        _ path: String,
+        _ resource: String?,
+        _ requestor: String,
+        _ host: String?,
+        _ grants: Catalogue.Entry.GrantTerms? = nil
+    ) throws -> Catalogue.Entry {
+        Catalogue.Entry(
+            key: .path(try PathPattern(path)),
+            protection: try resource.map { .resource(try MediaResource($0), requestor: requestor) } ?? .none,
+            hosts: try host.map { [try #require(HostName($0[...]))] } ?? [],
+            grants: grants
+        )
+    }
+
+    @Test(arguments: rows) func `have no path of another`(_ row: Row) throws {
+        var rules = GrantProfile.Rules()
+        rules.host = row.host
+        rules.renewal = nil
+        let profile = GrantProfile("cdn", format: .vendor(.edgeAuth), issuer: "cdn", keyID: "k", rules: rules)
+        let own = try Self.entry(row.path, "TNT", "REF30", nil, .init([profile], scope: row.scope))
+        var catalogue = Catalogue()
+        try catalogue.add(own)
+        for (path, resource, requestor, host) in row.others {
+            try catalogue.add(try Self.entry(path, resource, requestor, host))
+        }
+        #expect(ScopeSurvey(catalogue).stranger(own, profile)?.key.text == row.stranger)
+    }
+
+    /// An item of a feed is its files, unless its folder is said.
+    @Test(arguments: [
+        (FeedPathScope.file, "/vod/a/x.mp4"), (.none, "/vod/a/x.mp4"), (.folder, "/vod/a/"),
+    ]) func `are an item's file, or its folder if that is said`(_ paths: FeedPathScope, _ scope: String) throws {
+        let feed = """
+            <rss version="2.0" xmlns:media="http://search.yahoo.com/mrss/"><channel><title>TNT</title><item><title>F</title>\
+            <guid>f</guid><media:content url="https://cdn.example/vod/a/x.mp4"/></item></channel></rss>
+            """
+        let profiles = [GrantFormat.cat, .uriSigning, .vendor(.edgeAuth)].map { format in
+            GrantProfile(format.name, format: format, issuer: "cdn", keyID: "k")
+        }
+        var catalogue = Catalogue()
+        var reader = FeedReader()
+        let take: (FeedItem) -> Void = { item in
+            guard case .entry(let entry) = item else {
+                Issue.record("\(item)")
+                return
+            }
+            _ = catalogue.add(entry, requestor: "REF30", source: "f.xml", scope: paths, grants: profiles)
+        }
+        try reader.read(Array(feed.utf8).span, take)
+        try reader.finish(take)
+        for entry in catalogue.entries {
+            for profile in profiles {
+                // At gates, a Common Access Token opens what it was given for, in whatever folder.
+                let expected = profile.format == .cat ? "/vod/a/" : scope
+                #expect(entry.scope(profile, path: "/vod/a/x.mp4") == expected, "\(entry.key.text) \(profile.name)")
+            }
+        }
+    }
+}
