@@ -25,7 +25,7 @@ struct GrantCookies {
         let now = Int64(Date().timeIntervalSince1970)
         var claims = CATClaims()
         claims.expires = Timestamp(secondsSince1970: now + seconds)
-        claims.notBefore = Timestamp(secondsSince1970: now + seconds - 300)
+        claims.notBefore = Timestamp(secondsSince1970: min(now, now + seconds - 300))
         claims.issued = claims.notBefore
         claims.uri = [.init(.host, .exact("cdn.example")), .init(.path, .prefix("/live/tnt/"))]
         claims.methods = ["GET", "HEAD"]
