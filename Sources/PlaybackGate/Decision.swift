@@ -82,6 +82,14 @@ public enum Decision: Hashable, Sendable {
             self.access = access
         }
 
+        /// True if a playback starts or goes on by a media token.
+        var isStart: Bool {
+            switch reason {
+            case .verified, .repeated, .withinTTL, .useUnknown: true
+            case .unprotected, .probe, .granted, .renewed, .shadow: false
+            }
+        }
+
         /// The last moment at which the token starts a playback; `nil` if no authentic token was presented.
         public var expires: Timestamp? { subject.token?.expires }
 

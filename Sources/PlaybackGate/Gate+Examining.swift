@@ -100,11 +100,31 @@ extension Gate {
         if let code = policyRefusal ?? missing {
             return .decided(refusal(code, Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)))
         }
-        let start =
-            isStart ? self.start(of: entry, use.token, request, isConsumed, at: now) : PlaybackStart(slot: .none)
-        guard start.slot.isComputed else {
+        if isStart, playbacks.hasLimits || entry.hasStreamLimit {
+            return countedUse(use, entry, signedURI, request, isConsumed: isConsumed, at: now)
+        }
+        if let outcome = immediateOutcomes.outcome(of: use, isConsumed: isConsumed, at: now) {
             let subject = Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)
-            return .decided(refusal(.grant(.streamLimitReached), subject))
+            return .decided(decision(outcome, subject, request, playbackID: request.playbackID, now))
+        }
+        let start = PlaybackStart(playbackID: request.playbackID, slot: .none)
+        return .use(
+            ExaminedUse(use: use, entry: entry, signedURI: signedURI, isConsumed: isConsumed, start: start)
+        )
+    }
+
+    /// Finds the slot of a playback that may be limited, and asks the store about the use of its token, if it can tell at once.
+    private func countedUse(
+        _ use: TokenUse,
+        _ entry: Catalogue.Entry,
+        _ signedURI: Decision.SignedURIOutcome?,
+        _ request: PlaybackRequest,
+        isConsumed: Bool,
+        at now: Timestamp
+    ) -> Examination {
+        let start = start(of: entry, use.token, request, isConsumed, at: now)
+        if let code = start.slot.refusal {
+            return .decided(refusal(code, Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)))
         }
         if start.slot.needsNoStore, let outcome = immediateOutcomes.outcome(of: use, isConsumed: isConsumed, at: now) {
             let subject = Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)

@@ -14,8 +14,15 @@ extension Gate {
     /// True if the store ends its waits by itself, within the deadline.
     var storeEndsWaits: Bool { store.longestWait.map { $0 <= rules.storeDeadline } ?? false }
 
-    /// Records a revocation within the deadline of the store.
+    /// Records a revocation within the deadline of the store. That of a playback frees its slot.
     public func record(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
+        try await revoke(revocation, at: now)
+        // If the store does not answer now, the slot ends by itself.
+        if case .playback(let session) = revocation.subject { _ = await freeSlot(of: session, at: now) }
+    }
+
+    /// Records a revocation within the deadline of the store.
+    func revoke(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
         let answer = await ask { [store] () -> Result<Void, ReplayStoreError> in
             do throws(ReplayStoreError) {
                 try await store.revoke(revocation, at: now)
@@ -24,8 +31,6 @@ extension Gate {
         }
         guard let answer else { throw ReplayStoreError(.deadline, "the store did not answer in time") }
         try answer.get()
-        // The slot of a playback that is over is free for the next one; if the store does not answer, it ends by itself.
-        if case .playback(let session) = revocation.subject { _ = await freeSlot(of: session, at: now) }
     }
 
     /// Checks within the deadline of the store that it can record uses.

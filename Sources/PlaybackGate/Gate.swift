@@ -286,10 +286,10 @@ public final class Gate: Sendable {
         finish(decision, pending.request, pending.now, pending.start, asked: asked)
     }
 
-    /// Takes the slot of the playback if there is a limit, and then records the use: a start that the limit refuses consumes
-    /// nothing.
+    /// Takes the slot of the playback if there is a limit, then records the use, and then holds the slot for as long as the grants
+    /// last: a start that the limit refuses consumes nothing.
     private func complete(_ examined: ExaminedUse, _ request: PlaybackRequest, _ now: Timestamp) async -> Decision {
-        let slot = await take(examined.slot, at: now)
+        let slot = await take(examined.slot.whileStarting(rules.storeDeadline, at: now), at: now)
         if let code = slot.refusal(allowsUnknown: rules.allowsUnknownUse) { return refusal(code, examined.subject) }
         let answer = await ask { [store] () -> UseOutcome? in
             examined.isConsumed
@@ -297,8 +297,9 @@ public final class Gate: Sendable {
         }
         let id = examined.start.playbackID
         let decision = decision(answer ?? nil, examined.subject, request, playbackID: id, now)
-        if case .refuse = decision, case .has(isNew: true, _) = slot { await free(examined.slot, at: now) }
-        return decision
+        guard case .allow(let allowance) = decision, allowance.isStart else { return decision }
+        let held = await take(examined.slot, at: now)
+        return held.refusal(allowsUnknown: rules.allowsUnknownUse).map { refusal($0, examined.subject) } ?? decision
     }
 
     /// Refuses a request that cannot be decided: the peer is untrusted, or the request is unclear.

@@ -360,7 +360,8 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
             let use = try self.use(1)
             #expect(try await store.record(use, at: self.now) == .recorded)
             let key = "playgate:use:\(use.token.fingerprint.hexadecimal):1"
-            let end = try Self.command(redis, "PEXPIRETIME \(key)").split(separator: ":").last.flatMap { Int64($0) } ?? 0
+            let end =
+                try Self.command(redis, "PEXPIRETIME \(key)").split(separator: ":").last.flatMap { Int64($0) } ?? 0
             // The token's seven minutes, two for late leeways, two for clocks, and one more.
             #expect((710_000...720_000).contains(end - self.now.millisecondsSince1970))
         }

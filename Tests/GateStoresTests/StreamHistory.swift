@@ -26,6 +26,8 @@ struct StreamHistory {
 
     static let limit = 2
     private static let viewers = 2
+    /// A file that a media token opens until it expires.
+    private static let open = "/live/open/1.ts"
 
     /// A playback, as its player knows it.
     private struct Playback {
@@ -33,6 +35,8 @@ struct StreamHistory {
         let session: SessionID
         /// The grants that it got, the newest last.
         var grants: [String]
+        /// The media token, if it opens files until it expires.
+        var token: String?
     }
 
     /// Creates a history.
@@ -144,7 +148,7 @@ struct StreamHistory {
         let claims = GateSample.claims(session: "viewer-\(viewer)-of-2", ttl: 420_000 + Int64(tokens))
         let token = try GateSample.token(claims, at: now)
         let targets: [PlaybackRequest.Target] = [
-            .path("/live/master.m3u8"), .path("/live/film.mp4"), .path("/live/open/1.ts"), .media("tnt"),
+            .path("/live/master.m3u8"), .path("/live/film.mp4"), .path(Self.open), .media("tnt"),
         ]
         let (target, id) = (random.pick(targets), random.once(in: 3) ? "p" : nil)
         for _ in 0..<(random.once(in: 4) ? 3 : 1) {
@@ -159,7 +163,8 @@ struct StreamHistory {
             if let known = playbacks.firstIndex(where: { $0.session == issued.session.id }) {
                 playbacks[known].grants += tokens
             } else {
-                playbacks.append(Playback(viewer: viewer, session: issued.session.id, grants: tokens))
+                let kept = target == .path(Self.open) && id == nil ? token : nil
+                playbacks.append(Playback(viewer: viewer, session: issued.session.id, grants: tokens, token: kept))
             }
         }
     }
@@ -233,6 +238,13 @@ struct StreamHistory {
             // Not each time: who tries holds a slot.
             let trying = playbacks.indices.filter { playbacks[$0].viewer == viewer && random.once(in: 2) }
             for index in trying.shuffled(using: &random) {
+                if let token = playbacks[index].token {
+                    let request = PlaybackRequest(.path(Self.open), token: token)
+                    let gate = gates[0]
+                    let decision = await decide(Gate.Question(request, gate.catalogue.find(request.target)), at: gate)
+                    count(decision.isAllowed ? "within its life" : decision.word)
+                    if decision.isAllowed { playing.insert(playbacks[index].session) }
+                }
                 for grant in playbacks[index].grants {
                     let decision = await check(grant, "/live/1.ts", at: random.pick(gates))
                     count(decision.isAllowed ? "granted" : decision.word)

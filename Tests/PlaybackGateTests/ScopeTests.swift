@@ -68,6 +68,17 @@ import Testing
             beside: [("/live/a b/c", "B", "REF30", nil)],
             "/live/a b/c"
         ),
+        Row("a folder around a glob", "/vod/*/a.m3u8", beside: [("/vod/", "B", "REF30", nil)], "/vod/"),
+        Row(
+            "a folder around its own glob",
+            "/live/tnt/*",
+            scope: "/live/tnt/",
+            beside: [("/live/", "B", "REF30", nil)],
+            "/live/"
+        ),
+        Row("a folder that its own hides", scope: "/live/tnt/", beside: [("/live/", "B", "REF30", nil)], nil),
+        Row("a media id's manifest", "/vod/a.mp4", beside: [("media:/vod/b.m3u8", "B", "REF30", nil)], "b"),
+        Row("a media id of another folder", "/vod/a.mp4", beside: [("media:/live/b.m3u8", "B", "REF30", nil)], nil),
         Row(
             "a glob beside a file of its folders",
             "/vod/*/a.m3u8",
@@ -85,7 +96,7 @@ import Testing
         _ grants: Catalogue.Entry.GrantTerms? = nil
     ) throws -> Catalogue.Entry {
         Catalogue.Entry(
-            key: .path(try PathPattern(path)),
+            key: path.hasPrefix("media:") ? .media("b") : .path(try PathPattern(path)),
             protection: try resource.map { .resource(try MediaResource($0), requestor: requestor) } ?? .none,
             hosts: try host.map { [try #require(HostName($0[...]))] } ?? [],
             grants: grants
@@ -101,7 +112,9 @@ import Testing
         var catalogue = Catalogue()
         try catalogue.add(own)
         for (path, resource, requestor, host) in row.others {
-            try catalogue.add(try Self.entry(path, resource, requestor, host))
+            let manifest = path.hasPrefix("media:") ? String(path.dropFirst("media:".count)) : nil
+            let terms = manifest.map { Catalogue.Entry.GrantTerms([profile], manifest: $0) }
+            try catalogue.add(try Self.entry(path, resource, requestor, host, terms))
         }
         #expect(ScopeSurvey(catalogue).stranger(own, profile)?.key.text == row.stranger)
     }

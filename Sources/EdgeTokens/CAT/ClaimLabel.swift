@@ -28,7 +28,7 @@ public struct ClaimLabel: RawRepresentable, Hashable, Sendable, CustomStringConv
         (version, "catv"), (networks, "catnip"), (uri, "catu"), (methods, "catm"), (alpn, "catalpn"), (headers, "cath"),
         (countries, "catgeoiso3166"), (coordinates, "catgeocoord"), (altitude, "catgeoalt"), (clientKey, "cattpk"),
         (answerData, "catifdata"), (possession, "catdpop"), (answers, "catif"), (renewal, "catr"),
-        (session, "pgs"), (sessionEnd, "pge"), (revocation, "pgr"),
+        (session, "pgs"), (sessionEnd, "pge"), (revocation, "pgr"), (protection, "pgt"), (profile, "pgf"),
     ]
 }
 

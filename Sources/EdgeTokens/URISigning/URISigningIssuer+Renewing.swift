@@ -63,6 +63,7 @@ extension URISigningIssuer {
     ///   - grant: The token, which allowed the request.
     ///   - uri: The URI of the request.
     ///   - target: The URI at the other network, with scheme and host.
+    ///   - limit: The paths that a token of the other network may open, percent-encoded; `nil` for those of the token.
     ///   - audience: The recipients of the new token.
     ///   - protection: The tag of what the request is for, for the gates of this installation; `nil` for none.
     ///   - profile: The name of the new token's profile, 1 to 32 bytes; `nil` for none.
@@ -72,6 +73,7 @@ extension URISigningIssuer {
         _ grant: URISigningGrant,
         from uri: RequestURI,
         to target: RequestURI,
+        within limit: String? = nil,
         audience: [String] = [],
         protection: ProtectionTag? = nil,
         profile: String? = nil,
@@ -79,8 +81,10 @@ extension URISigningIssuer {
     ) throws(URISigningIssueError) -> String {
         guard let scheme = target.scheme, let host = target.authorityText else { throw .scope }
         var container = URISigningClaims.Container.hash(target)
-        if let folder = grant.scope?.path, target.path.utf8.starts(with: folder.utf8) {
-            container = .scope(.init(scheme: scheme, host: host, path: folder))
+        if let folder = grant.scope?.path, target.path.utf8.starts(with: folder.utf8),
+            let path = folder.narrowed(to: limit), target.path.utf8.starts(with: path.utf8)
+        {
+            container = .scope(.init(scheme: scheme, host: host, path: path))
         }
         return try redirect(
             grant,
@@ -136,6 +140,14 @@ extension URISigningIssuer {
         }
         guard let payload = changes.payload(of: grant.payload) else { throw .claims }
         return try sign(payload)
+    }
+}
+
+extension String {
+    /// Returns the smaller one of two folders, one of which is in the other; `nil` if there is none.
+    fileprivate func narrowed(to limit: String?) -> String? {
+        guard let limit, !utf8.starts(with: limit.utf8) else { return self }
+        return limit.utf8.starts(with: utf8) && limit.utf8.last == UInt8(ascii: "/") ? limit : nil
     }
 }
 

@@ -82,7 +82,8 @@ extension APIResponder {
             protection: .resource(resource, requestor: requestor),
             grants: Catalogue.Entry.GrantTerms([profile], scope: folder, manifest: path, query: query)
         )
-        guard folder != "/", gate.scopes.stranger(entry, profile) == nil else {
+        guard folder != "/", entry.scope(profile, path: path[...]) != "/", gate.scopes.stranger(entry, profile) == nil
+        else {
             throw APIRefusal(
                 .invalidRequest,
                 details: "url: a token for its folder would open other resources' media: add its path to the catalogue"

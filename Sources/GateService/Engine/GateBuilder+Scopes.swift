@@ -14,8 +14,13 @@ extension GateBuilder {
         _ catalogue: Catalogue,
         _ problems: ProblemList
     ) {
+        guard
+            configuration.feeds.contains(where: { !$0.grants.isEmpty })
+                || configuration.entries.contains(where: { $0.value.hasGrants })
+        else {
+            return
+        }
         let granting = catalogue.entries.filter { $0.hasGrants }
-        guard !granting.isEmpty else { return }
         let isSurveyed = granting.contains { $0.grants?.profiles.contains(where: \.isCheckedByOthers) ?? false }
         let survey = isSurveyed ? ScopeSurvey(catalogue) : nil
         let limited = LimitedProtections(granting)
@@ -45,6 +50,9 @@ extension GateBuilder {
                 return "profile \(profile.name): the grants of \(entry.key.text) would open every path: "
                     + "name their paths, or say scope: /"
             }
+            if profile.needsHost(for: entry) {
+                return "profile \(profile.name): requires host, as a signed URI of a file has one"
+            }
             guard profile.isCheckedByOthers, let other = survey?.stranger(entry, profile) else { return nil }
             return "profile \(profile.name): who checks its grants without this catalogue lets those of "
                 + "\(entry.key.text) open \(other.key.text), which needs another resource or requestor: give the entry a scope of its own"
@@ -73,6 +81,11 @@ private struct LimitedProtections {
 }
 
 extension GrantProfile {
+    /// True if the signed URIs of an entry are for files, which need a host.
+    fileprivate func needsHost(for entry: Catalogue.Entry) -> Bool {
+        format == .uriSigning && rules.host == nil && entry.grants?.isOfFiles ?? false
+    }
+
     /// True if others check its grants, without a catalogue: what they cover is all that counts there.
     fileprivate var isCheckedByOthers: Bool { isIssued && format != .cat }
 }

@@ -97,7 +97,7 @@ public struct Catalogue: Sendable {
 
     /// All entries in any order. An entry that names several hosts is there once for each.
     var unorderedEntries: [Entry] {
-        pathsOfHosts.values.reduce(Array(media.values) + paths.entries) { $0 + $1.entries }
+        pathsOfHosts.values.reduce(into: Array(media.values) + paths.entries) { $0 += $1.entries }
     }
 
     /// All entries, in the order of their keys and hosts.

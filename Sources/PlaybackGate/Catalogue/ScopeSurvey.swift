@@ -12,72 +12,102 @@ package struct ScopeSurvey: Sendable {
     private let catalogue: Catalogue
     private var common = Table()
     private var tables: [String: Table] = [:]
+    /// The hosts of the entries that have a profile, by its name; without a value if one of them is for every host.
+    private var hosts: [String: Set<String>?] = [:]
 
     /// The entries of one host, or of all.
     fileprivate struct Table {
-        /// The paths and folders, in the order of their bytes, and of the protected entries alone.
+        /// The paths and folders of the protected entries, in the order of their bytes. A media id has those of its playbacks.
         var plain: [(text: [UInt8], entry: Catalogue.Entry)] = []
         var globs: [Catalogue.Entry] = []
+        /// The entries of folders, by their paths.
+        var folders: [[UInt8]: Catalogue.Entry] = [:]
     }
 
     /// Reads a catalogue.
     package init(_ catalogue: Catalogue) {
         self.catalogue = catalogue
         for entry in catalogue.entries {
-            guard let pattern = entry.key.pattern, entry.protection != .none else { continue }
-            func add(to table: inout Table) {
-                if case .glob = pattern.form { return table.globs.append(entry) }
-                table.plain.append((Array(pattern.text.utf8), entry))
+            if entry.hosts.isEmpty { common.add(entry) }
+            for host in entry.hosts { tables[host, default: Table()].add(entry) }
+            for profile in entry.grants?.profiles ?? [] {
+                let known = hosts[profile.name] ?? []
+                hosts[profile.name] = .some(entry.hosts.isEmpty ? nil : known.map { $0.union(entry.hosts) })
             }
-            if entry.hosts.isEmpty { add(to: &common) }
-            for host in entry.hosts { add(to: &tables[host, default: Table()]) }
         }
         common.sort()
         for host in tables.keys { tables[host]?.sort() }
     }
 
-    /// Returns an entry of another resource or requestor, or one that is ambiguous, to which a path belongs that a grant of `entry`
-    /// by a profile would open; `nil` if there is none.
+    /// Returns an entry of another resource or requestor to which a path belongs that a grant of `entry` by a profile would open; `nil`
+    /// if there is none.
     ///
     /// - Parameters:
     ///   - entry: The entry, whose grants are of `profile`.
     ///   - profile: The profile.
-    ///   - path: The requested path, percent-encoded in normal form; `nil` for any that the entry covers.
-    package func stranger(_ entry: Catalogue.Entry, _ profile: GrantProfile, path: Substring? = nil) -> Catalogue.Entry?
-    {
-        let named = profile.rules.host.flatMap { HostName($0[...])?.text }.map { [String($0)] }
-        // Where the profile names no host, its grants are good wherever the entry is.
-        let hosts = named ?? (entry.hosts.isEmpty ? Array(tables.keys) + [""] : entry.hosts)
-        for host in hosts {
-            if let found = stranger(entry, profile, path, host) { return found }
+    package func stranger(_ entry: Catalogue.Entry, _ profile: GrantProfile) -> Catalogue.Entry? {
+        for host in hosts(profile) {
+            if let found = stranger(entry, profile, host) { return found }
         }
         return nil
     }
 
-    private func stranger(
-        _ entry: Catalogue.Entry,
-        _ profile: GrantProfile,
-        _ path: Substring?,
-        _ host: String
-    ) -> Catalogue.Entry? {
-        let own = path ?? entry.key.pattern?.encodedPath[...]
-        guard let scope = entry.scope(profile, path: own) else {
-            guard let pattern = entry.key.pattern, case .glob(let steps) = pattern.form else { return nil }
-            return stranger(besides: entry, underGlob: steps, pattern, host)
+    /// The hosts at which the grants of a profile are good.
+    private func hosts(_ profile: GrantProfile) -> [String] {
+        if let host = profile.rules.host.flatMap({ HostName($0[...])?.text }) { return [String(host)] }
+        // Without a host in them, they are good wherever their key is.
+        if case .some(.some(let named)) = hosts[profile.name] { return named.sorted() }
+        return [""] + tables.keys.sorted()
+    }
+
+    private func stranger(_ entry: Catalogue.Entry, _ profile: GrantProfile, _ host: String) -> Catalogue.Entry? {
+        if profile.format == .uriSigning, profile.rules.signing.container == .hash {
+            // One URL, that of the manifest.
+            return entry.grants?.manifest.flatMap { owner(of: $0, entry, host) }
         }
-        if path == nil, case .glob(let steps)? = entry.key.pattern?.form, !entry.hasFixedScope(profile) {
+        if case .glob(let steps)? = entry.key.pattern?.form, !entry.hasFixedScope(profile) {
             return stranger(besides: entry, underGlob: steps, entry.key.pattern, host)
         }
-        guard let requested = try? MediaPath(scope) else { return nil }
-        let text = Array(requested.characters.utf8)
-        guard text.last == UInt8(ascii: "/") else {
-            return catalogue.entry(path: requested, host: host[...]).flatMap { $0.isStranger(to: entry) ? $0 : nil }
-        }
-        // A file that nobody names belongs to the folder around it.
-        let around = (try? MediaPath(scope + "-")).flatMap { catalogue.entry(path: $0, host: host[...]) }
+        guard let scope = entry.scope(profile, path: entry.key.pattern?.encodedPath[...]),
+            let folder = try? MediaPath(scope)
+        else { return nil }
+        let text = Array(folder.characters.utf8)
+        guard text.last == UInt8(ascii: "/") else { return owner(of: scope, entry, host) }
+        let around = around(text, host)
         if let around, around.isStranger(to: entry) { return around }
         for table in [common, tables[host]].compactMap(\.self) {
-            if let found = table.stranger(besides: entry, under: text, around) { return found }
+            if let found = table.stranger(besides: entry, under: text, around, { decides($0, at: host) }) {
+                return found
+            }
+        }
+        return nil
+    }
+
+    /// Returns the entry of a path if it is a stranger.
+    private func owner(of path: String, _ entry: Catalogue.Entry, _ host: String) -> Catalogue.Entry? {
+        guard let path = try? MediaPath(path), let owner = catalogue.entry(path: path, host: host[...]) else {
+            return nil
+        }
+        return owner.isStranger(to: entry) ? owner : nil
+    }
+
+    /// True if an entry decides about its own path at a host. The same path may have another entry there.
+    private func decides(_ entry: Catalogue.Entry, at host: String) -> Bool {
+        guard let pattern = entry.key.pattern, entry.hosts.isEmpty else { return true }
+        let path = pattern.form == .folder ? pattern.encodedPath + "-" : pattern.encodedPath
+        guard let path = try? MediaPath(path), let found = catalogue.entry(path: path, host: host[...]) else {
+            return true
+        }
+        return found.protection == entry.protection || found.key.text != entry.key.text
+    }
+
+    /// Returns the entry to which the files of a folder belong that nobody names: that of the nearest folder around them.
+    private func around(_ folder: [UInt8], _ host: String) -> Catalogue.Entry? {
+        var end = folder.count
+        while end > 0 {
+            let text = Array(folder[..<end])
+            if let found = tables[host]?.folders[text] ?? common.folders[text] { return found }
+            end = folder[..<(end - 1)].lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
         }
         return nil
     }
@@ -92,10 +122,12 @@ package struct ScopeSurvey: Sendable {
         guard let pattern, let slash = steps.lastIndex(of: .byte(UInt8(ascii: "/"))) else { return nil }
         let folder = Array(steps[...slash])
         let root = Array(pattern.root.utf8)
+        if let around = around(root, host), around.isStranger(to: entry) { return around }
         for table in [common, tables[host]].compactMap(\.self) {
-            for (text, other) in table.plain(under: root) where other.isStranger(to: entry) {
-                if PathPattern.matchesFolder(of: text, folder) { return other }
+            let inside = table.first(under: root) { text, other in
+                other.isStranger(to: entry) && PathPattern.matchesFolder(of: text, folder) && decides(other, at: host)
             }
+            if let inside { return inside }
             let glob = table.globs.first { other in
                 guard other.isStranger(to: entry), let its = other.key.pattern?.root.utf8 else { return false }
                 return its.starts(with: root) || root.starts(with: its)
@@ -107,33 +139,54 @@ package struct ScopeSurvey: Sendable {
 }
 
 extension ScopeSurvey.Table {
+    mutating func add(_ entry: Catalogue.Entry) {
+        guard let pattern = entry.key.pattern else {
+            // What a media id plays is at the paths of its manifest and of its grants.
+            for path in [entry.grants?.manifest, entry.grants?.scope] {
+                guard let path = path.flatMap({ try? MediaPath($0) }), path.text != "/" else { continue }
+                plain.append((Array(path.characters.utf8), entry))
+            }
+            return
+        }
+        let text = Array(pattern.text.utf8)
+        if pattern.form == .folder { folders[text] = entry }
+        guard entry.protection != .none else { return }
+        if case .glob = pattern.form { return globs.append(entry) }
+        plain.append((text, entry))
+    }
+
     mutating func sort() { plain.sort { $0.text.lexicographicallyPrecedes($1.text) } }
 
-    /// The paths and folders that begin with `prefix`.
-    func plain(under prefix: [UInt8]) -> ArraySlice<(text: [UInt8], entry: Catalogue.Entry)> {
+    /// Returns the first of the paths and folders that begin with `prefix` and have a property.
+    func first(
+        under prefix: [UInt8],
+        _ hasProperty: ([UInt8], Catalogue.Entry) -> Bool
+    ) -> Catalogue.Entry? {
         var (low, high) = (0, plain.count)
         while low < high {
             let middle = (low + high) / 2
             if plain[middle].text.lexicographicallyPrecedes(prefix) { low = middle + 1 } else { high = middle }
         }
-        var end = low
-        while end < plain.count, plain[end].text.starts(with: prefix) { end += 1 }
-        return plain[low..<end]
+        while low < plain.count, plain[low].text.starts(with: prefix) {
+            if hasProperty(plain[low].text, plain[low].entry) { return plain[low].entry }
+            low += 1
+        }
+        return nil
     }
 
     /// Returns a stranger that has a path in a folder.
     ///
-    /// - Parameter around: The entry of the folder's other files. It hides what is less specific.
+    /// - Parameters:
+    ///   - around: The entry of the folder's other files. It hides what is less specific.
+    ///   - decides: Tells whether an entry decides about its own path.
     func stranger(
         besides entry: Catalogue.Entry,
         under folder: [UInt8],
-        _ around: Catalogue.Entry?
+        _ around: Catalogue.Entry?,
+        _ decides: (Catalogue.Entry) -> Bool
     ) -> Catalogue.Entry? {
-        for (_, other) in plain(under: folder) where other.isStranger(to: entry) { return other }
-        let hidden = around?.key.pattern.flatMap { pattern -> Int? in
-            guard case .folder = pattern.form else { return nil }
-            return pattern.fixedLength
-        }
+        if let found = first(under: folder, { $1.isStranger(to: entry) && decides($1) }) { return found }
+        let hidden = around?.key.pattern?.fixedLength
         return globs.first { other in
             guard other.isStranger(to: entry), let pattern = other.key.pattern, case .glob(let steps) = pattern.form,
                 hidden.map({ $0 < pattern.fixedLength }) ?? true
@@ -154,16 +207,13 @@ extension Catalogue.Entry {
         guard let path, !hasFixedScope(profile), path.utf8.lastIndex(of: UInt8(ascii: "/")) == path.startIndex else {
             return false
         }
+        if case .glob(let steps)? = key.pattern?.form, steps.contains(.anything) { return false }
         return scope(profile, path: path[...]) == nil
     }
 
-    /// True if no grant for `other` may open this entry.
+    /// True if no grant for `other` may open this entry. What feeds contradict each other about is warned of elsewhere.
     fileprivate func isStranger(to other: Catalogue.Entry) -> Bool {
-        switch protection {
-        case .none: false
-        case .ambiguous: true
-        case .resource: protection != other.protection
-        }
+        if case .resource = protection { protection != other.protection } else { false }
     }
 
     /// True if the scope of a profile's grants does not depend on the requested path.

@@ -137,13 +137,11 @@ extension Gate {
 
     /// Prolongs the slot of a playback whose player gets a manifest, if its entry has a limit.
     ///
-    /// - Returns: The refusal, such as `stream_limit_reached` if the playback has lost its slot to others; otherwise `nil`, also if
-    ///   the store does not answer, because the playback was allowed already.
+    /// - Returns: The refusal, such as `stream_limit_reached` if the playback has lost its slot to others; otherwise `nil`.
     package func prolong(_ playback: ContinuedPlayback, of decision: Decision, at now: Timestamp) async -> DenyCode? {
         guard let entry = decision.subject.entry else { return nil }
         let slot = slot(of: entry, .cat(playback.grant), isProlonged: true, at: now)
-        if case .refused(let code) = await take(slot, at: now) { return code }
-        return nil
+        return await take(slot, at: now).refusal(allowsUnknown: rules.allowsUnknownUse)
     }
 }
 

@@ -51,7 +51,7 @@ extension Gate {
         }
         subject.signedURI = accepted.grant.format == .uriSigning ? .allowed : nil
         let slot = slot(of: entry, accepted.grant, isProlonged: false, at: now)
-        if case .unknown = slot { return .refused(.grant(.streamLimitReached), subject.signedURI) }
+        if let code = slot.refusal { return .refused(code, subject.signedURI) }
         let obligations = accepted.obligations
         let isRenewing = obligations.isRenewalDue && method.isRenewing && shown.canReplace(accepted)
         let needsNoStore = obligations.use == nil && obligations.proofUse == nil
@@ -86,7 +86,7 @@ extension Gate {
             }
         }
         var held = use.slot
-        if case .has(_, let end?) = slot { held = .held(until: end) }
+        if case .has(let end?) = slot { held = .held(until: end) }
         guard use.isRenewing, let entry = use.subject.entry else {
             return granted(use.accepted.grant, use.subject, held)
         }

@@ -132,6 +132,7 @@ extension GrantAuthority {
                 grant,
                 from: redirection.facts.uri,
                 to: uri,
+                within: redirection.entry.scope(profile, path: uri.path) ?? redirection.facts.uri.path.description,
                 audience: profile.rules.audience,
                 protection: redirection.entry.tag(by: subjectKey),
                 profile: profile.name,

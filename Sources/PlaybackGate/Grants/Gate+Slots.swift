@@ -18,11 +18,22 @@ extension Gate {
         case slot(StreamLease, trust: Int64)
         /// The playback has a slot until a time, at the least.
         case held(until: Timestamp)
-        /// It cannot be told which slot the playback has.
-        case unknown
+        /// The playback may not go on: it was ended, or it cannot be told which slot it has.
+        case refused(DenyCode)
 
-        /// False if it cannot be told.
-        var isComputed: Bool { if case .unknown = self { false } else { true } }
+        /// The refusal without a store; `nil` if there is none.
+        var refusal: DenyCode? { if case .refused(let code) = self { code } else { nil } }
+
+        /// Returns the slot for as long as a start takes. What follows prolongs it, or leaves it to its end: to free it could take it
+        /// from another request of the same playback, which was quicker.
+        func whileStarting(_ deadline: Duration, at now: Timestamp) -> SlotDemand {
+            guard case .slot(let lease, let trust) = self else { return self }
+            let end = min(lease.expires, now.advanced(byMilliseconds: deadline.milliseconds + 1000))
+            return .slot(StreamLease(lease.key, session: lease.session, limit: lease.limit, expires: end), trust: trust)
+        }
+
+        /// A slot that cannot be computed.
+        static let unknown = SlotDemand.refused(.grant(.streamLimitReached))
 
         /// True if no store is needed.
         var needsNoStore: Bool { if case .slot = self { false } else { true } }
@@ -30,8 +41,8 @@ extension Gate {
 
     /// The outcome of taking a slot.
     enum SlotOutcome: Sendable {
-        /// The playback has a slot; `isNew` if it had none before. `until` is the time until which that is known.
-        case has(isNew: Bool, until: Timestamp?)
+        /// The playback has a slot, until a time at the least; `nil` if it needs none.
+        case has(until: Timestamp?)
         /// The request is refused.
         case refused(DenyCode)
         /// The store did not answer.
@@ -69,6 +80,8 @@ extension Gate {
         guard let id = grants.subjectKey.sessionID(fingerprint: token.fingerprint, playbackID: playbackID) else {
             return .unknown
         }
+        // One that was ended gets no grants that anybody accepts, and so no slot.
+        if grants.mirror.isRevoked(id) { return .refused(.grant(.sessionEnded)) }
         // Of a token that is not consumed, each request is one of the same playback.
         if entry.use == .withinTTL, let end = slots.end(of: id, at: now) { return .held(until: end) }
         guard let revocability = grants.revocability(token) else { return .unknown }
@@ -85,7 +98,7 @@ extension Gate {
         isProlonged: Bool,
         at now: Timestamp
     ) -> SlotDemand {
-        guard grant.isOwn, let terms = limitedTerms(of: entry) else { return .none }
+        guard let terms = limitedTerms(of: entry), grant.isOwn else { return .none }
         // Without the tags of the viewer, the grant was issued for an entry without a limit.
         guard let session = grant.base.sessionID, grant.base.tagCount >= 3 else { return .unknown }
         if !isProlonged {
@@ -113,9 +126,9 @@ extension Gate {
     func take(_ demand: SlotDemand, at now: Timestamp) async -> SlotOutcome {
         let (lease, trust): (StreamLease, Int64)
         switch demand {
-        case .none: return .has(isNew: false, until: nil)
-        case .held(let end): return .has(isNew: false, until: end)
-        case .unknown: return .refused(.grant(.streamLimitReached))
+        case .none: return .has(until: nil)
+        case .held(let end): return .has(until: end)
+        case .refused(let code): return .refused(code)
         case .slot(let slot, let time): (lease, trust) = (slot, time)
         }
         let answer = await ask { [grantStore] () -> LeaseOutcome? in
@@ -125,17 +138,11 @@ extension Gate {
         case .taken, .renewed:
             let end = min(now.advanced(byMilliseconds: trust), lease.expires)
             slots.insert(lease.session, until: end)
-            return .has(isNew: answer == .taken, until: end)
+            return .has(until: end)
         case .limitReached: return .refused(.grant(.streamLimitReached))
         case .full: return .refused(.replayStoreFull)
         case nil: return .unknown
         }
-    }
-
-    /// Frees the slot of a playback that did not start. If the store does not answer, the slot ends by itself.
-    func free(_ demand: SlotDemand, at now: Timestamp) async {
-        guard case .slot(let lease, _) = demand else { return }
-        _ = await freeSlot(of: lease.session, at: now)
     }
 
     /// Frees the slot of a session. Returns true if it had one; `nil` if the store did not answer.
@@ -153,13 +160,13 @@ extension Gate {
     ///
     /// - Returns: True if the session had a slot; `nil` if the store did not answer.
     public func end(_ session: SessionID, at now: Timestamp) async -> Bool? {
-        guard let isFreed = await freeSlot(of: session, at: now) else { return nil }
-        guard playbacks.hasLimits else { return isFreed }
+        guard playbacks.hasLimits else { return await freeSlot(of: session, at: now) }
+        // First: what was freed and not revoked would play beside what takes the slot.
         let end = now.advanced(byMilliseconds: Revocation.longestSession.milliseconds)
         let revocation = Revocation(.playback(session), expires: end)
-        do throws(ReplayStoreError) { try await record(revocation, at: now) } catch { return nil }
+        do throws(ReplayStoreError) { try await revoke(revocation, at: now) } catch { return nil }
         grants?.mirror.add(revocation, at: now)
-        return isFreed
+        return await freeSlot(of: session, at: now)
     }
 
     /// Checks a grant that is to be written into the references of a manifest, and prolongs the slot of its playback.

@@ -16,15 +16,21 @@ extension GrantAuthority {
         guard entry.hasProfile(grant.base.issuerName, grant.format) else {
             return GrantRefusal(.issuerRefused, grant.detail(.issuer, .issuer))
         }
-        guard grant.isOwn else { return nil }
-        guard let given = grant.base.protection, given == entry.tag(by: subjectKey) else {
-            return GrantRefusal(.resourceMismatch, grant.detail(.protection, .protection))
-        }
-        return nil
+        // Nearly all grants have the tag.
+        if let given = grant.protection, given == entry.tag(by: subjectKey) { return nil }
+        return grant.isOwn ? GrantRefusal(.resourceMismatch, grant.detail(.protection, .protection)) : nil
     }
 }
 
 extension AuthenticGrant {
+    /// The tag of what the grant was given for; `nil` if it has none.
+    fileprivate var protection: ProtectionTag? {
+        switch self {
+        case .cat(let grant): grant.protection
+        case .signedURI(let grant): grant.protection
+        }
+    }
+
     /// The claim of the grant's format.
     fileprivate func detail(_ label: ClaimLabel, _ member: URISigningClaim) -> GrantRefusal.Detail {
         switch self {

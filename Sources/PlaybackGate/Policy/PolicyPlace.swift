@@ -13,8 +13,8 @@ package final class PolicyPlace: Sendable {
     private let subject: Subject
     /// The name of the only profile whose grants are accepted; `nil` for those of the entry.
     private let profile: String?
-    /// The entry by the policy of this number.
-    private let made = Mutex<(number: UInt64, finding: Catalogue.Finding)?>(nil)
+    /// The entry by the policy of a gate. A revocation makes no other one.
+    private let made = Mutex<(gate: Gate, finding: Catalogue.Finding)?>(nil)
 
     /// The rule that decides in place of the path.
     package enum Subject: Sendable {
@@ -56,9 +56,9 @@ package final class PolicyPlace: Sendable {
             return .entry(entry.accepting(profile))
         }
         return made.withLock { made in
-            if let made, made.number == snapshot.number { return made.finding }
+            if let made, made.gate === snapshot.gate { return made.finding }
             let finding = make(snapshot)
-            made = (snapshot.number, finding)
+            made = (snapshot.gate, finding)
             return finding
         }
     }

@@ -201,6 +201,7 @@ struct GrantExplanation {
         switch label {
         case .replay, .rejection: return "store"
         case .session, .revocation: return "revocations"
+        case .protection, .profile: return "catalogue"
         default: return nil
         }
     }
@@ -209,6 +210,7 @@ struct GrantExplanation {
         switch URISigningClaim(rawValue: claim.name) {
         case .identifier: "store"
         case .session, .revocation: "revocations"
+        case .protection, .profile: "catalogue"
         default: nil
         }
     }

@@ -132,9 +132,13 @@ extension CATClaims {
         if let version { map.entry(label(.version)) { $0.write(version) } }
         writeRestrictions(to: &map, label)
         if let renewal { map.entry(label(.renewal)) { renewal.write(to: &$0) } }
+        // In the order of their labels: what is written in order need not be sorted.
+        if let session { write(session, to: &map, label) }
         if let protection { map.entry(label(.protection)) { $0.write(sixteen: protection) } }
         if let profile { map.entry(label(.profile)) { $0.write(profile) } }
-        guard let session else { return }
+    }
+
+    private func write(_ session: PlaybackSession, to map: inout CBORMapWriter, _ label: (CATClaim) -> Int64) {
         map.entry(label(.session)) { $0.write(sixteen: session.id) }
         map.entry(label(.sessionEnd)) { $0.write(session.end.seconds) }
         guard let revocation = session.revocation else { return }
