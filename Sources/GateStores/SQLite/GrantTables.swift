@@ -30,6 +30,9 @@ internal import Platform
             let count = try database.cachedStatement(sql: "SELECT count(*) FROM lease WHERE viewer = ? AND expires > ?")
             let live = try Int.fetchOne(count, arguments: [viewer, now.millisecondsSince1970]) ?? 0
             guard live < lease.limit else { return .limitReached(current: live) }
+            // What gives way must be gone: a gate whose clock is a little behind would prolong it beside the one that takes its place.
+            try database.cachedStatement(sql: "DELETE FROM lease WHERE viewer = ? AND expires <= ?")
+                .execute(arguments: [viewer, now.millisecondsSince1970])
             try database.cachedStatement(
                 sql: """
                     INSERT INTO lease (session, viewer, expires) VALUES (?1, ?2, ?3)
