@@ -110,28 +110,13 @@ struct Neighbours: Sendable, CustomTestStringConvertible {
 
     private static func fed(_ paths: FeedPathScope, _ streams: [String], _ profiles: [GrantProfile]) throws -> Catalogue
     {
-        var catalogue = Catalogue()
         let items = zip(streams, ["TV-G", "TV-MA"]).map { stream, rating in
             """
             <item><title>\(rating)</title><guid>\(rating)</guid><media:rating scheme="urn:v-chip">\(rating)</media:rating>\
             <media:content url="https://cdn.example\(stream)"/></item>
             """
         }
-        let feed = """
-            <rss version="2.0" xmlns:media="http://search.yahoo.com/mrss/"><channel><title>TNT</title>\
-            \(items.joined())</channel></rss>
-            """
-        var reader = FeedReader()
-        let take: (FeedItem) -> Void = { item in
-            guard case .entry(let entry) = item else {
-                Issue.record("\(item)")
-                return
-            }
-            _ = catalogue.add(entry, requestor: "REF30", source: "feed.xml", scope: paths, grants: profiles)
-        }
-        try reader.read(Array(feed.utf8).span, take)
-        try reader.finish(take)
-        return catalogue
+        return try Catalogue(feedOf: items.joined(), paths, grants: profiles)
     }
 }
 

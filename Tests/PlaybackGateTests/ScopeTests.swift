@@ -116,31 +116,20 @@ import Testing
             let terms = manifest.map { Catalogue.Entry.GrantTerms([profile], manifest: $0) }
             try catalogue.add(try Self.entry(path, resource, requestor, host, terms))
         }
-        #expect(ScopeSurvey(catalogue).stranger(own, profile)?.key.text == row.stranger)
+        #expect(ScopeSurvey(catalogue).stranger(to: own, by: profile)?.key.text == row.stranger)
     }
 
     /// An item of a feed is its files, unless its folder is said.
     @Test(arguments: [
         (FeedPathScope.file, "/vod/a/x.mp4"), (.none, "/vod/a/x.mp4"), (.folder, "/vod/a/"),
     ]) func `are an item's file, or its folder if that is said`(_ paths: FeedPathScope, _ scope: String) throws {
-        let feed = """
-            <rss version="2.0" xmlns:media="http://search.yahoo.com/mrss/"><channel><title>TNT</title><item><title>F</title>\
-            <guid>f</guid><media:content url="https://cdn.example/vod/a/x.mp4"/></item></channel></rss>
+        let item = """
+            <item><title>F</title><guid>f</guid><media:content url="https://cdn.example/vod/a/x.mp4"/></item>
             """
         let profiles = [GrantFormat.cat, .uriSigning, .vendor(.edgeAuth)].map { format in
             GrantProfile(format.name, format: format, issuer: "cdn", keyID: "k")
         }
-        var catalogue = Catalogue()
-        var reader = FeedReader()
-        let take: (FeedItem) -> Void = { item in
-            guard case .entry(let entry) = item else {
-                Issue.record("\(item)")
-                return
-            }
-            _ = catalogue.add(entry, requestor: "REF30", source: "f.xml", scope: paths, grants: profiles)
-        }
-        try reader.read(Array(feed.utf8).span, take)
-        try reader.finish(take)
+        let catalogue = try Catalogue(feedOf: item, paths, grants: profiles)
         for entry in catalogue.entries {
             for profile in profiles {
                 // At gates, a Common Access Token opens what it was given for, in whatever folder.

@@ -74,12 +74,7 @@ public final class CATGrant: PlaybackGrant {
     // MARK: Session
 
     /// The id of the playback session, if the token has one.
-    public var sessionID: SessionID? {
-        guard let place = claims[.session] else { return nil }
-        let payload = payload
-        // A head of one byte stands before the id.
-        return SessionID(payload.span.extracting(place.lowerBound + 1..<place.upperBound))
-    }
+    public var sessionID: SessionID? { sixteenBytes(.session) }
 
     /// The end of the playback session, if the token has one.
     public var sessionEnd: Timestamp? { claims.sessionEnd.map { Timestamp(secondsSince1970: Int64($0)) } }
@@ -106,14 +101,16 @@ public final class CATGrant: PlaybackGrant {
         return Timestamp(millisecondsSince1970: Int64(bitPattern: time))
     }
 
-    public var protection: ProtectionTag? {
-        guard let place = claims[.protection] else { return nil }
-        let payload = payload
-        // A head of one byte stands before the tag.
-        return ProtectionTag(payload.span.extracting(place.lowerBound + 1..<place.upperBound))
-    }
+    public var protection: ProtectionTag? { sixteenBytes(.protection) }
 
     public var profileName: String? { string(.profile).map { String(decoding: $0, as: UTF8.self) } }
+
+    private func sixteenBytes<Value: SixteenBytes>(_ claim: CATClaim) -> Value? {
+        guard let place = claims[claim] else { return nil }
+        let payload = payload
+        // A head of one byte stands before the value.
+        return Value(payload.span.extracting(place.lowerBound + 1..<place.upperBound))
+    }
 
     private func string(_ claim: CATClaim) -> [UInt8]? {
         guard let place = claims[claim] else { return nil }

@@ -82,7 +82,8 @@ extension APIResponder {
             protection: .resource(resource, requestor: requestor),
             grants: Catalogue.Entry.GrantTerms([profile], scope: folder, manifest: path, query: query)
         )
-        guard folder != "/", entry.scope(profile, path: path[...]) != "/", gate.scopes.stranger(entry, profile) == nil
+        guard folder != "/", entry.scope(profile, path: path[...]) != "/",
+            gate.scopes.stranger(to: entry, by: profile) == nil
         else {
             throw APIRefusal(
                 .invalidRequest,

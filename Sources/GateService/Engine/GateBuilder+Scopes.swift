@@ -53,7 +53,7 @@ extension GateBuilder {
             if profile.needsHost(for: entry) {
                 return "profile \(profile.name): requires host, as a signed URI of a file has one"
             }
-            guard profile.isCheckedByOthers, let other = survey?.stranger(entry, profile) else { return nil }
+            guard profile.isCheckedByOthers, let other = survey?.stranger(to: entry, by: profile) else { return nil }
             return "profile \(profile.name): who checks its grants without this catalogue lets those of "
                 + "\(entry.key.text) open \(other.key.text), which needs another resource or requestor: give the entry a scope of its own"
         }

@@ -6,8 +6,8 @@ internal import Encodings
 
 /// Tells to which entries the paths of a scope belong.
 ///
-/// Who checks a vendor's token or a signed URI by itself knows no catalogue: the token opens all of its scope, whatever the
-/// entries say. So a scope must have no path of another resource or requestor.
+/// A vendor's token or a signed URI is checked without a catalogue: it opens all of its scope, whatever the entries say. So a
+/// scope must have no path of another resource or requestor.
 package struct ScopeSurvey: Sendable {
     private let catalogue: Catalogue
     private var common = Table()
@@ -45,9 +45,9 @@ package struct ScopeSurvey: Sendable {
     /// - Parameters:
     ///   - entry: The entry, whose grants are of `profile`.
     ///   - profile: The profile.
-    package func stranger(_ entry: Catalogue.Entry, _ profile: GrantProfile) -> Catalogue.Entry? {
+    package func stranger(to entry: Catalogue.Entry, by profile: GrantProfile) -> Catalogue.Entry? {
         for host in hosts(profile) {
-            if let found = stranger(entry, profile, host) { return found }
+            if let found = stranger(to: entry, by: profile, at: host) { return found }
         }
         return nil
     }
@@ -60,7 +60,7 @@ package struct ScopeSurvey: Sendable {
         return [""] + tables.keys.sorted()
     }
 
-    private func stranger(_ entry: Catalogue.Entry, _ profile: GrantProfile, _ host: String) -> Catalogue.Entry? {
+    private func stranger(to entry: Catalogue.Entry, by profile: GrantProfile, at host: String) -> Catalogue.Entry? {
         if profile.format == .uriSigning, profile.rules.signing.container == .hash {
             // One URL, that of the manifest.
             return entry.grants?.manifest.flatMap { owner(of: $0, entry, host) }

@@ -67,11 +67,10 @@ extension Gate {
         let outcome = grants.issue(redirection, grant, at: now)
         guard case .redirected = outcome else { return outcome }
         let demand = slot(of: redirection.entry, .signedURI(grant), isProlonged: true, at: now)
-        let slot = await take(demand, at: now)
-        switch slot.refusal(allowsUnknown: rules.allowsUnknownUse) {
-        case nil: break
-        case .grant(let code): return .refused(GrantRefusal(code))
-        default: return .unknown
+        switch await hold(demand, at: now) {
+        case .good: break
+        case .refused(let refusal): return .refused(refusal)
+        case .unknown: return .unknown
         }
         guard let use = obligations.use else { return outcome }
         // If the store is down, nobody can tell whether it was used: no setting allows it then.
@@ -103,7 +102,7 @@ extension GrantAuthority {
         guard let terms = redirection.entry.grants, terms.profiles.contains(redirection.profile) else {
             return .refused(GrantRefusal(.issuerRefused, .member(.issuer)))
         }
-        if let refusal = mismatch(.signedURI(grant), redirection.entry) { return .refused(refusal) }
+        if let refusal = mismatch(of: .signedURI(grant), at: redirection.entry) { return .refused(refusal) }
         switch signedURIs?.judge(grant, redirection.facts, at: now) {
         case .refused(let refusal): return .refused(refusal)
         case .allowed(let obligations):

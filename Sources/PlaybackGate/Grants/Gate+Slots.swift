@@ -145,6 +145,15 @@ extension Gate {
         }
     }
 
+    /// Takes or prolongs the slot of a grant that a backend works with.
+    func hold(_ demand: SlotDemand, at now: Timestamp) async -> GrantAuthority.LiveOutcome {
+        switch await take(demand, at: now).refusal(allowsUnknown: rules.allowsUnknownUse) {
+        case nil: .good
+        case .grant(let code): .refused(GrantRefusal(code))
+        default: .unknown
+        }
+    }
+
     /// Frees the slot of a session. Returns true if it had one; `nil` if the store did not answer.
     func freeSlot(of session: SessionID, at now: Timestamp) async -> Bool? {
         slots.remove(session)
@@ -187,11 +196,7 @@ extension Gate {
             slot = self.slot(of: entry, grant, isProlonged: true, at: now)
         }
         guard case .good = outcome else { return outcome }
-        switch await take(slot, at: now).refusal(allowsUnknown: rules.allowsUnknownUse) {
-        case nil: return .good
-        case .grant(let code): return .refused(GrantRefusal(code))
-        default: return .unknown
-        }
+        return await hold(slot, at: now)
     }
 
     /// Returns the outcome of a backend's request, or a refusal if its playback has no slot any more and gets none.
@@ -201,11 +206,10 @@ extension Gate {
         at now: Timestamp
     ) async -> GrantAuthority.BackendOutcome {
         guard case .issued(let grant) = outcome else { return outcome }
-        let slot = await take(slot(of: grant.session, protection, at: now), at: now)
-        switch slot.refusal(allowsUnknown: rules.allowsUnknownUse) {
-        case nil: return outcome
-        case .grant(let code): return .refused(GrantRefusal(code))
-        default: return .unknown
+        switch await hold(slot(of: grant.session, protection, at: now), at: now) {
+        case .good: return outcome
+        case .refused(let refusal): return .refused(refusal)
+        case .unknown: return .unknown
         }
     }
 }

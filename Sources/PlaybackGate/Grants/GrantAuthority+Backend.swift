@@ -82,7 +82,7 @@ extension GrantAuthority {
             guard let terms = entry.grants, terms.profiles.contains(profile) else {
                 return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
             }
-            if let refusal = mismatch(grant, entry) { return .refused(refusal) }
+            if let refusal = mismatch(of: grant, at: entry) { return .refused(refusal) }
             // A grant for a part of the paths must not become one for all of them.
             let path = target.normalPath
             guard let opened = grant.scope, terms.profiles.contains(where: { entry.scope($0, path: path) == opened }),
@@ -126,7 +126,7 @@ extension GrantAuthority {
         _ receive: (AuthenticGrant) -> Void
     ) -> LiveOutcome {
         let outcome = withLive(token, allowsUnknown: allowsUnknown, at: now) { grant in
-            if let refusal = mismatch(grant, entry) { return .refused(refusal) }
+            if let refusal = mismatch(of: grant, at: entry) { return .refused(refusal) }
             receive(grant)
             return .notDue(grant.base)
         }

@@ -12,7 +12,7 @@ extension GrantAuthority {
     ///
     /// The entry must have a profile of the grant's issuer and format. A grant of this installation must have the tag of the
     /// entry's resource and requestor. Those of other issuers have none: their paths alone say what they open.
-    func mismatch(_ grant: AuthenticGrant, _ entry: Catalogue.Entry) -> GrantRefusal? {
+    func mismatch(of grant: AuthenticGrant, at entry: Catalogue.Entry) -> GrantRefusal? {
         guard entry.hasProfile(grant.base.issuerName, grant.format) else {
             return GrantRefusal(.issuerRefused, grant.detail(.issuer, .issuer))
         }

@@ -143,7 +143,7 @@ extension GrantAuthority {
         _ entry: Catalogue.Entry,
         at now: Timestamp
     ) -> Finding {
-        if let refusal = mismatch(grant, entry) { return .refused(refusal) }
+        if let refusal = mismatch(of: grant, at: entry) { return .refused(refusal) }
         switch verdict(grant, token, facts, at: now) {
         case .refused(let refusal): return .refused(refusal)
         case .allowed(let obligations):

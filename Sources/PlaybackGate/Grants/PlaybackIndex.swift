@@ -80,7 +80,7 @@ struct PlaybackTerms: Sendable {
     }
 
     /// True if a grant may be good after the slot that was taken at its issue, such as one in the references of a manifest.
-    /// Whether its playback still has a slot is asked when it is shown.
+    /// The gate asks for the slot of its playback when a request presents it.
     func outliveSlot(_ grant: any PlaybackGrant) -> Bool {
         guard let issued = grant.issued, let expires = grant.expires else { return true }
         return expires > issued.advanced(byMilliseconds: life + Self.margin)
