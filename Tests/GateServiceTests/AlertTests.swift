@@ -44,7 +44,7 @@ import Testing
             let redis = try RedisServer()
             let server = try redis.start()
             let expiry = Date().addingTimeInterval(3600).ISO8601Format()
-            let store = "{ store: redis, redis: { address: \"unix:\(redis.socket)\" } }"
+            let store = "{ store: redis, deadline: 10s, redis: { address: \"unix:\(redis.socket)\" } }"
             let configuration = ServedGate.configuration(store)
                 .replacing("signer.pem }", with: "signer.pem, notAfter: \"\(expiry)\" }")
             let gate = try ServedGate(try TemporaryFolder(), configuration)

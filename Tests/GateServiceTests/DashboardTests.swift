@@ -19,7 +19,7 @@ import Testing
     }
 
     private static let configuration = ServedGate.configuration(
-        "{ store: redis, redis: { address: \"unix:SOCKET\" } }",
+        "{ store: redis, deadline: 10s, redis: { address: \"unix:SOCKET\" } }",
         more: """
             verification: { cache: 64 }
             keys: { k1: { secret: \(String(repeating: "A", count: 44)) } }

@@ -17,7 +17,9 @@ import Testing
         let sentinels = Self.addresses(watched.sentinels)
         let gate = try ServedGate(
             try TemporaryFolder(),
-            ServedGate.configuration("{ store: redis, redis: { primary: gate, sentinels: \(sentinels) } }")
+            ServedGate.configuration(
+                "{ store: redis, deadline: 10s, redis: { primary: gate, sentinels: \(sentinels) } }"
+            )
         )
         #expect(eventually { gate.isReady })
         let tokens = try await mint(2400)
