@@ -336,26 +336,6 @@ extension [Rating] {
     }
 }
 
-/// A spelling of the Media RSS namespace.
-enum MediaNamespace {
-    case search
-    case video
-
-    static let canonical: StaticString = "http://search.yahoo.com/mrss/"
-
-    init?(_ uri: XMLEvent.Bytes, in events: XMLEvents) {
-        if events.equals(uri, "http://search.yahoo.com/mrss/") || events.equals(uri, "http://search.yahoo.com/mrss") {
-            self = .search
-        } else if events.equals(uri, "http://video.search.yahoo.com/mrss/")
-            || events.equals(uri, "http://video.search.yahoo.com/mrss")
-        {
-            self = .video
-        } else {
-            return nil
-        }
-    }
-}
-
 /// A place for the parser of a slot while it is not in use. A parser whose dictionary of names is too large is not kept.
 private final class IdleParser: @unchecked Sendable {  // Used only by the holder of its slot.
     var parser: XMLEventParser?

@@ -308,4 +308,88 @@ import Testing
         }
         #expect(lines == (0..<35_000).map { 2 + 2 * $0 })
     }
+
+    /// Spellings of the namespace in feeds of programmers and of the tools that write them.
+    @Test(arguments: [
+        "http://search.yahoo.com/mrss/", "http://search.yahoo.com/mrss", "https://search.yahoo.com/mrss/",
+        "https://search.yahoo.com/mrss", "HTTP://Search.Yahoo.com/mrss/", "http://www.search.yahoo.com/mrss/",
+        "http://video.search.yahoo.com/mrss/", "https://video.search.yahoo.com/mrss",
+        "http://www.rssboard.org/media-rss", "https://www.rssboard.org/media-rss", "http://www.rssboard.org/media-rss/",
+        "http://rssboard.org/media-rss", " http://search.yahoo.com/mrss/ ",
+    ])
+    func `keeps ratings and streams under every spelling of the namespace`(namespace: String) throws {
+        let item = """
+            <item><guid>1</guid><media:rating scheme="urn:v-chip">TV-MA</media:rating>
+            <media:group><media:content url="/a.m3u8"/></media:group>
+            <media:restriction relationship="allow" type="country">us</media:restriction></item>
+            """
+        let (items, error) = read(
+            "<rss version=\"2.0\" xmlns:media=\"\(namespace)\"><channel><title>TNT</title>\(item)</channel></rss>"
+        )
+        guard error == nil, case .entry(let entry)? = items.first else {
+            Issue.record("\(items) \(String(describing: error))")
+            return
+        }
+        #expect(entry.ratings == [Rating(scheme: "urn:v-chip", value: "TV-MA")])
+        #expect(entry.streamPaths == ["/a.m3u8"] && entry.restrictions.count == 1)
+        let fragment = """
+            <rss version="2.0" xmlns:m="\(namespace)"><channel><title>TNT</title><item><guid>1</guid>\
+            <m:rating scheme="urn:v-chip">TV-MA</m:rating></item></channel></rss>
+            """
+        #expect(try MediaResource(fragment) == entry.resource)
+    }
+
+    @Test(
+        arguments: [
+            ("http://search.yahoo.com/mrss/1.5/", "", "<m:rating>TV-MA</m:rating>", true),
+            ("http://www.rssboard.org/media-rss/1.5", "", "<m:content url='/x.m3u8'/>", true),
+            ("urn:mrss", "", "<m:group><m:restriction>us</m:restriction></m:group>", true),
+            ("http://search.yahoo.com/mrss//", "<m:rating>TV-MA</m:rating>", "", true),
+            ("urn:other", "", "<m:rating>TV-MA</m:rating>", false), ("urn:other", "", "<rating>TV-MA</rating>", false),
+            ("http://search.yahoo.com/mrss/1.5/", "", "<m:thumbnail url='/x.jpg'/>", false),
+        ] as [(String, String, String, Bool)]
+    )
+    func `loses no rating or stream silently`(namespace: String, channel: String, item: String, isRefused: Bool) {
+        var reader = FeedReader()
+        var items: [FeedItem] = []
+        let feed = Array(
+            """
+            <rss version="2.0" xmlns:m="\(namespace)"><channel><title>TNT</title>\(channel)\
+            <item><guid>1</guid>\(item)</item></channel></rss>
+            """.utf8
+        )
+        #expect(throws: Never.self) {
+            try reader.read(feed.span) { items.append($0) }
+            try reader.finish { items.append($0) }
+        }
+        #expect(reasons(items) == [isRefused ? .unknownNamespace : nil])
+        let isNoted = reader.foreignElements.contains { $0.contains("rating in ") }
+        #expect(isNoted == item.contains("rating"))
+    }
+
+    @Test(
+        arguments: [
+            ("<media:content url='/a.jpg' medium='image'/>", []), ("<media:content url='/a' type='image/jpeg'/>", []),
+            ("<media:content url='/a.jpg'/>", []), ("<media:content url='/a.m3u8' medium='Document'/>", []),
+            ("<media:content url='/a.vtt?x=.mp4'/>", []), ("<enclosure url='/a.pdf' type='application/pdf'/>", []),
+            ("<enclosure url='/poster.PNG'/>", []), ("<media:content medium='executable' url='/a'/>", []),
+            ("<media:content url='/a' type='TEXT/vtt; charset=utf-8'/>", []),
+            ("<media:content url='/a' type='application/x-mpegURL'/>", ["/a"]),
+            ("<media:content url='/a' type='text/x-mpegurl'/>", ["/a"]),
+            ("<media:content url='/a.jpg' medium='video'/>", ["/a.jpg"]), ("<media:content url='/v.1/a'/>", ["/v.1/a"]),
+            ("<media:content type='audio/mpeg' url='/a.txt'/>", ["/a.txt"]),
+            ("<media:content url='/a.mp4'/>", ["/a.mp4"]),
+            ("<media:content url='/p.jpg'/><media:content url='/a.mp4'/>", ["/a.mp4"]),
+        ] as [(String, [String])]
+    )
+    func `takes no image or document for a stream`(content: String, paths: [String]) {
+        let (items, _) = read(Self.head + "<item><title>t</title>\(content)</item>" + Self.tail)
+        switch items.first {
+        case .entry(let entry):
+            #expect(entry.streamPaths == paths)
+            #expect(entry.mediaID == paths.first)
+        case .refused(let refusal): #expect(refusal.reason == .noMediaID && paths.isEmpty)
+        case nil: Issue.record("no item")
+        }
+    }
 }

@@ -16,7 +16,8 @@ public enum FeedItem: Sendable {
 public struct CatalogueEntry: Hashable, Sendable {
     /// The identifier of the media: the item's guid, or the path of its first stream if it has no guid.
     public let mediaID: String
-    /// The URLs of the streams as written, from `media:content` and `enclosure`.
+    /// The URLs of the streams as written, from `media:content` and `enclosure`. Images, documents and subtitles are none, by
+    /// `medium`, `type`, or without both the end of the path.
     public let streamURLs: [String]
     /// The paths of ``streamURLs``, one for each: without scheme, host, query and fragment, and not decoded.
     public let streamPaths: [String]
@@ -76,6 +77,9 @@ public struct FeedRefusal: Hashable, Sendable {
         case badURL = "feed_bad_url"
         /// The item is within another item, or outside the channel.
         case misplaced = "feed_item_misplaced"
+        /// The item or its channel has ratings, restrictions or streams in a namespace that resembles that of Media RSS, and is
+        /// none of its spellings.
+        case unknownNamespace = "feed_unknown_namespace"
         /// The content of the item is not a valid resource. The detail has the resource's error.
         case badResource = "feed_bad_resource"
     }

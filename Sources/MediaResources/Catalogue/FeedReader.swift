@@ -18,7 +18,8 @@ internal import XML
 /// ```
 ///
 /// The resource of an item is built from the title of the channel, and the item's title, guid and ratings: each
-/// `media:rating` of the item, its groups and contents, or if there are none, of the channel.
+/// `media:rating` of the item, its groups and contents, or if there are none, of the channel. The namespace of Media RSS has the
+/// spellings that feeds have. An item with another that resembles it is refused, as its ratings would be lost.
 public struct FeedReader: ~Copyable, Sendable {
     private var parser: XMLEventParser?
     private var scanner: FeedScanner
@@ -44,6 +45,10 @@ public struct FeedReader: ~Copyable, Sendable {
         scanner = FeedScanner(channel: channel?.trimmed)
         self.blockSize = blockSize
     }
+
+    /// The elements so far that have names of Media RSS in other namespaces, such as `rating in urn:other`; at most 20. They are
+    /// not read.
+    public var foreignElements: [String] { scanner.foreignElements.sorted() }
 
     /// Reads the next bytes of the feed.
     ///

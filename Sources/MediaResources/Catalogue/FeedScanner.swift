@@ -9,6 +9,8 @@ struct FeedScanner: Sendable {
     private let isChannelGiven: Bool
     private var channel: String?
     private var channelRatings: [Rating] = []
+    /// True if the channel has a rating in a namespace that is meant to be that of Media RSS.
+    private var hasUnknownRating = false
     private var hasChannel = false
     private var hasChannelTitle = false
     private var hasRoot = false
@@ -17,6 +19,11 @@ struct FeedScanner: Sendable {
     private var text: TextUnderway?
     /// The element to which the next attributes belong.
     private var element = Element.other
+    /// The elements that have names of Media RSS in other namespaces, such as `rating in urn:other`.
+    private(set) var foreignElements: Set<String> = []
+
+    /// The most names of foreign elements that are kept.
+    private static let mostForeignElements = 20
 
     /// The depths of the elements of RSS.
     private enum Depth {
@@ -28,7 +35,7 @@ struct FeedScanner: Sendable {
     /// An element whose attributes or text are used.
     private enum Element: Equatable, Sendable {
         case other
-        case stream
+        case media(MediaKind)
         case channelTitle
         case title
         case guid
@@ -57,6 +64,7 @@ struct FeedScanner: Sendable {
     mutating func read(_ events: XMLEvents, _ body: (FeedItem) -> Void) throws(FeedError) {
         for index in events.list.indices {
             let event = events.list[index]
+            if event.kind != .attribute { endAttributes() }
             switch event.kind {
             case .start: try start(event, events)
             case .attribute: attribute(event, events)
@@ -100,6 +108,7 @@ struct FeedScanner: Sendable {
         }
         item = FeedItemBuilder(line: Int(event.line), depth: depth)
         if depth != Depth.item || !hasChannel { item?.fail(.misplaced) }
+        if hasUnknownRating { item?.fail(.unknownNamespace) }
     }
 
     private mutating func startInItem(_ event: XMLEvent, _ events: XMLEvents, isPlain: Bool, isMedia: Bool) {
@@ -113,8 +122,27 @@ struct FeedScanner: Sendable {
         } else if isMedia, events.equals(event.name, "restriction") {
             startText(.restriction(relationship: "", type: ""))
         } else if isMedia && events.equals(event.name, "content") || isPlain && events.equals(event.name, "enclosure") {
-            element = .stream
+            element = .media(MediaKind())
+        } else if !isMedia {
+            startForeign(event, events)
         }
+    }
+
+    /// Refuses the item if Media RSS is meant by an unknown name, and otherwise notes an element that could be meant.
+    private mutating func startForeign(_ event: XMLEvent, _ events: XMLEvents) {
+        let names: [StaticString] = ["rating", "restriction", "content", "group"]
+        guard names.contains(where: { events.equals(event.name, $0) }) else { return }
+        if MediaNamespace.resembles(event.namespace, in: events) { item?.fail(.unknownNamespace) }
+        guard foreignElements.count < Self.mostForeignElements else { return }
+        let namespace = event.namespace.isEmpty ? "no namespace" : events.string(event.namespace).printable(limit: 100)
+        foreignElements.insert("\(events.string(event.name)) in \(namespace)")
+    }
+
+    /// Takes the media whose attributes have all been read.
+    private mutating func endAttributes() {
+        guard case .media(let media) = element else { return }
+        if media.isStream { item?.addStream(media.url) }
+        element = .other
     }
 
     private mutating func startInChannel(
@@ -134,6 +162,11 @@ struct FeedScanner: Sendable {
             startText(.channelTitle)
         } else if depth == Depth.item, hasChannel, isMedia, events.equals(event.name, "rating") {
             startText(.rating(scheme: ""))
+        } else if depth == Depth.item, hasChannel, !isMedia, events.equals(event.name, "rating"),
+            MediaNamespace.resembles(event.namespace, in: events)
+        {
+            // It would be the rating of every item.
+            hasUnknownRating = true
         }
     }
 
@@ -146,8 +179,15 @@ struct FeedScanner: Sendable {
     private mutating func attribute(_ event: XMLEvent, _ events: XMLEvents) {
         guard event.namespace.isEmpty else { return }
         switch element {
-        case .stream:
-            if events.equals(event.name, "url") { item?.addStream(events.string(event.value).trimmed) }
+        case .media(var media):
+            if events.equals(event.name, "url") {
+                media.url = events.string(event.value).trimmed
+            } else if events.equals(event.name, "medium") {
+                media.medium = events.string(event.value)
+            } else if events.equals(event.name, "type") {
+                media.type = events.string(event.value)
+            }
+            element = .media(media)
         case .rating:
             if events.equals(event.name, "scheme") { startText(.rating(scheme: events.string(event.value))) }
         case .restriction(let relationship, let type):
@@ -210,7 +250,7 @@ struct FeedScanner: Sendable {
             }
         case .restriction(let relationship, let type):
             item?.add(MediaRestriction(relationship: relationship, type: type, value: value))
-        case .other, .stream, .channelTitle: break
+        case .other, .media, .channelTitle: break
         }
     }
 }

@@ -59,6 +59,7 @@ struct CatalogueCommand: ParsableCommand {
             }
             progress.clear()
             Terminal.error.write("\(listing.found) items found, \(listing.refused) refused\n")
+            for name in reader.foreignElements { Terminal.error.write("not read: \(name), which is not Media RSS\n") }
             if let fault {
                 throw CommandFailure(
                     "\(feed): \(fault)\nThe feed is malformed or incomplete: discard its items.",
