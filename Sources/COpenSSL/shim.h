@@ -26,6 +26,10 @@ static inline STACK_OF(X509) *copenssl_x509_stack_new(void) { return sk_X509_new
 static inline int copenssl_x509_stack_push(STACK_OF(X509) *stack, X509 *certificate) {
     return sk_X509_push(stack, certificate);
 }
+static inline int copenssl_x509_stack_count(const STACK_OF(X509) *stack) { return sk_X509_num(stack); }
+static inline X509 *copenssl_x509_stack_element(const STACK_OF(X509) *stack, int place) {
+    return sk_X509_value(stack, place);
+}
 static inline void copenssl_x509_stack_free(STACK_OF(X509) *stack) { sk_X509_free(stack); }
 
 /// `ERR_SYSTEM_ERROR` is a function-like macro.

@@ -37,45 +37,80 @@ package final class Certificate {
     }
 
     /// The period in which the certificate is valid, both ends included, or `nil` if it cannot be read.
-    package var validity: ClosedRange<Timestamp>? {
-        guard let start = unsafe Self.time(X509_get0_notBefore(certificate)),
-            let end = unsafe Self.time(X509_get0_notAfter(certificate)), start <= end
-        else { return nil }
-        return start...end
-    }
+    package var validity: ClosedRange<Timestamp>? { unsafe Self.validity(of: certificate) }
 
     /// True if the certificate may sign certificates (basic constraints, or self-signed of version 1).
     package var isAuthority: Bool { unsafe X509_check_ca(certificate) > 0 }
 
-    /// Checks that a chain of certificates, valid at `now`, leads from this one to one of `anchors`.
+    /// Returns the period in which a chain of certificates that leads from this one to one of `anchors` is valid, this certificate
+    /// and the anchor included; `nil` if its certificates are never valid together.
     ///
-    /// Returns `nil` if it does, and otherwise OpenSSL's explanation.
-    package func refusalOfChain(anchors: [Certificate], intermediates: [Certificate], at now: Timestamp) -> String? {
-        guard let store = unsafe X509_STORE_new() else { return OpenSSLError.drained().text }
+    /// - Parameter now: The time at which the chain is valid if any chain is.
+    /// - Throws: OpenSSL's explanation, if there is no chain whatever the time.
+    package func chainValidity(
+        anchors: [Certificate],
+        intermediates: [Certificate],
+        at now: Timestamp
+    ) throws(CertificateChainFault) -> ClosedRange<Timestamp>? {
+        do throws(CertificateChainFault) {
+            return try chainValidity(anchors, intermediates, at: now)
+        } catch  where error.isOfTime {
+            // The chain of a key that waits for its time, or whose time is over.
+            return try chainValidity(anchors, intermediates, at: nil)
+        }
+    }
+
+    private func chainValidity(
+        _ anchors: [Certificate],
+        _ intermediates: [Certificate],
+        at now: Timestamp?
+    ) throws(CertificateChainFault) -> ClosedRange<Timestamp>? {
+        guard let store = unsafe X509_STORE_new() else { throw .drained() }
         defer { unsafe X509_STORE_free(store) }
         for anchor in anchors {
-            guard unsafe X509_STORE_add_cert(store, anchor.certificate) == 1 else { return OpenSSLError.drained().text }
+            guard unsafe X509_STORE_add_cert(store, anchor.certificate) == 1 else { throw .drained() }
         }
-        guard let chain = unsafe copenssl_x509_stack_new() else { return OpenSSLError.drained().text }
+        guard let chain = unsafe copenssl_x509_stack_new() else { throw .drained() }
         defer { unsafe copenssl_x509_stack_free(chain) }  // The certificates stay with their owners.
         for intermediate in intermediates {
-            guard unsafe copenssl_x509_stack_push(chain, intermediate.certificate) > 0 else {
-                return OpenSSLError.drained().text
-            }
+            guard unsafe copenssl_x509_stack_push(chain, intermediate.certificate) > 0 else { throw .drained() }
         }
-        guard let context = unsafe X509_STORE_CTX_new() else { return OpenSSLError.drained().text }
+        guard let context = unsafe X509_STORE_CTX_new() else { throw .drained() }
         defer { unsafe X509_STORE_CTX_free(context) }
-        guard unsafe X509_STORE_CTX_init(context, store, certificate, chain) == 1 else {
-            return OpenSSLError.drained().text
-        }
+        guard unsafe X509_STORE_CTX_init(context, store, certificate, chain) == 1 else { throw .drained() }
         let parameters = unsafe X509_STORE_CTX_get0_param(context)
-        unsafe X509_VERIFY_PARAM_set_time(parameters, time_t(now.millisecondsSince1970 / 1000))
         // The operator named the anchors, so an anchor is trusted whether self-signed or not.
-        unsafe X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_PARTIAL_CHAIN))
+        var flags = UInt(X509_V_FLAG_PARTIAL_CHAIN)
+        if let now {
+            unsafe X509_VERIFY_PARAM_set_time(parameters, time_t(now.millisecondsSince1970 / 1000))
+        } else {
+            flags |= UInt(X509_V_FLAG_NO_CHECK_TIME)
+        }
+        unsafe X509_VERIFY_PARAM_set_flags(parameters, flags)
         let result = unsafe X509_verify_cert(context)
         OpenSSLError.forget()
-        if result == 1 { return nil }
-        return unsafe String(cString: X509_verify_cert_error_string(Int(X509_STORE_CTX_get_error(context))))
+        guard result == 1 else { throw CertificateChainFault(code: unsafe X509_STORE_CTX_get_error(context)) }
+        return unsafe Self.validity(ofChain: X509_STORE_CTX_get0_chain(context))
+    }
+
+    @unsafe
+    private static func validity(ofChain chain: OpaquePointer?) -> ClosedRange<Timestamp>? {
+        var whole = Timestamp(millisecondsSince1970: .min)...Timestamp(millisecondsSince1970: .max)
+        for place in 0..<(unsafe copenssl_x509_stack_count(chain)) {
+            guard let certificate = unsafe copenssl_x509_stack_element(chain, place),
+                let own = unsafe validity(of: certificate), own.overlaps(whole)
+            else { return nil }
+            whole = whole.clamped(to: own)
+        }
+        return whole
+    }
+
+    @unsafe
+    private static func validity(of certificate: OpaquePointer) -> ClosedRange<Timestamp>? {
+        guard let start = unsafe time(X509_get0_notBefore(certificate)),
+            let end = unsafe time(X509_get0_notAfter(certificate)), start <= end
+        else { return nil }
+        return start...end
     }
 
     private static func time(_ time: UnsafePointer<ASN1_TIME>?) -> Timestamp? {
@@ -86,4 +121,21 @@ package final class Certificate {
         guard unsafe ASN1_TIME_diff(&days, &seconds, epoch, time) == 1 else { return nil }
         return Timestamp(secondsSince1970: Int64(days) * 86_400 + Int64(seconds))
     }
+}
+
+/// A reason why no chain of certificates leads to an anchor.
+package struct CertificateChainFault: Error {
+    /// OpenSSL's explanation.
+    package let text: String
+    /// True if a certificate is not valid yet, or is no longer valid.
+    let isOfTime: Bool
+
+    fileprivate init(code: Int32) {
+        text = unsafe String(cString: X509_verify_cert_error_string(Int(code)))
+        isOfTime = code == X509_V_ERR_CERT_HAS_EXPIRED || code == X509_V_ERR_CERT_NOT_YET_VALID
+    }
+
+    private init(text: String) { (self.text, isOfTime) = (text, false) }
+
+    fileprivate static func drained() -> Self { Self(text: OpenSSLError.drained().text) }
 }

@@ -61,55 +61,64 @@ import Testing
 
     // MARK: Time
 
-    @Test(arguments: [(-300_000, nil), (-300_001, .notYetValid), (0, nil)] as [(Int64, TrustError.Code?)])
-    func `demand certificates that have begun`(offset: Int64, code: TrustError.Code?) throws {
-        try load(at: Sample.time.advanced(byMilliseconds: offset), code)
-    }
+    /// The time of a key, in milliseconds from now to its ends.
+    struct Time: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let offset: Int64
+        /// The beginning of the reason why it is not used; `nil` if it is used.
+        let obstacle: String?
 
-    @Test(arguments: [(0, nil), (1, .noLongerValid)] as [(Int64, TrustError.Code?)])
-    func `demand certificates that have not ended`(offset: Int64, code: TrustError.Code?) throws {
-        let end = Sample.time.advanced(byMilliseconds: DevelopmentKeys.validity.components.seconds * 1000)
-        try load(at: end.advanced(byMilliseconds: offset), code)
-    }
-
-    private func load(at now: Timestamp, _ code: TrustError.Code?) throws {
-        let certificate = try TestSigner.main.get().keys.signerCertificate
-        guard let code else {
-            #expect(try TrustStore([.pem(certificate, name: "c")], at: now).keys.count == 1)
-            return
+        init(_ name: String, _ offset: Int64, _ obstacle: String?) {
+            (testDescription, self.offset, self.obstacle) = (name, offset, obstacle)
         }
-        let error = try Self.error { _ = try TrustStore([.pem(certificate, name: "c")], at: now) }
-        #expect(error.code == code && error.text.hasPrefix("c: "))
     }
 
-    @Test(
-        arguments: [
-            (-1, .notYetValid, .notYetValid), (0, nil, nil), (10_000, nil, nil),
-            (10_001, .noLongerValid, .noLongerValid),
-        ] as [(Int64, TrustError.Code?, TrustError.Code?)]
-    )
-    func `keep to the validity of a source`(
-        offset: Int64,
-        forKey: TrustError.Code?,
-        forCertificate: TrustError.Code?
-    ) throws {
+    private static let life = DevelopmentKeys.validity.components.seconds * 1000
+
+    @Test(arguments: [
+        Time("before its beginning", -300_001, "is not valid before "), Time("its beginning", -300_000, nil),
+        Time("its end", life, nil), Time("after its end", life + 1, "is not valid after "),
+    ]) func `load a certificate outside its time, and do not use it`(_ time: Time) throws {
+        let certificate = try TestSigner.main.get().keys.signerCertificate
+        let other = TrustSource.pem(try TestSigner.other.get().publicKey(), name: "other")
+        let now = Sample.time.advanced(byMilliseconds: time.offset)
+        let trust = try TrustStore([.pem(certificate, name: "c"), other], at: now)
+        #expect(trust.keys.map(\.name) == ["c", "other"])
+        try expect(trust, time, at: now)
+    }
+
+    private func expect(_ trust: TrustStore, _ time: Time, at now: Timestamp) throws {
+        let key = try #require(trust.keys.first)
+        #expect(key.isValid(at: now) == (time.obstacle == nil))
+        #expect(key.obstacle(at: now)?.prefix(time.obstacle?.count ?? 0) == time.obstacle.map { $0[...] })
+        let verifier = Verifier(trust: trust, policy: try VerificationPolicy(requestor: "REF30"))
+        let token = try TestSigner.main.get().issuer.issue(Sample.claims, at: now).raw
+        let reason = verifier.verify(token, for: try MediaResource("TNT"), at: now).reason
+        // A single key that may not be used is missed; beside another the signature is that of a stranger.
+        let unused: RefusalReason = trust.keys.count == 1 ? .noUsableKey : .untrustedSignature
+        #expect(reason == (time.obstacle == nil ? nil : unused))
+    }
+
+    @Test(arguments: [
+        Time("before it", -1, "is not valid before "), Time("its beginning", 0, nil), Time("its end", 10_000, nil),
+        Time("after it", 10_001, "is not valid after "),
+    ]) func `keep to the validity of a source`(_ time: Time) throws {
         let signer = try TestSigner.main.get()
         let validity = Sample.time...Sample.time.advanced(byMilliseconds: 10_000)
-        let now = Sample.time.advanced(byMilliseconds: offset)
-        for (text, code) in [(try signer.publicKey(), forKey), (signer.keys.signerCertificate, forCertificate)] {
-            let source = TrustSource.pem(text, name: "k", validity: validity)
-            if let code {
-                #expect(try Self.error { _ = try TrustStore([source], at: now) }.code == code)
-            } else {
-                #expect(try TrustStore([source], at: now).keys.first?.validity == validity)
-            }
+        let now = Sample.time.advanced(byMilliseconds: time.offset)
+        for text in [try signer.publicKey(), signer.keys.signerCertificate] {
+            let trust = try TrustStore([.pem(text, name: "k", validity: validity)], at: now)
+            #expect(trust.keys.first?.validity == validity)
+            try expect(trust, time, at: now)
         }
     }
 
-    @Test func `do not take a certificate outside the validity of its source`() throws {
+    @Test func `never use a certificate that is not valid in the time of its source`() throws {
         let past = Timestamp(secondsSince1970: 0)...Timestamp(secondsSince1970: 1)
         let source = TrustSource.pem(try TestSigner.main.get().keys.signerCertificate, name: "c", validity: past)
-        #expect(try Self.error { _ = try TrustStore([source], at: Sample.time) }.code == .noLongerValid)
+        let trust = try TrustStore([source], at: Sample.time)
+        let never = Time("never", 0, "has no time at which")
+        for now in [Sample.time, past.lowerBound, past.upperBound] { try expect(trust, never, at: now) }
     }
 
     @Test func `forget a key while in use when its time is over`() throws {
@@ -168,6 +177,36 @@ import Testing
         #expect(try Self.error { _ = try load(main.authorityCertificate) }.code == .noKey)
         let bare = try Self.error { _ = try load(try TestSigner.main.get().publicKey()) }
         #expect(bare.code == .untrustedChain && bare.text.hasPrefix("s: "))
+    }
+
+    /// A chain that is not valid now is one all the same, and the key is used while each certificate of it is valid.
+    @Test(arguments: [
+        Time("before the anchor", -1, "is not valid before "), Time("the anchor's beginning", 0, nil),
+        Time("the anchor's end", 10_000, nil), Time("after the anchor", 10_001, "is not valid after "),
+    ]) func `keep to the validity of the chain`(_ time: Time) throws {
+        let now = Sample.time.advanced(byMilliseconds: time.offset)
+        let year = Int64(31_536_000_000)
+        let long = Sample.time.advanced(byMilliseconds: -year)...Sample.time.advanced(byMilliseconds: year)
+        let short = Sample.time...Sample.time.advanced(byMilliseconds: 10_000)
+        let (authority, signer) = (try RSAPrivateKey(generatingBits: 2048), try RSAPrivateKey(generatingBits: 2048))
+        let root = try Certificate(
+            CertificateRequest(commonName: "ca", key: authority, isAuthority: true, validity: short),
+            issuer: nil,
+            issuerKey: authority
+        )
+        let leaf = try Certificate(
+            CertificateRequest(commonName: "s", key: signer, isAuthority: false, validity: long),
+            issuer: root,
+            issuerKey: authority
+        )
+        let trust = try TrustStore(
+            [.pem(try leaf.pem(), name: "s")],
+            anchors: [.pem(try root.pem(), name: "ca")],
+            at: now
+        )
+        let key = try #require(trust.keys.first)
+        #expect(key.validity == short && key.isValid(at: now) == (time.obstacle == nil))
+        #expect(key.obstacle(at: now)?.prefix(time.obstacle?.count ?? 0) == time.obstacle.map { $0[...] })
     }
 
     @Test func `take certificates alone for anchors`() throws {

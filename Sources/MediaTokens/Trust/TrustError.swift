@@ -33,10 +33,6 @@ public struct TrustError: Error, Sendable {
         case keyTooLarge = "trust_key_too_large"
         /// The public exponent is even or smaller than 65537.
         case weakExponent = "trust_weak_exponent"
-        /// The certificate or key is not valid yet.
-        case notYetValid = "trust_not_yet_valid"
-        /// The certificate or key is no longer valid.
-        case noLongerValid = "trust_no_longer_valid"
         /// No certificate chain leads to an anchor.
         case untrustedChain = "trust_untrusted_chain"
         /// There are more than 8 different keys. Each one costs a check for every forged token.

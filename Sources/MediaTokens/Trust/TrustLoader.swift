@@ -71,7 +71,6 @@ package struct TrustLoader {
             _ key: Numbers,
             _ validity: ClosedRange<Timestamp>?
         ) throws(TrustError) -> LoadedKey {
-            try checkValidity(validity, source)
             let trusted = TrustedKey(
                 name: name,
                 source: source.label,
@@ -85,11 +84,9 @@ package struct TrustLoader {
         }
         if block.isCertificate {
             let certificate = try Self.certificate(block, source)
-            if !anchors.isEmpty {
-                if certificate.isAuthority { return nil }
-                try checkChain(certificate, chain, source)
-            }
-            return try trusted(.certificate, try key(certificate, source), try intersection(certificate, source))
+            if !anchors.isEmpty, certificate.isAuthority { return nil }
+            let key = try self.key(certificate, source)
+            return try trusted(.certificate, key, try validity(certificate, chain, source))
         }
         let key = try publicKey(block, source)
         guard anchors.isEmpty else {
@@ -152,41 +149,34 @@ package struct TrustLoader {
         return certificate
     }
 
-    private func checkChain(
+    /// Returns the period in which the certificate, its chain and the source are valid.
+    ///
+    /// A key outside of it is loaded, because it must not keep the others from use, and each verification looks at the time.
+    private func validity(
         _ certificate: Certificate,
         _ chain: [Certificate],
-        _ source: TrustSource
-    ) throws(TrustError) {
-        // Expiry has its own code, so it is checked before OpenSSL checks the chain.
-        try checkValidity(certificate.validity, source)
-        if let why = certificate.refusalOfChain(anchors: anchors, intermediates: chain, at: now) {
-            throw TrustError(.untrustedChain, source.label, "no certificate chain to an anchor: \(why)")
-        }
-    }
-
-    /// Returns the period in which both the certificate and the source are valid.
-    private func intersection(
-        _ certificate: Certificate,
         _ source: TrustSource
     ) throws(TrustError) -> ClosedRange<Timestamp> {
         guard let own = certificate.validity else {
             throw TrustError(.malformedPEM, source.label, "the certificate's validity cannot be read")
         }
-        guard let given = source.validity else { return own }
-        guard own.overlaps(given) else {
-            throw TrustError(.noLongerValid, source.label, "certificate and key have no common validity period")
+        var periods = [own]
+        if let given = source.validity { periods.append(given) }
+        if !anchors.isEmpty {
+            do throws(CertificateChainFault) {
+                periods.append(
+                    try certificate.chainValidity(anchors: anchors, intermediates: chain, at: now) ?? TrustedKey.never
+                )
+            } catch {
+                throw TrustError(.untrustedChain, source.label, "no certificate chain to an anchor: \(error.text)")
+            }
         }
-        return own.clamped(to: given)
-    }
-
-    private func checkValidity(_ validity: ClosedRange<Timestamp>?, _ source: TrustSource) throws(TrustError) {
-        guard let validity else { return }
-        if now < validity.lowerBound {
-            throw TrustError(.notYetValid, source.label, "not valid before \(validity.lowerBound)")
+        var common = own
+        for period in periods {
+            guard period.overlaps(common) else { return TrustedKey.never }
+            common = common.clamped(to: period)
         }
-        if now > validity.upperBound {
-            throw TrustError(.noLongerValid, source.label, "not valid after \(validity.upperBound)")
-        }
+        return common
     }
 }
 

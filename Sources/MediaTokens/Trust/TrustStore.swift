@@ -32,7 +32,7 @@ public final class TrustStore: Sendable {
     ///     `sources` are trusted as they are. With anchors, a certificate authority in `sources` is a link of a chain
     ///     and not a signing key, and a bare public key is refused.
     ///   - minimumKeySize: The smallest RSA modulus that is accepted.
-    ///   - now: The time at which all keys and certificates must be valid.
+    ///   - now: The present. A key outside its validity is loaded and not used: see ``TrustedKey/obstacle(at:)``.
     /// - Throws: ``TrustError`` with any of its codes.
     public convenience init(
         _ sources: [TrustSource],
@@ -93,7 +93,7 @@ public final class TrustStore: Sendable {
     ///
     /// - Parameters:
     ///   - paths: PEM files with certificates or public keys.
-    ///   - now: The time at which all keys and certificates must be valid.
+    ///   - now: The present. A key outside its validity is loaded and not used: see ``TrustedKey/obstacle(at:)``.
     /// - Throws: ``TrustError`` with any of its codes.
     public convenience init(files paths: [String], at now: Timestamp) throws(TrustError) {
         try self.init(paths.map { .file($0) }, at: now)

@@ -31,6 +31,18 @@ public struct TrustedKey: Hashable, Sendable {
 
     /// True if the key may be used at `now`.
     public func isValid(at now: Timestamp) -> Bool { validity?.contains(now) ?? true }
+
+    /// Returns the reason why the key may not be used at `now`, with the date, such as `is not valid after 2031-01-02T10:04:05Z`;
+    /// `nil` if it may.
+    public func obstacle(at now: Timestamp) -> String? {
+        guard let validity, !validity.contains(now) else { return nil }
+        if validity == Self.never { return "has no time at which certificate, chain and configuration are all valid" }
+        return now < validity.lowerBound
+            ? "is not valid before \(validity.lowerBound)" : "is not valid after \(validity.upperBound)"
+    }
+
+    /// The validity of a key that may never be used: the first instant that a policy can state.
+    static let never = Timestamp(millisecondsSince1970: -(1 << 53))...Timestamp(millisecondsSince1970: -(1 << 53))
 }
 
 /// A public key with all its grants. One key may occur in two certificates, for example at a renewal.

@@ -98,6 +98,10 @@ struct TrustOptions: ParsableArguments {
                 at: now
             )
         } catch { throw CommandFailure(error.description + error.hint, code: error.code.rawValue) }
+        for key in trusted.keys {
+            guard let obstacle = key.obstacle(at: now) else { continue }
+            Terminal.error.write("\(key.source): the key \(key.name) \(obstacle), and is not used\n")
+        }
         do throws(PolicyError) { return Verifier(trust: trusted, policy: try policy()) } catch {
             throw CommandFailure("\(error)")
         }
@@ -109,7 +113,6 @@ extension TrustError {
     fileprivate var hint: String {
         switch code {
         case .keyTooSmall: "\nIf the issuer still signs with a key of 1024 bits, use --minimum-rsa-bits 1024."
-        case .noLongerValid: "\nAsk the issuer for its new certificate, or verify at another time with --at."
         default: ""
         }
     }
