@@ -56,14 +56,28 @@ public final class KeySource: Sendable {
 
     /// An event for the log of an operator.
     public enum Event: Sendable {
-        /// A fetch has ended. The number of failures since the last success is 0 if it succeeded.
-        case ended(KeySetOutcome, failures: Int, keys: Int, skipped: [KeySetReading.SkippedKey])
+        /// A fetch has ended.
+        case ended(Fetch)
         /// No server has confirmed the keys for too long, and they are gone.
         case gone
         /// The copy from before a restart is in use.
         case restored(keys: Int)
         /// The copy cannot be written.
         case notKept(reason: String)
+    }
+
+    /// A fetch that has ended.
+    public struct Fetch: Sendable {
+        /// The outcome.
+        public let outcome: KeySetOutcome
+        /// The number of failures since the last success; 0 if the fetch succeeded.
+        public let failures: Int
+        /// The number of keys that are in use now.
+        public let keys: Int
+        /// The entries of the set in use that cannot be used.
+        public let skipped: [KeySetReading.SkippedKey]
+        /// The explanation of a set that was not accepted, for people.
+        public let fault: String?
     }
 
     /// Creates a source, with the keys of its last good copy if there is one.
@@ -170,7 +184,17 @@ public final class KeySource: Sendable {
         let (outcome, state) = inner.withLock { inner in
             (inner.state.finish(answer, at: now, spread: spread()), inner.state)
         }
-        report(.ended(outcome, failures: state.failures, keys: state.keys.count, skipped: state.skipped))
+        report(
+            .ended(
+                Fetch(
+                    outcome: outcome,
+                    failures: state.failures,
+                    keys: state.keys.count,
+                    skipped: state.skipped,
+                    fault: state.fault
+                )
+            )
+        )
         if case .failed = outcome {} else { keep(state) }
         // A fetch that is counted has its copy written.
         inner.withLock { $0.counts[outcome, default: 0] += 1 }

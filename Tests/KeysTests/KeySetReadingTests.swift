@@ -97,6 +97,7 @@ import Testing
     @Test func `of others have no private or symmetric key`() throws {
         let good = "{\(Self.point),\"kid\":\"good\"}"
         for entry in [
+            "{\"kty\":\"AKP\",\"alg\":\"ML-DSA-44\",\"pub\":\"AA\",\"priv\":\"AA\"}",
             "{\"kty\":\"oct\",\"k\":\"\(Self.secret)\"}", "{\(Self.point),\"d\":\"AA\"}", "{\"kty\":\"XYZ\",\"k\":1}",
             "{\"kty\":\"RSA\",\"p\":\"AA\"}", "{\"kty\":\"RSA\",\"q\":\"AA\"}",
         ] {
@@ -197,5 +198,17 @@ import Testing
             guard algorithm != .rs256 else { continue }
             #expect(try again.payload(made.key.signCOSE([1, 2, 3])) == [1, 2, 3])
         }
+    }
+
+    @Test func `without a key that can be used tell why of each`() throws {
+        let long = String(repeating: "k", count: 65)
+        let error = try #require(
+            #expect(throws: KeySetError.self) {
+                try Self.read("{\(Self.point),\"kid\":\"\(long)\"}", "{\"kty\":\"XYZ\"}")
+            }
+        )
+        #expect(error.code == .noUsableKey)
+        #expect(error.reason.contains("key 1: its identifier has not 1 to 64 bytes"))
+        #expect(error.reason.contains("key 2: its type XYZ is not supported"))
     }
 }

@@ -110,15 +110,16 @@ final class KeySetKeeper: Sendable {
 extension KeySource.Event {
     fileprivate func log(to logger: Logger) {
         switch self {
-        case .ended(let outcome, _, let keys, let skipped):
-            let metadata: Logger.Metadata = ["result": "\(outcome.name)", "keys": "\(keys)"]
-            switch outcome {
+        case .ended(let fetch):
+            var metadata: Logger.Metadata = ["result": "\(fetch.outcome.name)", "keys": "\(fetch.keys)"]
+            if let fault = fetch.fault { metadata["reason"] = "\(fault)" }
+            switch fetch.outcome {
             case .unchanged: logger.debug("key set unchanged", metadata: metadata)
             case .fetched: logger.info("key set fetched", metadata: metadata)
             case .failed: logger.error("key set not fetched, the keys stay", metadata: metadata)
             }
-            guard outcome == .fetched else { return }
-            for entry in skipped.prefix(8) {
+            guard fetch.outcome == .fetched else { return }
+            for entry in fetch.skipped.prefix(8) {
                 logger.warning("key \(entry.index + 1) of the set is not used: \(entry.reason)")
             }
         case .gone: logger.error("key set gone: no server confirmed it for too long")

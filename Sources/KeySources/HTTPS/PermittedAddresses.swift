@@ -43,6 +43,13 @@ public struct PermittedAddresses: Hashable, Sendable {
         return isPublic && !Self.reserved.contains { $0.has(number) }
     }
 
+    /// Returns the address of a key set that will be refused, if the URL itself names it: an address that is not permitted, or
+    /// `localhost`. What a name of the DNS leads to is known with each fetch only.
+    public func refusedAddress(of address: KeySetAddress) -> String? {
+        let named = address.host == "localhost" ? "127.0.0.1" : address.host
+        return IPAddress(named) == nil || permit(named) ? nil : named
+    }
+
     /// The global unicast addresses of IPv6 (RFC 4291 §2.4).
     private static let publicIPv6 = network("2000::/3")
 

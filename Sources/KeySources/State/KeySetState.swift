@@ -19,6 +19,8 @@ public struct KeySetState: Sendable {
 
     /// The keys; none before the first fetch, and none once the set is gone.
     public private(set) var keys: [TokenKey] = []
+    /// The explanation of the last fetch, if its set was not accepted; for people, without any part of a key.
+    public private(set) var fault: String?
     /// The entries of the last set that cannot be used.
     public private(set) var skipped: [KeySetReading.SkippedKey] = []
     /// A number that grows whenever the keys change.
@@ -88,6 +90,7 @@ public struct KeySetState: Sendable {
     ) -> KeySetOutcome {
         notice(now)
         isFetching = false
+        fault = nil
         do throws(KeySetFault) {
             let response = try answer.get()
             let isNew = try take(response)
@@ -171,7 +174,11 @@ public struct KeySetState: Sendable {
         guard let type = response.mediaType, notation.mediaTypes.contains(type),
             response.values("content-encoding").allSatisfy({ $0.lowercased() == "identity" })
         else { throw .contentTypeRefused }
-        let reading = try Self.read(response.body, notation, binding)
+        let reading: KeySetReading
+        do throws(KeySetError) { reading = try Self.read(response.body, notation, binding) } catch {
+            fault = error.reason
+            throw KeySetFault(error.code)
+        }
         if response.body == bytes, !keys.isEmpty {
             entityTag = response.entityTag
         } else {
@@ -201,13 +208,11 @@ public struct KeySetState: Sendable {
         _ bytes: [UInt8],
         _ notation: KeySetNotation,
         _ binding: KeyBinding
-    ) throws(KeySetFault) -> KeySetReading {
-        do throws(KeySetError) {
-            return switch notation {
-            case .jwkSet: try KeySetReading(jwkSet: bytes, source: .published, binding: binding)
-            case .coseKeySet: try KeySetReading(coseKeySet: bytes, source: .published, binding: binding)
-            }
-        } catch { throw KeySetFault(error.code) }
+    ) throws(KeySetError) -> KeySetReading {
+        switch notation {
+        case .jwkSet: try KeySetReading(jwkSet: bytes, source: .published, binding: binding)
+        case .coseKeySet: try KeySetReading(coseKeySet: bytes, source: .published, binding: binding)
+        }
     }
 
     /// Notices the time. If the clock was set back, all times of the state go back with it: ages stay what they are.

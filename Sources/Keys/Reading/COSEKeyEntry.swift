@@ -29,6 +29,8 @@ struct COSEKeyEntry {
         switch values[Label.type] {
         case .integer(4)?: true
         case .integer(3)?: (-12 ... -3).contains { values[$0] != nil }
+        // AKP: its public key is -1.
+        case .integer(7)?: (-8 ... -2).contains { values[$0] != nil }
         default: values[-4] != nil
         }
     }

@@ -37,7 +37,9 @@ enum JWKReader {
         return keys
     }
 
-    private static let privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
+    /// The private members of all types of key, those that are not supported among them: `priv` of AKP, RFC 9964, and `seed` and `sk`
+    /// of its drafts.
+    private static let privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv", "seed", "sk"]
 
     static func record(_ key: JSON) throws(EntryFault) -> KeyRecord {
         let use = try key.text("use")

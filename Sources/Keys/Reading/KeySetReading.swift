@@ -87,10 +87,18 @@ public struct KeySetReading: Sendable {
         }
         keys = found.filter { index, _ in !unclear.contains { $0.index == index } }.map(\.key)
         self.skipped = skipped.sorted { $0.index < $1.index }
-        guard !keys.isEmpty else { throw KeySetError(.noUsableKey, "the set has no key that can be used") }
+        guard !keys.isEmpty else { throw KeySetError(.noUsableKey, Self.emptiness(self.skipped)) }
         guard keys.count <= Self.maximumKeys else {
             throw KeySetError(.tooManyKeys, "the set has \(keys.count) keys, more than \(Self.maximumKeys)")
         }
+    }
+
+    /// Explains a set without a key that can be used: the reason for each key.
+    private static func emptiness(_ skipped: [SkippedKey]) -> String {
+        guard !skipped.isEmpty else { return "the set has no key" }
+        let reasons = skipped.prefix(8).map { "key \($0.index + 1): \($0.reason)" }.joined(separator: "; ")
+        let more = skipped.count > 8 ? "; and \(skipped.count - 8) more" : ""
+        return "the set has no key that can be used: \(reasons)\(more)"
     }
 
     private typealias Found = (index: Int, key: TokenKey)
