@@ -48,6 +48,12 @@ import Testing
         .init(format: .mediaCDN, settings: ["headers": "a=b~c"], value: "headers", character: "~"),
         .init(format: .bunny, path: "/a.mp4", query: "a=b+c", value: "query", character: "+"),
         .init(format: .bunny, path: "/a.mp4", query: "a b=c", value: "query", character: " "),
+        // Digits before the expiry, which nothing delimits, would be read as its first.
+        .init(format: .bunny, path: "/vod/film2", value: "path", character: "2"),
+        .init(format: .bunny, path: "/vod/s1.ts9", value: "path", character: "9"),
+        .init(format: .bunny, path: "/vod/a%32", value: "path", character: "2"),
+        .init(format: .bunny, path: "/a.mp4", query: "9x=1", value: "query", character: "9"),
+        .init(format: .fastly, path: "/vod/film2", value: "path", character: "2"),
         .init(format: .cloudflare, settings: ["name": "a=b"], value: "name", character: "="),
         .init(format: .fastly, settings: ["name": "a&b"], value: "name", character: "&"),
         .init(format: .secureLink, settings: ["prefix": "a/b"], value: "prefix", character: "/"),

@@ -52,6 +52,11 @@ public struct BunnyIssuer: VendorIssuer {
         let signing = try Signing(request)
         let parameters = try parameters(signing)
         let address = try signing.request.client.map { (client) throws(SigningError) in try Self.packed(client) }
+        // Nothing stands between path, expiry, address and parameters: what follows must not be read as part of another.
+        try signing.path.demandEnd()
+        if let first = parameters.first?.name.utf8.first, address == nil, first.isASCIIDigit {
+            throw SigningError(.character, "query", character: Unicode.Scalar(first))
+        }
         var message = Array(signing.path.decoded.utf8) + String(signing.expires).utf8
         message += address ?? []
         message += parameters.map { "\($0.name)=\($0.value)" }.joined(separator: "&").utf8
@@ -111,11 +116,13 @@ public struct BunnyIssuer: VendorIssuer {
     /// Returns the bytes of the address, of which IPv6 has the first half alone.
     private static func packed(_ client: ClientNetwork) throws(SigningError) -> [UInt8] {
         let address = client.address
-        if address.isIPv4 {
-            guard client.isAddress else { throw SigningError(.value, "client") }
-            return address.bytes
+        guard address.isIPv4 ? client.isAddress : client.length >= 64 else { throw SigningError(.value, "client") }
+        let bytes = address.isIPv4 ? address.bytes : address.bytes.prefix(8) + [UInt8](repeating: 0, count: 8)
+        // The bytes of some addresses are also digits of a later expiry, or a parameter: without the address, the token would be
+        // one for everybody.
+        guard let first = bytes.first, !first.isASCIIDigit, !bytes.contains(UInt8(ascii: "=")) else {
+            throw SigningError(.value, "client")
         }
-        guard client.length >= 64 else { throw SigningError(.value, "client") }
-        return Array(address.bytes.prefix(8)) + [UInt8](repeating: 0, count: 8)
+        return bytes
     }
 }

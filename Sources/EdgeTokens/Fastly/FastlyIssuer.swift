@@ -61,6 +61,7 @@ public struct FastlyIssuer: VendorIssuer {
         let signing = try Signing(request)
         let usual = try SigningTemplate(signing.path.isFolder ? "{scope}{expires}" : "{path}{expires}")
         let template = rules.template ?? usual
+        if template.mixesPathAndExpiry { try signing.path.demandEnd() }
         let code = try key.code(of: template.filled(template.values(signing, isDecoded: false)))
         var delivery = SignedDelivery(format, "\(signing.expires)_\(code.hexadecimal)", expires: signing.expires)
         delivery.query = "\(rules.name)=\(delivery.token)"

@@ -60,6 +60,18 @@ struct SigningPath: Hashable, Sendable {
         return true
     }
 
+    /// Throws if digits at the end could be read as the first of an expiry that is signed behind the path without a delimiter: a
+    /// token for `/film2` would be one for `/film`, with a later end. A digit of a file's type is permitted, as in `.mp4`: no media
+    /// has what is left as its type.
+    func demandEnd() throws(SigningError) {
+        guard let last = decoded.utf8.last, last.isASCIIDigit else { return }
+        let name = decoded.split(separator: "/").last ?? ""
+        if let dot = name.lastIndex(of: "."), Self.typesWithDigits.contains(name[dot...].lowercased()) { return }
+        throw SigningError(.character, "path", character: Unicode.Scalar(last))
+    }
+
+    private static let typesWithDigits: Set<String> = [".m3u8", ".mp4", ".mp3", ".mp2", ".ac3", ".ec3", ".ac4"]
+
     /// True for a folder with everything below it.
     var isFolder: Bool { raw.utf8.last == UInt8(ascii: "/") }
 }

@@ -60,7 +60,11 @@ public struct SigningTemplate: Hashable, Sendable {
     /// True if the digits at the end of a file's path may be read as the first of the expiry, so that a token for `/a9` is one
     /// for `/a` with a later end.
     var mixesPathAndExpiry: Bool {
-        zip(pieces, pieces.dropFirst()).contains { $0 == .value(.path) && $1 == .value(.expires) }
+        isPath(before: .expires)
+    }
+
+    private func isPath(before placeholder: Placeholder) -> Bool {
+        zip(pieces, pieces.dropFirst()).contains { $0 == .value(.path) && $1 == .value(placeholder) }
     }
 
     /// The values of a template's placeholders.
@@ -88,12 +92,20 @@ public struct SigningTemplate: Hashable, Sendable {
     func filled(_ values: Values) throws(SigningError) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(256)
+        var before: Placeholder?
         for piece in pieces {
             switch piece {
-            case .text(let text): bytes.append(copying: text.utf8.span)
+            case .text(let text):
+                bytes.append(copying: text.utf8.span)
+                before = nil
             case .value(let placeholder):
                 guard let value = values[placeholder] else { throw SigningError(.missing, placeholder.rawValue) }
+                // Digits of an address beside those of the expiry could be read as part of the other.
+                if placeholder == .address && before == .expires || placeholder == .expires && before == .address {
+                    throw SigningError(.template, "{address}{expires}")
+                }
                 bytes.append(copying: value.span)
+                before = placeholder
             }
         }
         return bytes
@@ -103,6 +115,7 @@ public struct SigningTemplate: Hashable, Sendable {
     /// a file, or the reverse.
     func values(_ signing: Signing, isDecoded: Bool) throws(SigningError) -> Values {
         guard has(.scope) == signing.path.isFolder else { throw SigningError(.scope, "path") }
+        if isPath(before: .address) { try signing.path.demandEnd() }
         let path = Array((isDecoded ? signing.path.decoded : signing.path.raw).utf8)
         var values = Values(expires: Array(String(signing.expires).utf8), path: path, scope: path)
         if let address = try signing.address() {

@@ -36,10 +36,12 @@ public struct URISigningIssuer: Sendable {
         }
         guard claims.audience.count <= 64, 1...256 ~= (claims.identifier ?? "-").utf8.count else { throw .claims }
         let members = try members(of: claims, expires: expires, container)
+        // The token has whole seconds.
+        let end = Timestamp(secondsSince1970: expires.seconds)
         return IssuedSignedURI(
             token: try sign(JSON.object(members).line),
-            expires: Timestamp(secondsSince1970: expires.seconds),
-            renewalStart: claims.renewal.map { expires.advanced(byMilliseconds: -Int64($0.life) * 500) },
+            expires: end,
+            renewalStart: claims.renewal.map { end.advanced(byMilliseconds: -Int64($0.life) * 500) },
             identifier: claims.identifier,
             session: claims.session
         )

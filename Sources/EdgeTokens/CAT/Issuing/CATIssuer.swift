@@ -35,10 +35,12 @@ public struct CATIssuer: Sendable {
         if claims.identifier.isEmpty { claims.identifier = try Self.randomIdentifier() }
         if let fault = claims.fault { throw fault }
         guard let payload = claims.payload(labels) else { throw .claims }
+        // The token has whole seconds.
+        let expires = claims.expires.map { Timestamp(secondsSince1970: $0.seconds) }
         return IssuedCAT(
             token: try sign(payload),
-            expires: claims.expires,
-            renewalStart: claims.renewal.flatMap { renewal in claims.expires.map { renewal.start(end: $0) } },
+            expires: expires,
+            renewalStart: claims.renewal.flatMap { renewal in expires.map { renewal.start(end: $0) } },
             identifier: claims.identifier,
             session: claims.session
         )
