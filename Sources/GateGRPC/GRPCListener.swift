@@ -77,15 +77,17 @@
             )
             // An answer is not held back for others.
             config.connection.flushCoalescing = nil
-            let (authority, hasTLS) = (authority, settings.tls != nil)
+            let (authority, places, hasTLS) = (authority, places, settings.tls != nil)
             let limit = TimeAmount(settings.limits.requestTimeout)
             config.channelDebuggingCallbacks.onAcceptHTTP2Stream = { stream in
                 if let connection = stream.parent {
                     if hasTLS { certificates.keep(connection) }
                     let address = connection.remoteAddress
                     let certificate = hasTLS ? address.flatMap { certificates.digest(of: $0) } : nil
-                    // Frees the place of an untrusted peer, which has been refused then.
-                    if !authority.trusts(GRPCPeer(address: address, certificate: certificate)) {
+                    if authority.trusts(GRPCPeer(address: address, certificate: certificate)) {
+                        places.place(of: connection)?.prove()
+                    } else {
+                        // Frees the place of an untrusted peer, which has been refused then.
                         connection.eventLoop.scheduleTask(in: limit) { connection.close(promise: nil) }
                     }
                 }

@@ -7,8 +7,9 @@ internal import Synchronization
 
 /// The connection limits of a listener.
 ///
-/// An untrusted peer gets no connection. One address gets at most its quota. Peers that are unknown until they show a
-/// certificate get at most half of all connections, so they cannot use up the connections of edges.
+/// An untrusted peer gets no connection. One address gets at most its quota. Connections whose peers have not proven yet who they
+/// are share at most half of all: the idlest of them is closed for each that comes. So nobody without a credential can keep
+/// those who have one from an answer.
 package final class ConnectionPlaces: Sendable {
     /// The listener's name in metrics and answers.
     package let listener: String
@@ -22,6 +23,8 @@ package final class ConnectionPlaces: Sendable {
     private let opened: Counter
     private let refused: [PeerRefusal: Counter]
     private let open = Atomic<Int>(0)
+    /// The connections whose peers have not proven who they are.
+    private let unproven = Mutex<[ObjectIdentifier: ConnectionPlace]>([:])
 
     /// Creates the limits of a listener.
     ///
@@ -71,13 +74,67 @@ package final class ConnectionPlaces: Sendable {
     }
 
     fileprivate func release() { open.subtract(1, ordering: .relaxed) }
+
+    // MARK: Proofs
+
+    /// Returns the place of a connection whose peer has not proven who it is; `nil` for another one.
+    package func place(of channel: any Channel) -> ConnectionPlace? {
+        unproven.withLock { $0[ObjectIdentifier(channel)] }
+    }
+
+    /// True if a connection can be closed for another one.
+    fileprivate var hasUnproven: Bool { unproven.withLock { !$0.isEmpty } }
+
+    /// Gives a place to a connection whose peer has not proven who it is.
+    fileprivate func addUnproven(_ channel: any Channel) {
+        let place = ConnectionPlace(channel, in: self)
+        unproven.withLock { $0[ObjectIdentifier(channel)] = place }
+    }
+
+    /// Closes the idlest connection whose peer has not proven who it is, if they have more than `most`.
+    fileprivate func closeIdlest(ifMoreThan most: Int) {
+        let idlest = unproven.withLock { unproven -> ConnectionPlace? in
+            guard unproven.count > most, let idlest = unproven.min(by: { $0.value.lastUse < $1.value.lastUse })
+            else { return nil }
+            unproven[idlest.key] = nil
+            return idlest.value
+        }
+        idlest?.channel.close(promise: nil)
+    }
+
+    /// The most connections whose peers have not proven who they are.
+    fileprivate var limitOfUnproven: Int { (limit + 1) / 2 }
+
+    fileprivate func remove(_ channel: any Channel) { unproven.withLock { $0[ObjectIdentifier(channel)] = nil } }
+}
+
+/// The place of a connection whose peer has not proven yet who it is.
+package final class ConnectionPlace: Sendable {
+    fileprivate let channel: any Channel
+    private let places: ConnectionPlaces
+    private let used: Atomic<UInt64>
+
+    fileprivate init(_ channel: any Channel, in places: ConnectionPlaces) {
+        self.channel = channel
+        self.places = places
+        used = Atomic(NIODeadline.now().uptimeNanoseconds)
+    }
+
+    /// The uptime at the last request, or at the beginning, in nanoseconds.
+    fileprivate var lastUse: UInt64 { used.load(ordering: .relaxed) }
+
+    /// Notes a request.
+    package func noteUse() { used.store(NIODeadline.now().uptimeNanoseconds, ordering: .relaxed) }
+
+    /// Notes that the peer has proven who it is: its connection is not closed for another one.
+    package func prove() { places.remove(channel) }
 }
 
 /// Returns the standing of a peer before its first request.
 package enum PeerStanding: Sendable {
     /// The peer may ask.
     case trusted
-    /// The peer may ask if it shows a trusted certificate.
+    /// The peer may ask if it shows a key or a certificate.
     case unknown
     /// The peer may not ask.
     case untrusted
@@ -99,8 +156,6 @@ package final class ConnectionPlacesHandler: ChannelDuplexHandler {
 
     private let places: ConnectionPlaces
     private var count = 0
-    /// The number of connections from peers of unknown standing.
-    private var unknown = 0
     /// The number of connections of each address. Peers without an address, such as those of unix sockets, have no quota.
     private var countOfPeers: [UInt128: Int] = [:]
     private var isReadHeld = false
@@ -108,7 +163,7 @@ package final class ConnectionPlacesHandler: ChannelDuplexHandler {
     fileprivate init(_ places: ConnectionPlaces) { self.places = places }
 
     package func read(context: ChannelHandlerContext) {
-        if count < places.limit {
+        if count < places.limit || places.hasUnproven {
             context.read()
         } else {
             isReadHeld = true
@@ -126,30 +181,27 @@ package final class ConnectionPlacesHandler: ChannelDuplexHandler {
             return
         }
         count += 1
-        if standing == .unknown { unknown += 1 }
+        if standing == .unknown { places.addUnproven(channel) }
+        places.closeIdlest(ifMoreThan: count > places.limit ? 0 : places.limitOfUnproven)
         if let address { countOfPeers[address, default: 0] += 1 }
         places.take()
         let this = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         channel.closeFuture.hop(to: context.eventLoop).whenComplete { _ in
             let (handler, context) = this.value
-            handler.leave(standing, address, context)
+            handler.leave(channel, address, context)
         }
         context.fireChannelRead(data)
     }
 
     private func refusal(_ standing: PeerStanding, _ address: UInt128?) -> PeerRefusal? {
-        switch standing {
-        case .untrusted: return .untrusted
-        case .unknown where unknown >= (places.limit + 1) / 2: return .quota
-        case .unknown, .trusted: break
-        }
+        if standing == .untrusted { return .untrusted }
         guard let address, let count = countOfPeers[address], count >= places.limitPerPeer else { return nil }
         return .quota
     }
 
-    private func leave(_ standing: PeerStanding, _ address: UInt128?, _ context: ChannelHandlerContext) {
+    private func leave(_ channel: any Channel, _ address: UInt128?, _ context: ChannelHandlerContext) {
         count -= 1
-        if standing == .unknown { unknown -= 1 }
+        places.remove(channel)
         if let address, let left = countOfPeers[address] {
             countOfPeers[address] = left > 1 ? left - 1 : nil
         }

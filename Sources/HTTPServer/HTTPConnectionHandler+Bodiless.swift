@@ -20,6 +20,7 @@ extension HTTPConnectionHandler {
         isWorking = true
         (isReceiving, isAnswered, isClientsLast) = (true, true, false)
         if !isArriving { beginArriving() }
+        connection.place?.noteUse()
         prepareOutput(isHead: method == .HEAD)
         let request = BodilessRequest(method, target, fields, connection)
         finishAnswer(bodiless.answer(request, into: &output), isHead: method == .HEAD, context)

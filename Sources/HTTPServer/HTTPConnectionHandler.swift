@@ -23,6 +23,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     /// The service, if it answers every request at its head.
     let bodiless: (any BodilessService)?
     private let flushes: PendingWrites
+    private let place: ConnectionPlace?
     private let limits: HTTPTimeLimits
     let budget: ByteBudget
     private let clock: @Sendable () -> Timestamp
@@ -84,9 +85,11 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         _ limits: HTTPTimeLimits,
         budget: ByteBudget,
         flushes: PendingWrites,
+        place: ConnectionPlace? = nil,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.service = service
+        self.place = place
         bodiless = service as? any BodilessService
         self.flushes = flushes
         self.limits = limits
@@ -98,7 +101,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
 
     package func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        connection = HTTPConnection(context.channel)
+        connection = HTTPConnection(context.channel, place: place)
         deadline = ClientDeadline(context.channel)
         if context.channel.isActive { deadline?.expect(within: limits.request) }
     }
@@ -264,6 +267,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         isReceiving = true
         isAnswered = false
         if !isArriving { beginArriving() }
+        connection?.place?.noteUse()
         let facts = HTTPFramingFacts(head)
         isClientsLast = facts.isLast
         guard let connection, case .body(let limit, let admission) = service.receive(head, connection) else {

@@ -47,6 +47,7 @@ package struct HTTPListener: Service {
                 limits,
                 budget: budget,
                 flushes: flushes.queue(of: channel.eventLoop),
+                place: places.place(of: channel),
                 clock: clock
             )
             try pipeline.addHandler(ArrivalHandler(connection, decoding))

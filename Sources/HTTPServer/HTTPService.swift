@@ -120,7 +120,19 @@ package final class HTTPConnection {
     /// The trust in the peer and the snapshot that it was found with; see `TrustedPeers`.
     package var trust: (snapshot: UInt64, isTrusted: Bool)?
 
-    package init(_ channel: any Channel) { self.channel = channel }
+    /// The place of a connection whose peer has not proven who it is; `nil` for another one.
+    package private(set) var place: ConnectionPlace?
+
+    package init(_ channel: any Channel, place: ConnectionPlace? = nil) {
+        self.channel = channel
+        self.place = place
+    }
+
+    /// Notes that the peer has shown a credential that is known.
+    package func prove() {
+        place?.prove()
+        place = nil
+    }
 
     /// The SHA-256 of the peer's certificate in DER form; `nil` if it has shown none.
     package var certificateDigest: [UInt8]? {

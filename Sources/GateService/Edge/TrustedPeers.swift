@@ -21,6 +21,7 @@ struct TrustedPeers: Hashable, Sendable {
         if let known = connection.trust, known.snapshot == snapshot { return known.isTrusted }
         let isTrusted = isAddressTrusted(connection.channel.remoteAddress) || isCertificateTrusted(connection)
         connection.trust = (snapshot, isTrusted)
+        if isTrusted { connection.prove() }
         return isTrusted
     }
 
