@@ -54,8 +54,8 @@ extension AccessEnabler {
     ///
     /// - Parameters:
     ///   - force: True to authenticate even if the viewer is authenticated; the service is sent a logout first.
-    ///   - data: The application's data for this login, which promotional temporary access requires. REST API v2 sends it for
-    ///     temporary access only. It is not stored, and not sent with later requests.
+    ///   - data: The application's data for this login, which promotional temporary access requires: `generic_data` at the
+    ///     service. It is not stored, and not sent with later requests.
     ///   - filter: The providers that the platform's own picker shows.
     /// - Returns: The status of ``AccessEnablerDelegate/setAuthenticationStatus(_:errorCode:)``, in typed form.
     @discardableResult
@@ -107,7 +107,7 @@ extension AccessEnabler {
     /// - Returns: True if it is a redirect URL for which a login or a logout waits.
     @discardableResult
     public func handleExternalURL(_ url: String) async -> Bool {
-        guard url.isAtOrBelow(options.redirectURL) else { return false }
+        guard options.isRedirect(url) else { return false }
         if let logoutFlow {
             endLogout(logoutFlow.number, hasReturned: true)
             return true
@@ -142,12 +142,17 @@ extension AccessEnabler {
         let request = LoginRequest(
             mvpd: mvpd,
             domain: requestor.domains[service] ?? "",
-            redirectURL: options.redirectURL,
+            redirectURL: options.redirectURL(for: mvpd),
             data: login?.data ?? [:]
         )
-        let interface = interface(service, requestor: requestor.id, data: data(for: mvpd))
+        let interface = interface(
+            service,
+            requestor: requestor.id,
+            data: data(for: mvpd),
+            redirectURL: request.redirectURL
+        )
         // REST API v2 does not start a login for a viewer whom it knows, so a forced login logs out first.
-        if login?.isForced ?? false { _ = try? await interface.logout(mvpd.id, redirectURL: options.redirectURL) }
+        if login?.isForced ?? false { _ = try? await interface.logout(mvpd.id, redirectURL: request.redirectURL) }
         let outcome = await result { () throws(ServiceFailure) in try await interface.beginLogin(request) }
         guard isAsking(attempt) else { return }
         switch outcome {

@@ -10,7 +10,7 @@ extension AccessEnabler {
     ///
     /// - Parameters:
     ///   - resource: The identifier or Media RSS fragment that was agreed with the provider.
-    ///   - data: The application's data for this request; REST API v2 sends it for temporary access only.
+    ///   - data: The application's data for this request: `generic_data` at the service.
     /// - Returns: The result that ``AccessEnablerDelegate/setToken(_:forResource:)`` or
     ///   ``AccessEnablerDelegate/tokenRequestFailed(_:errorCode:errorDescription:)`` also receives.
     @discardableResult
@@ -150,7 +150,7 @@ extension AccessEnabler {
             resource: resource,
             errorCode: failure.needsAuthentication
                 ? .userNotAuthenticated : failure.isDenial ? .userNotAuthorized : .genericAuthorization,
-            errorDescription: failure.status.details ?? "",
+            errorDescription: failure.description,
             status: failure.status
         )
     }
@@ -204,6 +204,14 @@ extension ServiceFailure {
     /// True if the service, the provider or a rule denies the resource.
     fileprivate var isDenial: Bool {
         kind == .refused && (status.code.contains("_denied_by_") || status.status == 403 && status.action == .noAction)
+    }
+
+    /// The text for the viewer: the provider's, or a notice of a fault or of a rule, for which a provider has none. A denial without a
+    /// text stays without one.
+    fileprivate var description: String {
+        if let details = status.details, !details.isEmpty { return details }
+        let isPlainDenial = isDenial && status.knownCode != .authorizationDeniedByDegradationRule
+        return isPlainDenial || needsAuthentication ? "" : status.message ?? ""
     }
 
     /// The documented id of the reason for which there is no token.

@@ -57,7 +57,8 @@ extension AccessEnabler {
             return Status(.requestorNotConfigured, by: .client, message: "the service of \(mvpd) is not configured")
         }
         do throws(ServiceFailure) {
-            let target = try await interface(service, requestor: id).logout(mvpd, redirectURL: options.redirectURL)
+            let end = options.redirectURL(for: requestor.mvpd(mvpd))
+            let target = try await interface(service, requestor: id, redirectURL: end).logout(mvpd, redirectURL: end)
             guard let target, options.login == .browser else { return nil }
             // A login that has started in the meantime uses the browser.
             guard number == viewerNumber, login == nil else { return Self.unfinished }

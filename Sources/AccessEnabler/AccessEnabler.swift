@@ -210,6 +210,7 @@ public actor AccessEnabler {
         _ provider: ServiceProvider,
         requestor: String,
         data: [String: String] = [:],
+        redirectURL: String? = nil,
         retries: Bool = true
     ) -> any EntitlementInterface {
         let device = records.device ?? ""
@@ -220,7 +221,7 @@ public actor AccessEnabler {
         let connection = ServiceConnection(
             url: provider.url,
             settings: settings,
-            tokens: accessTokens(provider.url),
+            tokens: accessTokens(provider.url, redirectURL ?? options.redirectURL),
             headers: headers,
             options: options.forRequests
         )
@@ -231,18 +232,19 @@ public actor AccessEnabler {
         }
     }
 
-    private func accessTokens(_ url: String) -> AccessTokens {
+    private func accessTokens(_ url: String, _ redirectURL: String) -> AccessTokens {
         // A registration includes the redirect URL.
-        let name = "\(url) \(options.redirectURL)"
+        let name = "\(url) \(redirectURL)"
         if let known = tokens[name] { return known }
+        let record = redirectURL == options.redirectURL ? url : name
         let made = AccessTokens(
             url: url,
             statement: statement,
-            redirectURL: options.redirectURL,
-            registration: records.registrations[url],
+            redirectURL: redirectURL,
+            registration: records.registrations[record],
             settings: settings,
             clock: clock,
-            keep: { [weak self] registration in await self?.keep(registration, of: url) }
+            keep: { [weak self] registration in await self?.keep(registration, of: record) }
         )
         tokens[name] = made
         return made

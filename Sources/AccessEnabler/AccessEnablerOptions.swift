@@ -25,6 +25,9 @@ public struct AccessEnablerOptions: Sendable {
     public var device: TrackingEvent.Device
     /// The URL to which browsers are redirected at the end of a login or a logout. The browser must not load it.
     public var redirectURL: String
+    /// The redirect URL with the application's own scheme, for the providers that need the system's in-app browser, if
+    /// ``handleSVC`` is true: `adbe.<id>://adobe.com`. Without one they have ``redirectURL`` too.
+    public var applicationRedirectURL: String?
     /// The login method.
     public var login: Login
     /// The programmer's private key, for metadata that is encrypted for it.
@@ -59,6 +62,7 @@ public struct AccessEnablerOptions: Sendable {
         deviceAddress: String? = nil,
         device: TrackingEvent.Device = .init(kind: .computer, client: "html5", operatingSystem: "Linux"),
         redirectURL: String = AccessEnablerOptions.documentedRedirectURL,
+        applicationRedirectURL: String? = nil,
         login: Login = .browser,
         metadataKey: MetadataKey? = nil,
         preauthorizationLife: Duration = .seconds(300),
@@ -73,13 +77,26 @@ public struct AccessEnablerOptions: Sendable {
         self.deviceAddress = deviceAddress
         self.device = device
         self.redirectURL = redirectURL
+        self.applicationRedirectURL = applicationRedirectURL
         self.login = login
         self.metadataKey = metadataKey
         self.preauthorizationLife = preauthorizationLife
         self.isDeviceIDAvailable = isDeviceIDAvailable
     }
 
-    /// Sets options by their documented names. Unknown names are kept in ``others``.
+    /// The redirect URL of a login or a logout at a provider; `nil` stands for one that is not known.
+    func redirectURL(for mvpd: MVPD?) -> String {
+        let needsApplication = handleSVC && mvpd?.requiresSVC ?? false
+        return needsApplication ? applicationRedirectURL ?? redirectURL : redirectURL
+    }
+
+    /// True if a URL is at one of the redirect URLs.
+    func isRedirect(_ url: String) -> Bool {
+        [redirectURL, applicationRedirectURL].contains { $0.map { url.isAtOrBelow($0) } ?? false }
+    }
+
+    /// Sets options by their documented names, and the two redirect URLs by those of their properties. Unknown names are kept in
+    /// ``others``.
     public mutating func set(_ values: [String: String]) {
         for (name, value) in values {
             switch name {
@@ -87,6 +104,8 @@ public struct AccessEnablerOptions: Sendable {
             case "visitorID": visitorID = value
             case "handleSVC": handleSVC = ["true", "1"].contains(value)
             case "device_info": encodedDeviceInformation = value
+            case "redirectURL": redirectURL = value
+            case "applicationRedirectURL": applicationRedirectURL = value.isEmpty ? nil : value
             default: others[name] = value
             }
         }

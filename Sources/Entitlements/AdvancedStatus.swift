@@ -39,7 +39,7 @@ public struct AdvancedStatus: Hashable, Sendable {
         self.init(errorID: id.rawValue, level: id.level, message: message, resource: resource)
     }
 
-    /// The documented ids.
+    /// The documented ids that the client reports.
     public enum DocumentedID: String, Sendable, CaseIterable {
         // Platform single sign-on.
         /// The viewer is logged out here, and still signed on to the platform.
@@ -51,8 +51,6 @@ public struct AdvancedStatus: Hashable, Sendable {
         // Authentication.
         /// The viewer is not authenticated.
         case notAuthenticated = "N000"
-        /// A passive authentication has started.
-        case passiveAuthentication = "N001"
         /// The viewer wants a provider that the platform does not list.
         case otherProvider = "N003"
         /// The viewer chose a provider that the platform cannot sign on with.
@@ -70,22 +68,12 @@ public struct AdvancedStatus: Hashable, Sendable {
         /// The service did not respond to the login.
         case authenticationFault = "N500"
         // Device and application.
-        /// The id of the device differs from the stored one.
-        case deviceMismatch = "SEC412"
-        /// The clock of the device is wrong.
-        case wrongClock = "CFG100"
         /// Records cannot be stored: logins last only as long as the process.
         case volatileStorage = "LS011"
-        /// An error of Apple's single sign-on.
-        case apple = "AAPL"
-        /// An error of Apple's single sign-on, under its other documented id.
-        case appleError = "AAPL_ERROR"
         /// The service failed with the HTTP status 500.
         case serverError = "500"
         /// The service refuses the configuration with the HTTP status 403.
         case notAllowed = "SEC403"
-        /// A security error on the device.
-        case securityFault = "SEC420"
         /// The service refuses the requestor with the HTTP status 400, or another below 500.
         case invalidRequestor = "CFG400"
         /// The service cannot be reached, or has no configuration (HTTP status 404).
@@ -111,8 +99,6 @@ public struct AdvancedStatus: Hashable, Sendable {
         case authorizedByTempPass = "Z011"
         /// The viewer is not authorized for the resource.
         case notAuthorized = "Z100"
-        /// The service refuses repeated requests for a resource that was denied.
-        case repeatedDenials = "Z110"
         /// The provider cannot be reached.
         case providerUnreachable = "Z120"
         /// The resource is malformed, or is an identifier where a Media RSS fragment is required.
@@ -123,32 +109,22 @@ public struct AdvancedStatus: Hashable, Sendable {
         case authorizationFault = "Z500"
         /// A preauthorization has too many resources, or is requested too often.
         case tooManyResources = "P100"
-        // Individualisation of browsers.
-        /// The individualization of a browser failed after an HTTP status from 200 to 299.
-        case individualisation2xx = "IS2XX"
-        /// The individualization of a browser failed with an HTTP status from 400 to 499.
-        case individualisation4xx = "IS4XX"
-        /// The individualization of a browser failed with an HTTP status from 500 to 599.
-        case individualisation5xx = "IS5XX"
-        /// The individualization of a browser failed without a response.
-        case individualisation0 = "IS0"
 
         /// The severity of a status with this id.
         public var level: Level {
             switch self {
-            case .vsa203, .vsa404, .vsa503, .notAuthenticated, .passiveAuthentication, .otherProvider,
-                .providerUnsupported, .pickerCancelled, .authenticatedByTempPass, .authorizedByTempPass:
+            case .vsa203, .vsa404, .vsa503, .notAuthenticated, .otherProvider, .providerUnsupported, .pickerCancelled,
+                .authenticatedByTempPass, .authorizedByTempPass:
                 .info
-            case .deviceMismatch, .wrongClock, .authenticationDegraded, .tempPassExpired, .authorizationDegraded,
-                .volatileStorage:
+            case .authenticationDegraded, .tempPassExpired, .authorizationDegraded, .volatileStorage:
                 .warning
             case .registrationCode: .success
-            case .tokenNotOnSession, .authenticationFault, .apple, .appleError, .serverError, .notAllowed,
-                .securityFault, .invalidRequestor, .unreachable, .gone, .throttled, .configurationFault,
-                .invalidSoftwareStatement, .noAccessToken, .registrationFault, .notAuthorized, .repeatedDenials,
-                .providerUnreachable, .invalidResource, .authorizationRefusedByRule, .authorizationFault,
-                .tooManyResources, .individualisation2xx, .individualisation4xx, .individualisation5xx,
-                .individualisation0:
+            case .tokenNotOnSession, .authenticationFault, .serverError, .notAllowed, .invalidRequestor, .unreachable,
+                .gone,
+                .throttled, .configurationFault, .invalidSoftwareStatement, .noAccessToken, .registrationFault,
+                .notAuthorized, .providerUnreachable, .invalidResource, .authorizationRefusedByRule,
+                .authorizationFault,
+                .tooManyResources:
                 .error
             }
         }

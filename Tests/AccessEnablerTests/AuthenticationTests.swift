@@ -281,6 +281,23 @@ import ViewerTools
         }
     }
 
+    @Test(
+        "inventory 17: providers that need the in-app browser end at the application's own URL, all others at the common one"
+    )
+    func redirectURLs() throws {
+        var options = AccessEnablerOptions()
+        options.set(["handleSVC": "true", "applicationRedirectURL": "adbe.u://adobe.com"])
+        let (plain, svc) = (
+            MVPD(id: "A", displayName: "A"), MVPD(id: "B", displayName: "B", requiresSVC: true)
+        )
+        #expect(options.redirectURL(for: plain) == AccessEnablerOptions.documentedRedirectURL)
+        #expect(options.redirectURL(for: svc) == "adbe.u://adobe.com")
+        #expect(options.isRedirect("adbe.u://adobe.com?x=1") && options.isRedirect("adobepass://ios.app"))
+        #expect(!options.isRedirect("adbe.u://adobe.company"))
+        options.set(["redirectURL": "app://end", "handleSVC": "false"])
+        #expect(options.redirectURL(for: svc) == "app://end" && options.others.isEmpty)
+    }
+
     @Test("flow E: a code that nobody uses ends with its life")
     func codeExpires() async throws {
         try await SandboxFixture.with { sandbox in

@@ -135,7 +135,7 @@ import Testing
                 #expect(requests.count == (interface == .v1 ? 4 : 2))
                 let isForTempPass = mvpd == "TempPass"
                 for request in requests {
-                    #expect(request.parameter("generic_data") == (interface == .v1 ? data.json : nil))
+                    #expect(request.parameter("generic_data") == data.json)
                     #expect(request.header("AP-TempPass-Identity") == (isForTempPass ? data.base64JSON : nil))
                 }
             }

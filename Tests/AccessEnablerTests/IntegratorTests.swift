@@ -40,7 +40,10 @@ typealias Published = Integrator.Application
     @Test("inventory 1 to 47, flows A, B, C, F and H: every documented call, callback and constant by its name")
     func journey() async throws {
         try await SandboxFixture.with { @MainActor sandbox in
-            let application = Published(softwareStatement: SandboxFixture.statement, browser: Self.browse)
+            let application = Published(
+                AccessEnabler(SandboxFixture.statement, storage: MemoryTokenStorage()),
+                browser: Self.browse
+            )
             await application.journey(at: sandbox.url, provider: "SandboxMVPD")
             #expect(application.untracked == Self.callbacks)
             #expect(
@@ -120,7 +123,9 @@ typealias Published = Integrator.Application
     @Test("inventory 6, 7, 13, 19: what is deprecated compiles, and the signature is not needed")
     func deprecated() async throws {
         try await SandboxFixture.with { @MainActor sandbox in
-            let application = Published(softwareStatement: SandboxFixture.statement) { _ in nil }
+            let application = Published(AccessEnabler(SandboxFixture.statement, storage: MemoryTokenStorage())) { _ in
+                nil
+            }
             let calls: any DeprecatedCalls = application
             await application.wait(for: "setRequestorComplete") { calls.setRequestorSigned(at: [sandbox.url]) }
             // The second call overtakes the first one, which is answered first.

@@ -116,6 +116,28 @@ import Testing
         }
     }
 
+    @Test("inventory 1, flow B: the documented initializer keeps logins in a file of the platform's folder for state")
+    func standard() async throws {
+        let path = { (environment: [String: String]) in
+            FileTokenStorage.standardPath(for: "statement") { environment[$0] }
+        }
+        #if !canImport(Darwin)
+            #expect(path(["XDG_STATE_HOME": "/s", "HOME": "/h"])?.hasPrefix("/s/playgate/logins-") == true)
+        #endif
+        let home = try #require(path(["HOME": "/h", "XDG_STATE_HOME": "relative"]))
+        #expect(home.hasPrefix("/h/") && home.hasSuffix(".json"))
+        #expect(path([:]) == nil)
+        let folder = try TemporaryFolder()
+        let own = folder.file("a/b/logins.json")
+        let storage = FileTokenStorage(path: own, integrityCheck: .clear, createsFolder: true)
+        try await storage.save(Self.records)
+        #expect(try await FileTokenStorage(path: own).load() == Self.records)
+        let modes = try [own, folder.file("a/b"), folder.file("a")].map { path in
+            try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        }
+        #expect(modes == [0o600, 0o700, 0o700])
+    }
+
     @Test("authorizations are bounded, and of one login")
     func bounded() {
         var records = TokenRecords()

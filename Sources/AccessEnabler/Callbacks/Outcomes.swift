@@ -84,7 +84,8 @@ public struct AuthorizationFailure: Error, Hashable, Sendable {
     public let resource: String
     /// The documented code.
     public let errorCode: EntitlementErrorCode
-    /// A description for the viewer, from the provider; often empty. **Untrusted text: escape it for display.**
+    /// A description for the viewer: the provider's, or a notice of a fault or a degradation rule; empty for a denial without one.
+    /// **Untrusted text: escape it for display.**
     public let errorDescription: String
     /// The status of the service or of the client; its `action` is the recommended action.
     public let status: Status?

@@ -10,7 +10,18 @@ internal import Entitlements
 
 extension AccessEnabler {
     /// Creates a client: the documented `init:`. Set its ``delegate`` next.
-    public init(_ softwareStatement: String!) { self.init(softwareStatement: softwareStatement ?? "") }
+    ///
+    /// - Parameters:
+    ///   - softwareStatement: The statement that identifies the application to services.
+    ///   - storage: The storage of logins and authorizations; by default ``FileTokenStorage/standard(for:)``, so that a login
+    ///     outlives the application, or memory if the platform has no folder for it.
+    public init(_ softwareStatement: String!, storage: (any TokenStorage)? = nil) {
+        let statement = softwareStatement ?? ""
+        self.init(
+            softwareStatement: statement,
+            storage: storage ?? FileTokenStorage.standard(for: statement) ?? MemoryTokenStorage()
+        )
+    }
 
     /// Sets options by name: the documented `setOptions:`. Options that are not named keep their values.
     public nonisolated func setOptions(_ options: [AnyHashable: Any]!) {

@@ -6,6 +6,9 @@ internal import Entitlements
 internal import NIOHTTP1
 
 /// The service's REST API v2.
+///
+/// It has no place for the application's data but the identity for temporary access. They go in a parameter of their own, with the
+/// name that they have in v1, so that they are never dropped.
 struct RESTv2: EntitlementInterface {
     let connection: ServiceConnection
     let requestor: String
@@ -25,6 +28,7 @@ struct RESTv2: EntitlementInterface {
         request.method = .POST
         request.isRepeatable = false
         request.form = [("mvpd", login.mvpd.id), ("domainName", login.domain), ("redirectUrl", login.redirectURL)]
+        if let data = login.data.json { request.form?.append(("generic_data", data)) }
         let session = try await connection.value(AuthenticationSession.self, request)
         if session.action == .authorize { return .done }
         guard session.action == .authenticate, let url = session.url.flatMap({ connection.browserURL($0) }),
@@ -76,7 +80,11 @@ struct RESTv2: EntitlementInterface {
         }
         return PreauthorizeResponse(
             decisions: answer.decisions.map {
-                PreauthorizeResponse.Decision(id: $0.resource, isAuthorized: $0.isAuthorized, error: $0.error)
+                PreauthorizeResponse.Decision(
+                    id: $0.resource,
+                    isAuthorized: $0.isAuthorized,
+                    error: $0.error?.asDocumented
+                )
             }
         )
     }
@@ -84,6 +92,7 @@ struct RESTv2: EntitlementInterface {
     func authorize(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> Authorized {
         var request = request("decisions", "authorize", question.mvpd)
         request.method = .POST
+        if let data = question.data.json { request.query.append(("generic_data", data)) }
         request.json = try Self.body([question.resource])
         return try await connection.send(request) { answer throws(ServiceFailure) in try decision(answer, question) }
     }
@@ -182,5 +191,15 @@ extension MetadataValue {
     var text: String? {
         if case .text(let text) = self { return text }
         return nil
+    }
+}
+
+extension Status {
+    /// The status with the code that the documents of `preauthorize` have for a denial by the provider, on any interface.
+    fileprivate var asDocumented: Status {
+        guard code == StatusCode.preauthorizationDeniedByMVPD.rawValue else { return self }
+        var status = self
+        status.code = StatusCode.authorizationDeniedByMVPD.rawValue
+        return status
     }
 }

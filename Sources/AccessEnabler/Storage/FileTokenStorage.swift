@@ -5,6 +5,7 @@ internal import Cryptography
 internal import Encodings
 internal import Entitlements
 internal import FoundationEssentials
+internal import Platform
 internal import SystemPackage
 
 /// A storage in a file that only this user may read, with a digest to detect damage.
@@ -26,10 +27,41 @@ public actor FileTokenStorage: TokenStorage {
     private let path: String
     private let check: IntegrityCheck
 
+    private let createsFolder: Bool
+
     /// Creates a storage. The first save creates the file; its folder must exist.
     public init(path: String, integrityCheck: IntegrityCheck = .all) {
+        self.init(path: path, integrityCheck: integrityCheck, createsFolder: false)
+    }
+
+    init(path: String, integrityCheck: IntegrityCheck, createsFolder: Bool) {
         self.path = path
         check = integrityCheck
+        self.createsFolder = createsFolder
+    }
+
+    /// The storage of the documented initializer: a file of the application in the folder that the platform has for the state of
+    /// programs. A damaged file is replaced, so that a login is possible; `nil` if the platform names no folder.
+    ///
+    /// - Parameter softwareStatement: The statement of the application. Each has a file of its own.
+    public static func standard(for softwareStatement: String) -> FileTokenStorage? {
+        standardPath(for: softwareStatement) { ProcessEnvironment.value($0) }
+            .map { FileTokenStorage(path: $0, integrityCheck: .clear, createsFolder: true) }
+    }
+
+    /// Returns the path of the standard file: below `XDG_STATE_HOME`, or the home folder.
+    ///
+    /// - Parameter variable: Returns the value of a variable of the environment.
+    static func standardPath(for softwareStatement: String, _ variable: (String) -> String?) -> String? {
+        func folder(_ name: String) -> String? { variable(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
+        #if canImport(Darwin)
+            let state = folder("HOME").map { "\($0)/Library/Application Support" }
+        #else
+            // The XDG base directory specification.
+            let state = folder("XDG_STATE_HOME") ?? folder("HOME").map { "\($0)/.local/state" }
+        #endif
+        let name = SHA256.digest(softwareStatement).prefix(8).hexadecimal
+        return state.map { "\($0)/playgate/logins-\(name).json" }
     }
 
     private struct Contents: Codable {
@@ -107,12 +139,7 @@ public actor FileTokenStorage: TokenStorage {
             guard bytes.count <= EntitlementBody.maximumSize else {
                 throw TokenStorageError(.unavailable, "the records exceed the size limit of \(path)")
             }
-            let file = try FileDescriptor.open(
-                temporary,
-                .writeOnly,
-                options: [.create, .exclusiveCreate, .noFollow, .closeOnExec],
-                permissions: .ownerReadWrite
-            )
+            let file = try create(temporary)
             do {
                 defer { try? file.close() }
                 try file.writeAll(bytes)
@@ -124,6 +151,25 @@ public actor FileTokenStorage: TokenStorage {
         } catch {
             temporary.remove()
             throw TokenStorageError(.unavailable, "\(path) cannot be written: \(error)")
+        }
+    }
+
+    /// Creates a file, and its folder if there is none and it is one of this storage's own.
+    private func create(_ path: FilePath) throws(Errno) -> FileDescriptor {
+        func open() throws(Errno) -> FileDescriptor {
+            do {
+                return try FileDescriptor.open(
+                    path,
+                    .writeOnly,
+                    options: [.create, .exclusiveCreate, .noFollow, .closeOnExec],
+                    permissions: .ownerReadWrite
+                )
+            } catch { throw error as? Errno ?? .ioError }
+        }
+        do throws(Errno) { return try open() } catch {
+            guard createsFolder, error == .noSuchFileOrDirectory else { throw error }
+            path.removingLastComponent().makeFolders()
+            return try open()
         }
     }
 

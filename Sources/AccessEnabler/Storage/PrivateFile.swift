@@ -39,6 +39,13 @@ extension FilePath {
         guard result == 0 else { throw Errno(rawValue: errno) }
     }
 
+    /// Creates the folder and those around it that are missing, for this user alone.
+    func makeFolders() {
+        guard !isEmpty, !components.isEmpty else { return }
+        removingLastComponent().makeFolders()
+        _ = unsafe withPlatformString { unsafe mkdir($0, 0o700) }
+    }
+
     /// Removes the file if it exists.
     func remove() { _ = unsafe withPlatformString { unsafe unlink($0) } }
 }
