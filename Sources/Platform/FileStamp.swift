@@ -4,8 +4,7 @@
 /// The device, inode, size and times of a file, to detect changes. Symbolic links are followed, because a link stays
 /// unchanged if another file replaces its target.
 package struct FileStamp: Hashable, Sendable {
-    private let device: UInt64
-    private let number: UInt64
+    private let identity: FileIdentity
     private let size: Int64
     private let times: [UInt8]
 
@@ -13,8 +12,7 @@ package struct FileStamp: Hashable, Sendable {
     package init?(_ path: String) {
         var facts = stat()
         guard unsafe stat(path, &facts) == 0 else { return nil }
-        device = UInt64(truncatingIfNeeded: facts.st_dev)
-        number = UInt64(truncatingIfNeeded: facts.st_ino)
+        identity = FileIdentity(facts)
         size = Int64(facts.st_size)
         #if canImport(Darwin)
             let (modified, changed) = (facts.st_mtimespec, facts.st_ctimespec)
@@ -25,5 +23,23 @@ package struct FileStamp: Hashable, Sendable {
         times =
             unsafe withUnsafeBytes(of: modified) { unsafe Array($0) }
             + withUnsafeBytes(of: changed) { unsafe Array($0) }
+    }
+}
+
+/// The device and inode of a file: the same for as long as it is this file, whatever is written into it.
+package struct FileIdentity: Hashable, Sendable {
+    private let device: UInt64
+    private let number: UInt64
+
+    /// Reads the identity of the file at a path; `nil` if there is none. Symbolic links are followed.
+    package init?(_ path: String) {
+        var facts = stat()
+        guard unsafe stat(path, &facts) == 0 else { return nil }
+        self.init(facts)
+    }
+
+    fileprivate init(_ facts: stat) {
+        device = UInt64(truncatingIfNeeded: facts.st_dev)
+        number = UInt64(truncatingIfNeeded: facts.st_ino)
     }
 }

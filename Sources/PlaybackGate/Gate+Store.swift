@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+package import MediaTokens
 public import Platform
 
 extension Gate {
@@ -21,6 +22,39 @@ extension Gate {
         if case .playback(let session) = revocation.subject { _ = await freeSlot(of: session, at: now) }
     }
 
+    /// Lifts the revocation of a subject in the store and in the mirror of this process.
+    ///
+    /// - Parameter key: The subject's key in stores.
+    /// - Returns: False if the subject is not revoked.
+    /// - Throws: `ReplayStoreError` if it is unknown whether it was lifted, or the store keeps no list of revocations.
+    package func lift(_ key: SHA256Digest, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
+        guard let grantStore else { throw ReplayStoreError(.misconfigured, "the store keeps no list of revocations") }
+        let answer = await ask { () -> Result<Bool, ReplayStoreError> in
+            do throws(ReplayStoreError) { return .success(try await grantStore.lift(key, at: now)) } catch {
+                return .failure(error)
+            }
+        }
+        guard let answer else { throw ReplayStoreError(.deadline, "the store did not answer in time") }
+        return try answer.get()
+    }
+
+    /// Returns the revocations in the store that are in force, the oldest first, at most `limit` of them.
+    ///
+    /// - Throws: `ReplayStoreError` if they cannot be read, or the store keeps no list of them.
+    package func revocations(atMost limit: Int, at now: Timestamp) async throws(ReplayStoreError) -> [RevocationRecord]
+    {
+        guard let grantStore else { throw ReplayStoreError(.misconfigured, "the store keeps no list of revocations") }
+        var all: [RevocationRecord] = []
+        var cursor: RevocationCursor?
+        while all.count < limit {
+            let changes = try await grantStore.revocations(after: cursor)
+            all += changes.records.filter { !$0.isLifted && !$0.isOver(at: now) }
+            guard changes.hasMore, changes.cursor != cursor else { break }
+            cursor = changes.cursor
+        }
+        return Array(all.prefix(limit))
+    }
+
     /// Records a revocation within the deadline of the store.
     func revoke(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
         let answer = await ask { [store] () -> Result<Void, ReplayStoreError> in
@@ -34,13 +68,17 @@ extension Gate {
     }
 
     /// Checks within the deadline of the store that it can record uses.
-    public func checkStore() async throws(ReplayStoreError) {
-        let answer = await ask { [store] () -> Result<Void, ReplayStoreError> in
+    ///
+    /// - Parameter limit: The longest wait, if it is shorter than ``Rules/storeDeadline``.
+    public func checkStore(within limit: Duration? = nil) async throws(ReplayStoreError) {
+        let check = { @Sendable [store] () -> Result<Void, ReplayStoreError> in
             do throws(ReplayStoreError) {
                 try await store.check()
                 return .success(())
             } catch { return .failure(error) }
         }
+        let answer =
+            if let limit { await withDeadline(min(limit, rules.storeDeadline), check) } else { await ask(check) }
         guard let answer else { throw ReplayStoreError(.deadline, "the store did not answer in time") }
         try answer.get()
     }

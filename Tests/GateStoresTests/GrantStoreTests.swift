@@ -97,6 +97,40 @@ extension StoreKind {
     }
 
     @Test(arguments: StoreKind.present)
+    func `lifts a revocation for tokens and for each mirror, and can revoke again`(kind: StoreKind) async throws {
+        try await kind.withGrantStores { (first, second) async throws in
+            let now = self.now
+            let playback = Revocation(.playback(Self.session(1)), expires: now.adding(seconds: 3600))
+            let mvpd = Revocation(
+                .mvpd(id: "M", issuedBefore: now.adding(seconds: 60)),
+                expires: now.adding(seconds: 3600)
+            )
+            let mirrors = [first, second].map { ($0, RevocationMirror(tag: GrantStoreModel.tag)) }
+            let tag = GrantStoreModel.tag(mvpd.storeKey)
+            for (isRevoked, step) in [(true, 0), (false, 1), (true, 2)] {
+                for revocation in [playback, mvpd] {
+                    if isRevoked {
+                        try await first.revoke(revocation, at: now)
+                    } else {
+                        #expect(try await second.lift(revocation.storeKey, at: now))
+                        #expect(try await first.lift(revocation.storeKey, at: now) == false)
+                    }
+                }
+                for (store, mirror) in mirrors {
+                    try await mirror.refresh(from: store, at: now)
+                    #expect(mirror.isRevoked(Self.session(1)) == isRevoked, "step \(step)")
+                    #expect(mirror.isRevoked(tag, issued: now) == isRevoked, "step \(step)")
+                }
+                var lines: [UInt8] = []
+                _ = mirrors[0].1.list(after: nil, limit: 10, into: &lines)
+                #expect(lines.isEmpty == !isRevoked)
+                let listed = try await first.revocations(after: nil).records
+                #expect(listed.allSatisfy { $0.isLifted == !isRevoked } && listed.count == 2)
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.present)
     func `moves a session to another viewer, and leaves no slot behind`(kind: StoreKind) async throws {
         try await kind.withGrantStores { (first, second) async throws in
             let now = self.now

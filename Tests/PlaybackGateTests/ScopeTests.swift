@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import EdgeTokens
+import GateTestSupport
 import MediaResources
 import Testing
 
@@ -85,6 +87,12 @@ import Testing
             beside: [("/vod/1/b.mp4", "B", "REF30", nil)],
             "/vod/1/b.mp4"
         ),
+        Row("globs of one folder", "/vod/*/a.m3u8", beside: [("/vod/?/b.*", "B", "REF30", nil)], "/vod/?/b.*"),
+        Row("a glob around a glob", "/vod/*/a.m3u8", beside: [("/**.mp4", "B", "REF30", nil)], "/**.mp4"),
+        Row("globs of one root and other folders", "/vod/*/hd/a?", beside: [("/vod/*/sd/b?", "B", "REF30", nil)], nil),
+        Row("globs of other names", "/vod/a-*/x?", beside: [("/vod/b-*/x?", "B", "REF30", nil)], nil),
+        Row("a glob of longer names", "/vod/é?/x?", beside: [("/vod/é??/x?", "B", "REF30", nil)], nil),
+        Row("a glob of the same names", "/vod/?-/x?", beside: [("/vod/é-/*", "B", "REF30", nil)], "/vod/é-/*"),
         Row("a glob beside a file of other folders", "/vod/*/a.m3u8", beside: [("/vod/b.mp4", "B", "REF30", nil)], nil),
     ]
 
@@ -117,6 +125,27 @@ import Testing
             try catalogue.add(try Self.entry(path, resource, requestor, host, terms))
         }
         #expect(ScopeSurvey(catalogue).stranger(to: own, by: profile)?.key.text == row.stranger)
+    }
+
+    /// A vendor's format without files signs nothing of an item whose folder is not said, which nobody would notice.
+    @Test(
+        arguments: [(FeedPathScope.file, SigningError.Code.scope), (.folder, nil)]
+            as [(FeedPathScope, SigningError.Code?)]
+    )
+    func `of a format without files are none for a file`(_ paths: FeedPathScope, _ code: SigningError.Code?) throws {
+        let item = """
+            <item><title>F</title><guid>f</guid><media:content url="https://cdn.example/vod/a/x.mp4"/></item>
+            """
+        var rules = GrantProfile.Rules()
+        rules.host = "cdn.example"
+        let profile = GrantProfile("nginx", format: .vendor(.secureLink), issuer: "nginx", keyID: "k", rules: rules)
+        var link = SecureLinkRules(try SigningTemplate("{expires}{scope} {secret}"))
+        link.isWeak = true
+        let secret = try SigningSecret("a secret of thirty-two bytes, or more", .text)
+        let format = FormatIssuer.vendor(try SecureLinkIssuer(secret, link))
+        let catalogue = try Catalogue(feedOf: item, paths, grants: [profile])
+        let entry = try #require(catalogue.entries.first { $0.key.pattern != nil })
+        #expect(format.fault(signing: entry, by: profile, at: GateSample.time)?.code == code)
     }
 
     /// An item of a feed is its files, unless its folder is said.

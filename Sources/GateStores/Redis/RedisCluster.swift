@@ -88,11 +88,18 @@
         func check() async throws(ReplayStoreError) {
             let (map, nodes, fault) = state.withLock { ($0.map, $0.nodes, $0.fault) }
             guard let map, map.isComplete else { throw fault }
-            for primary in Set(map.primaries.compactMap(\.self)) {
-                guard let node = nodes[primary] else { throw fault }
-                try await node.check()
+            var unproven = Set(map.primaries.compactMap(\.self))
+            guard unproven.allSatisfy({ nodes[$0] != nil }) else { throw fault }
+            // Each primary has a part of the keys of these numbers.
+            for number in 0..<Self.mostProbes where !unproven.isEmpty {
+                let probe = RedisUses.probe(number, settings.keys)
+                guard let primary = map.primaries[probe.slot], unproven.remove(primary) != nil else { continue }
+                try RedisUses.demandProof(in: await reply(to: probe))
             }
         }
+
+        /// The numbers among which a key for each primary is looked for: those of 1,000 primaries and more.
+        private static let mostProbes = 20_000
 
         private func node(of slot: Int) throws(ReplayStoreError) -> RedisNode {
             try state.withLock { (state) throws(ReplayStoreError) in
@@ -141,6 +148,7 @@
 
         private func forgetWhenClosed(_ node: RedisNode) {
             node.link.whenClosed { [weak self] in
+                self?.counters.memory.note(nil, of: node.link.address)
                 self?.state.withLock { state in
                     guard state.nodes[node.link.address]?.number == node.number else { return }
                     state.nodes[node.link.address] = nil
@@ -193,7 +201,11 @@
             for node in idle { node.link.close() }
             var fault: ReplayStoreError?
             for primary in primaries {
-                do throws(ReplayStoreError) { _ = try await node(at: primary) } catch { fault = error }
+                do throws(ReplayStoreError) {
+                    let node = try await node(at: primary)
+                    // To connect again tells why, and refuses until it is mended.
+                    if await node.mayForget(counters) { node.link.close() }
+                } catch { fault = error }
             }
             if let fault { throw fault }
             if !map.isComplete { throw ReplayStoreError(.unavailable, "the cluster has slots without a primary") }

@@ -52,7 +52,7 @@
                         "selection of the database"
                     )
                 }
-                try await link.checkEviction()
+                try await link.checkMemory()
                 return RedisNode(
                     link,
                     calls: try await link.loadScripts(),
@@ -97,11 +97,13 @@
             acknowledgements.wait { fault in receive(fault.map { .failure($0) } ?? result) }
         }
 
-        /// Finds out whether the server responds.
-        func check() async throws(ReplayStoreError) {
-            let reply = try await link.send(RedisCommand("PING"), hasDeadline: true)
-            guard case .text(let text) = reply, text == [UInt8]("PONG".utf8) else {
-                throw ReplayStoreError(.unavailable, "Redis did not answer PING with PONG")
+        /// Returns true if the server may forget uses because its settings have changed; notes the share of its memory in use.
+        func mayForget(_ counters: RedisCounters) async -> Bool {
+            do throws(ReplayStoreError) {
+                counters.memory.note(try await link.checkMemory(), of: link.address)
+                return false
+            } catch {
+                return error.code == .misconfigured
             }
         }
     }
@@ -120,21 +122,26 @@
 
         /// Checks that the server evicts no keys, which would forget uses. The check passes if the server does not permit
         /// `INFO`.
-        fileprivate func checkEviction() async throws(ReplayStoreError) {
-            guard case .text(let bytes) = try await send(RedisCommand("INFO", "memory")) else { return }
+        ///
+        /// - Returns: The share of its memory that is in use; `nil` if it has no limit, or that is not known.
+        @discardableResult
+        fileprivate func checkMemory() async throws(ReplayStoreError) -> Double? {
+            guard case .text(let bytes) = try await send(RedisCommand("INFO", "memory")) else { return nil }
             var facts: [Substring: Substring] = [:]
             let info = String(decoding: bytes, as: UTF8.self)
             for line in info.split(whereSeparator: \.isNewline) {
                 guard let colon = line.firstIndex(of: ":") else { continue }
                 facts[line[..<colon]] = line[line.index(after: colon)...]
             }
-            guard let limit = facts["maxmemory"], limit != "0", let policy = facts["maxmemory_policy"] else { return }
+            guard let limit = facts["maxmemory"].flatMap({ Double($0) }), limit > 0 else { return nil }
+            let policy = facts["maxmemory_policy"] ?? "noeviction"
             guard policy == "noeviction" else {
                 throw ReplayStoreError(
                     .misconfigured,
                     "Redis evicts keys (maxmemory-policy \(policy)) and would lose consumed tokens: set it to noeviction"
                 )
             }
+            return facts["used_memory"].flatMap { Double($0) }.map { min($0 / limit, 1) }
         }
 
         /// Loads the scripts. Returns the first words of the commands that call them, by the scripts' numbers.

@@ -15,7 +15,7 @@
         /// The number of the connections: after a change, records that were read before may be lost.
         func connectionNumber() throws(ReplayStoreError) -> Int
 
-        /// Finds out whether the servers respond.
+        /// Finds out whether the servers can record uses.
         func check() async throws(ReplayStoreError)
 
         /// Keeps the connections until the task is cancelled.
@@ -86,7 +86,9 @@
 
         func connectionNumber() throws(ReplayStoreError) -> Int { try node().number }
 
-        func check() async throws(ReplayStoreError) { try await node().check() }
+        func check() async throws(ReplayStoreError) {
+            try RedisUses.demandProof(in: await reply(to: RedisUses.probe(0, settings.keys)))
+        }
 
         private func node() throws(ReplayStoreError) -> RedisNode {
             switch link.withLock({ $0 }) {
@@ -108,6 +110,7 @@
                     report(nil)
                     pause = Self.shortestPause
                     await keep(node)
+                    counters.memory.note(nil, of: node.link.address)
                     link.withLock { $0 = .down("the connection closed") }
                     if !Task.isCancelled { report(ReplayStoreError(.unavailable, "the connection to Redis closed")) }
                 } catch {
@@ -147,7 +150,8 @@
             )
         }
 
-        /// Waits until the connection ends, and ends it as soon as the sentinels name another primary.
+        /// Waits until the connection ends, and ends it as soon as the sentinels name another primary, or the server may forget
+        /// uses.
         private func keep(_ node: RedisNode) async {
             await withTaskGroup(of: Void.self) { group in
                 if case .named(let sentinels) = place {
@@ -159,6 +163,12 @@
                             }
                             node.link.close()
                         }
+                    }
+                }
+                group.addTask(name: "watch the memory") { [counters] in
+                    while (try? await Task.sleep(for: Self.watchInterval)) != nil {
+                        // To connect again tells why, and refuses until it is mended.
+                        if await node.mayForget(counters) { node.link.close() }
                     }
                 }
                 await node.link.waitUntilClosed()
@@ -175,5 +185,18 @@
         let failovers = RedisCounter()
         /// Writes that too few replicas acknowledged.
         let unacknowledged = RedisCounter()
+        /// The shares of their memory that servers use.
+        let memory = RedisMemory()
+    }
+
+    /// The shares of their memory that the servers of a store use, as they said last.
+    final class RedisMemory: Sendable {
+        private let shares = Mutex<[RedisSettings.Address: Double]>([:])
+
+        /// The largest share, from 0 to 1; `nil` if no server has a limit.
+        var largest: Double? { shares.withLock { $0.values.max() } }
+
+        /// Notes the share of a server; `nil` for one without a limit, or one that is gone.
+        func note(_ share: Double?, of address: RedisSettings.Address) { shares.withLock { $0[address] = share } }
     }
 #endif

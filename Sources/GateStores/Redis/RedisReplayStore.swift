@@ -71,6 +71,14 @@ internal import Platform
                 )
                 gauges.append(unacknowledged)
             }
+            if let share = counters.memory.largest {
+                let memory = StoreGauge(
+                    name: "playgate_store_memory_ratio",
+                    help: "The share of its memory that Redis uses, from 0 to 1; a full one refuses uses.",
+                    value: share
+                )
+                gauges.append(memory)
+            }
             return gauges
         }
 
@@ -123,6 +131,16 @@ internal import Platform
                     throw ReplayStoreError(.unavailable, "Redis did not record the revocation")
                 }
             }
+        }
+
+        public func lift(_ key: SHA256Digest, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
+            var wasRevoked = false
+            for call in RedisRevocations.lift(key, keys) {
+                let reply = try await servers.reply(to: call)
+                guard case .integer(let number) = reply, 0...1 ~= number else { throw .unexpected(reply) }
+                if number == 1 { wasRevoked = true }
+            }
+            return wasRevoked
         }
 
         public func check() async throws(ReplayStoreError) { try await servers.check() }

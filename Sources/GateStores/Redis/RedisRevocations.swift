@@ -22,6 +22,7 @@ internal import Platform
         ///
         /// - `revoke`: KEYS are the key of the revocation, and those of the list if they are on the same server.
         /// - `note`: KEYS are those of the list.
+        /// - `lift`: KEYS as for `revoke`, or as for `note`.
         /// - `list`: KEYS are those of the list.
         static let script = """
             local function revoke(key, before, ends)
@@ -62,6 +63,20 @@ internal import Platform
                 end
                 return reply
             end
+            if ARGV[1] == 'lift' then
+                local wasRevoked = 0
+                if ARGV[3] == 'key' then wasRevoked = redis.call('DEL', KEYS[1]) end
+                if #KEYS > 1 then
+                    local facts, present = KEYS[#KEYS], redis.call('HGET', KEYS[#KEYS], ARGV[2])
+                    local head, before, kept = string.match(present or '', '^(%S+ %S+) (%S+) (%S+)$')
+                    if head and tonumber(before) > -9007199254740992 and tonumber(kept) > now() then
+                        wasRevoked = 1
+                        redis.call('ZADD', KEYS[#KEYS - 2], redis.call('HINCRBY', facts, 'number', 1), ARGV[2])
+                        redis.call('HSET', facts, ARGV[2], head .. ' -9007199254740992 ' .. kept)
+                    end
+                end
+                return wasRevoked
+            end
             if ARGV[1] == 'list' then return list(KEYS[1], KEYS[2], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]) end
             if now() >= tonumber(ARGV[3]) then return -3 end
             if ARGV[1] == 'revoke' then revoke(KEYS[1], ARGV[2], ARGV[3]) end
@@ -87,6 +102,20 @@ internal import Platform
             let (own, list) = ([key(revocation.key, names)], listKeys(names))
             let parts = names.areSpread ? [("revoke", own), ("note", list)] : [("revoke", own + list)]
             return parts.map { call($0, $1, revocation, at: now) }
+        }
+
+        /// Returns the calls that lift a revocation: one, or where keys are spread, one for the key and one for the list.
+        static func lift(_ key: SHA256Digest, _ names: RedisKeys) -> [RedisScript.Invocation] {
+            let (own, list) = ([Self.key(key.bytes, names)], listKeys(names))
+            let parts = names.areSpread ? [("key", own), ("list", list)] : [("key", own + list)]
+            return parts.map { part, keys in
+                RedisScript.Invocation(
+                    script: .revocations,
+                    keys: keys,
+                    arguments: ["lift", key.hexadecimal, part],
+                    recording: 1...1
+                )
+            }
         }
 
         private static func call(

@@ -29,7 +29,12 @@ internal import Platform
         ///
         /// - `use`: KEYS are the keys of the uses of a token, then those of the revocations that may apply to it.
         /// - `examine`: the same keys, and nothing is recorded.
+        /// - `probe`: a key of its own is written, to prove that a use would be.
         static let script = """
+            if ARGV[1] == 'probe' then
+                redis.call('SET', KEYS[1], '', 'PX', 10000)
+                return 0
+            end
             local uses, issued, ends, playback = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
             for i = uses + 1, #KEYS do
                 local before = redis.call('GET', KEYS[i])
@@ -94,6 +99,21 @@ internal import Platform
             case .integer(notRevoked): return false
             default: throw .unexpected(reply)
             }
+        }
+
+        /// Returns the call that proves that uses can be recorded. Each number has a key of its own.
+        static func probe(_ number: Int, _ names: RedisKeys) -> RedisScript.Invocation {
+            RedisScript.Invocation(
+                script: .uses,
+                keys: ["\(names.prefix)probe:\(number)"],
+                arguments: ["probe"],
+                recording: recorded...recorded
+            )
+        }
+
+        /// Throws if a reply is not that of a proof.
+        static func demandProof(in reply: RedisReply) throws(ReplayStoreError) {
+            guard case .integer(recorded) = reply else { throw .unexpected(reply) }
         }
 
         /// Returns the call for a use of a grant, which no revocation key concerns.

@@ -89,6 +89,20 @@ internal import Platform
             )
         }
 
+        /// Notes that the revocation of a subject was lifted. Returns false if it was not in force.
+        func lift(_ key: SHA256Digest, at now: Timestamp) throws -> Bool {
+            let lifted = RevocationRecord.lifted.millisecondsSince1970
+            try database.cachedStatement(
+                sql: """
+                    UPDATE change SET issuedBefore = ?1, number = (SELECT number + 1 FROM lastChange)
+                        WHERE subject = ?2 AND issuedBefore > ?1 AND kept >= ?3
+                    """
+            ).execute(arguments: [lifted, Data(key.bytes), UseTables.revocationsEnd(now)])
+            guard database.changesCount == 1 else { return false }
+            try database.cachedStatement(sql: "UPDATE lastChange SET number = number + 1").execute()
+            return true
+        }
+
         /// Returns the next changes after the one with a number.
         func changes(after number: Int64) throws -> RevocationChanges {
             let statement = try database.cachedStatement(

@@ -12,6 +12,7 @@ internal import Platform
     /// The jobs of a store: writes that arrive during a disk write are committed together with the next one.
     final class GroupCommit: Sendable {
         private let database: DatabaseQueue
+        private let files: StoreFiles
         private let waitingLimit: Int
         private let deadline: StoreDeadline
         private let state = Mutex(State())
@@ -35,8 +36,9 @@ internal import Platform
         /// - Parameters:
         ///   - waitingLimit: The maximum number of jobs that wait. Further jobs fail at once.
         ///   - deadline: The maximum wait for the end of a job. One that is late fails, and is carried out all the same.
-        init(_ database: DatabaseQueue, waitingLimit: Int, deadline: StoreDeadline) {
+        init(_ database: DatabaseQueue, _ files: StoreFiles, waitingLimit: Int, deadline: StoreDeadline) {
             self.database = database
+            self.files = files
             self.waitingLimit = waitingLimit
             self.deadline = deadline
         }
@@ -88,6 +90,7 @@ internal import Platform
         private func carryOut() {
             while let jobs = nextBatch() {
                 do {
+                    try files.demandPresence()
                     if jobs.first?.isRead == true {
                         try database.read { database in for job in jobs { try job.carryOut(in: database) } }
                     } else {
@@ -95,7 +98,7 @@ internal import Platform
                     }
                     for job in jobs { job.succeed() }
                 } catch {
-                    let failure = ReplayStoreError(.unavailable, error.sqliteText)
+                    let failure = error as? ReplayStoreError ?? ReplayStoreError(.unavailable, error.sqliteText)
                     for job in jobs { job.fail(failure) }
                 }
                 state.withLock { state in

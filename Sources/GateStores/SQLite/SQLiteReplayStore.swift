@@ -11,12 +11,13 @@ internal import Platform
     /// A replay store in a file: recorded uses are on disk before the answer, and survive a crash of process and machine.
     ///
     /// Uses that arrive during a disk write are committed together with the next one (group commit), so that a disk with 200
-    /// syncs a second can take thousands of playback starts. Several processes of one machine may share the file. It must
-    /// not be on a network file system.
+    /// syncs a second can take thousands of playback starts. Several processes of one machine may share the file, which its
+    /// owner alone can read. It must not be on a network file system. If it is moved, replaced or deleted, every use is refused.
     public final class SQLiteReplayStore: GrantStore {
         public let name = "sqlite"
 
         private let database: DatabaseQueue
+        private let files: StoreFiles
         private let commits: GroupCommit
         private let deadline = StoreDeadline()
 
@@ -28,8 +29,9 @@ internal import Platform
         /// - Parameters:
         ///   - path: The path of the file. SQLite keeps two more beside it (`-wal`, `-shm`).
         ///   - busyTimeout: The maximum wait for another process that writes.
-        /// - Throws: `ReplayStoreError` with code `store_misconfigured`.
+        /// - Throws: `ReplayStoreError` with code `store_misconfigured`: the file cannot be opened, or is on a network file system.
         public init(path: String, busyTimeout: Duration = .milliseconds(200)) throws(ReplayStoreError) {
+            files = try StoreFiles(creating: path)
             var configuration = Configuration()
             configuration.label = "playgate.uses"
             configuration.journalMode = .wal
@@ -42,7 +44,7 @@ internal import Platform
             } catch {
                 throw ReplayStoreError(.misconfigured, "\(path): cannot be opened as a store: \(error.sqliteText)")
             }
-            commits = GroupCommit(database, waitingLimit: Self.waitingLimit, deadline: deadline)
+            commits = GroupCommit(database, files, waitingLimit: Self.waitingLimit, deadline: deadline)
         }
 
         /// The deadline of the gate: a job that is late fails.
@@ -68,7 +70,8 @@ internal import Platform
         }
 
         public func check() async throws(ReplayStoreError) {
-            _ = try await commits.write(at: nil) { try Int.fetchOne($0, sql: "SELECT count(*) FROM revocation") }
+            // A full disk, and one that is mounted to be read, answer each question.
+            try await commits.write(at: nil) { try $0.execute(sql: "UPDATE lastChange SET number = number") }
         }
 
         // MARK: Grants
@@ -89,8 +92,16 @@ internal import Platform
             try await commits.write(at: now) { try GrantTables($0).free(session, at: now) }
         }
 
+        public func lift(_ key: SHA256Digest, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
+            try await commits.write(at: now) { database in
+                let wasRevoked = try UseTables(database).lift(key, at: now)
+                return try GrantTables(database).lift(key, at: now) || wasRevoked
+            }
+        }
+
         /// No playback waits for this, so that it has no deadline.
         public func revocations(after cursor: RevocationCursor?) async throws(ReplayStoreError) -> RevocationChanges {
+            try files.demandPresence()
             do {
                 return try await database.read { try GrantTables($0).changes(after: cursor?.number ?? 0) }
             } catch {

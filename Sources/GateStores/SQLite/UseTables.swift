@@ -61,6 +61,15 @@ internal import Platform
             )
         }
 
+        /// Deletes the revocation of a subject. Returns true if it was in force.
+        func lift(_ key: SHA256Digest, at now: Timestamp) throws -> Bool {
+            let statement = try database.cachedStatement(
+                sql: "DELETE FROM revocation WHERE subject = ? RETURNING expires"
+            )
+            let expires = try Int64.fetchAll(statement, arguments: [Data(key.bytes)]).first
+            return expires.map { $0 >= now.millisecondsSince1970 } ?? false
+        }
+
         /// Checks a token for revocations.
         func examine(_ use: TokenUse, at now: Timestamp) throws -> UseOutcome {
             try revocation(of: use.token, at: now).map { .revoked($0) } ?? .notRevoked

@@ -129,6 +129,27 @@ public struct PathPattern: Hashable, Sendable {
         return false
     }
 
+    /// True if a path may match two globs.
+    ///
+    /// The answer may be true for globs that differ in the middle of a UTF-8 character, and is false only if no path matches both.
+    static func overlap(_ left: [Step], _ right: [Step]) -> Bool {
+        let width = right.count + 1
+        var isSeen = [Bool](repeating: false, count: (left.count + 1) * width)
+        var waiting = [(0, 0)]
+        while let (one, other) = waiting.popLast() {
+            guard !isSeen[one * width + other] else { continue }
+            isSeen[one * width + other] = true
+            if one == left.count, other == right.count { return true }
+            if one < left.count, left[one].isStar { waiting.append((one + 1, other)) }
+            if other < right.count, right[other].isStar { waiting.append((one, other + 1)) }
+            guard one < left.count, other < right.count, left[one].meets(right[other]) else { continue }
+            for next in left[one].places(after: one, right[other]) {
+                for second in right[other].places(after: other, left[one]) { waiting.append((next, second)) }
+            }
+        }
+        return false
+    }
+
     /// The states of a glob after a beginning of a path.
     private struct States {
         private let steps: [Step]
@@ -173,6 +194,29 @@ public struct PathPattern: Hashable, Sendable {
         for place in steps.indices where live[place] {
             if steps[place] == .anyWithinSegment || steps[place] == .anything { live[place + 1] = true }
         }
+    }
+}
+
+extension PathPattern.Step {
+    fileprivate var isStar: Bool { self == .anyWithinSegment || self == .anything }
+
+    /// True if one byte may take both steps.
+    fileprivate func meets(_ other: Self) -> Bool {
+        switch (self, other) {
+        case (.byte(let one), .byte(let two)): one == two
+        case (.byte(let byte), .anyCharacter), (.anyCharacter, .byte(let byte)),
+            (.byte(let byte), .anyWithinSegment), (.anyWithinSegment, .byte(let byte)):
+            byte != UInt8(ascii: "/")
+        default: true
+        }
+    }
+
+    /// The places in a glob after a byte that takes this step and one of another glob.
+    fileprivate func places(after place: Int, _ other: Self) -> [Int] {
+        if isStar { return [place] }
+        // A character may have more bytes.
+        if self == .anyCharacter, case .byte(0x80...) = other { return [place, place + 1] }
+        return [place + 1]
     }
 }
 

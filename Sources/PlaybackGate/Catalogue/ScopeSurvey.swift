@@ -129,8 +129,8 @@ package struct ScopeSurvey: Sendable {
             }
             if let inside { return inside }
             let glob = table.globs.first { other in
-                guard other.isStranger(to: entry), let its = other.key.pattern?.root.utf8 else { return false }
-                return its.starts(with: root) || root.starts(with: its)
+                guard other.isStranger(to: entry), case .glob(let its)? = other.key.pattern?.form else { return false }
+                return PathPattern.overlap(folder + [.anything], its)
             }
             if let glob { return glob }
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import EdgeTokens
+package import EdgeTokens
 internal import Platform
 
 /// The wish for a grant of a session, whatever its format.
@@ -50,12 +50,14 @@ extension FormatIssuer {
 
     private static func issue(_ order: GrantOrder, _ issuer: any VendorIssuer) -> IssuedGrant? {
         let rules = order.profile.rules
-        var request = SigningRequest(path: order.scope, issued: order.now, expires: order.expires)
-        request.scheme = rules.isSecure ? .https : .http
-        request.host = rules.host
-        // A manifest outside the scope would not be opened by what is signed.
-        request.file = order.manifest.flatMap { $0.utf8.starts(with: order.scope.utf8) ? $0 : nil }
-        request.query = order.query
+        var request = SigningRequest(
+            rules,
+            scope: order.scope,
+            manifest: order.manifest,
+            query: order.query,
+            issued: order.now,
+            expires: order.expires
+        )
         request.session = order.session.id.hexadecimal
         if rules.binding.address != .none {
             guard let address = order.player?.address else { return nil }
@@ -76,4 +78,60 @@ extension FormatIssuer {
             )
         )
     }
+}
+
+extension FormatIssuer {
+    /// Returns why a vendor's format has no grants for an entry, such as one without files for a file; `nil` if it has some, or if
+    /// the paths depend on the request.
+    package func fault(
+        signing entry: Catalogue.Entry,
+        by profile: GrantProfile,
+        at now: Timestamp
+    ) -> SigningError? {
+        if case .glob? = entry.key.pattern?.form { return nil }
+        guard case .vendor(let issuer) = self, let terms = entry.grants,
+            let scope = entry.scope(profile, path: entry.key.pattern?.encodedPath[...])
+        else { return nil }
+        let rules = profile.rules
+        var request = SigningRequest(
+            rules,
+            scope: scope,
+            manifest: terms.manifest,
+            query: terms.query,
+            issued: now,
+            expires: now.advanced(byMilliseconds: rules.life.milliseconds)
+        )
+        request.session = String(repeating: "0", count: 32)
+        if rules.binding.address != .none { request.client = .documentation }
+        do throws(SigningError) {
+            _ = try issuer.issue(request)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+extension SigningRequest {
+    /// Creates a wish for the paths of a grant, without a session and a client.
+    fileprivate init(
+        _ rules: GrantProfile.Rules,
+        scope: String,
+        manifest: String?,
+        query: String,
+        issued: Timestamp,
+        expires: Timestamp
+    ) {
+        self.init(path: scope, issued: issued, expires: expires)
+        scheme = rules.isSecure ? .https : .http
+        host = rules.host
+        // A manifest outside the scope would not be opened by what is signed.
+        file = manifest.flatMap { $0.utf8.starts(with: scope.utf8) ? $0 : nil }
+        self.query = query
+    }
+}
+
+extension ClientNetwork {
+    /// A network that no player has (RFC 5737).
+    fileprivate static let documentation = IPAddress("192.0.2.0").flatMap { ClientNetwork($0, length: 24) }
 }

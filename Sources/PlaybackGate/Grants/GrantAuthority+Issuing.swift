@@ -20,8 +20,10 @@ extension GrantAuthority {
         isLimited: Bool,
         at now: Timestamp
     ) -> PlaybackSession? {
-        let end = token.timeIssued.advanced(byMilliseconds: rules.session.milliseconds)
-        guard end.millisecondsSince1970 / 1000 * 1000 > now.millisecondsSince1970,
+        let longest = token.timeIssued.advanced(byMilliseconds: rules.session.milliseconds)
+        // Grants have whole seconds.
+        let end = Timestamp(secondsSince1970: longest.millisecondsSince1970 / 1000)
+        guard end > now,
             let id = subjectKey.sessionID(fingerprint: token.fingerprint, playbackID: playbackID)
         else { return nil }
         guard rules.isRevocable || isLimited else { return PlaybackSession(id: id, end: end, revocation: nil) }
@@ -170,7 +172,7 @@ extension Catalogue.Entry {
         guard let file, let slash = file.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
         let folder = String(file[...slash])
         // A folder has the items of others. At gates, that is no matter: a grant opens what it was given for.
-        if grants?.isOfFiles ?? false, profile.format != .cat || folder == "/" { return file }
+        if grants?.isOfFiles ?? false, profile.isCheckedByOthers || folder == "/" { return file }
         return folder == "/" ? nil : folder
     }
 }

@@ -29,6 +29,9 @@ public final class GrantProfile: Sendable {
     /// The longest name, in bytes: grants carry it.
     package static let longestName = 32
 
+    /// True if edges without this catalogue check the grants.
+    package var isCheckedByOthers: Bool { format != .cat || rules.isCheckedByOthers }
+
     /// True if the profile has keys that sign.
     package var isIssued: Bool { !keyIDs.isEmpty }
 
@@ -91,6 +94,9 @@ public final class GrantProfile: Sendable {
         public var streamLimit: Int?
         /// The rules of signed URIs, for profiles of that format.
         public var signing = SignedURIs()
+        /// True if edges without this catalogue check the grants too, as a content delivery network does: what their paths cover is
+        /// then all that counts. Vendors' tokens and signed URIs are always so.
+        public var isCheckedByOthers = false
         /// True to issue grants also for playbacks in shadow mode, and for those that started while the store did not answer.
         public var coversUnverified = false
 

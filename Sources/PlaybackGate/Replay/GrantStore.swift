@@ -35,7 +35,17 @@ public enum GrantUseOutcome: Hashable, Sendable {
 
 /// A store of everything that the gate keeps: uses of media tokens, revocations and their changes, uses of grants, and
 /// leases.
-public protocol GrantStore: ReplayStore, LeaseStore, GrantReplayStore, RevocationFeed {}
+public protocol GrantStore: ReplayStore, LeaseStore, GrantReplayStore, RevocationFeed {
+    /// Lifts the revocation of a subject, for media tokens and for grants. Mirrors learn of it by a record that is
+    /// ``RevocationRecord/isLifted``.
+    ///
+    /// - Parameters:
+    ///   - key: The subject's key in stores: ``RevocationRecord/key``.
+    ///   - now: The time of receipt.
+    /// - Returns: False if the subject is not revoked.
+    /// - Throws: ``ReplayStoreError`` if it is unknown whether it was lifted.
+    func lift(_ key: SHA256Digest, at now: Timestamp) async throws(ReplayStoreError) -> Bool
+}
 
 /// A store of everything that answers without input or output.
 public protocol LocalGrantStore: GrantStore, LocalReplayStore {

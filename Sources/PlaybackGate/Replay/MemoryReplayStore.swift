@@ -133,6 +133,13 @@ public final class MemoryReplayStore: LocalGrantStore {
         }
     }
 
+    public func lift(_ key: SHA256Digest, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
+        revocations.withLock { revocations in
+            defer { revocationCount.store(revocations.count, ordering: .releasing) }
+            return revocations.lift(key, at: now)
+        }
+    }
+
     public func revocations(after cursor: RevocationCursor?) async throws(ReplayStoreError) -> RevocationChanges {
         revocations.withLock { $0.changes(after: cursor) }
     }

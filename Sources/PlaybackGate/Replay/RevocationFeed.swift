@@ -76,6 +76,17 @@ public struct RevocationRecord: Hashable, Sendable {
         self.kept = kept
     }
 
+    /// The ``issuedBefore`` of a record whose revocation was lifted: no token is that old.
+    public static let lifted = Timestamp(millisecondsSince1970: -(1 << 53))
+
+    /// True if the revocation was lifted: nothing is covered any more.
+    public var isLifted: Bool { issuedBefore <= Self.lifted }
+
+    /// The record after its revocation was lifted.
+    func lifted() -> RevocationRecord {
+        RevocationRecord(kind: kind, key: key, session: session, issuedBefore: Self.lifted, kept: kept)
+    }
+
     /// Creates the record of a revocation that is posted at `now`.
     package init(_ revocation: Revocation, at now: Timestamp) {
         kind = revocation.kind

@@ -44,6 +44,17 @@ struct RevocationLog {
         return true
     }
 
+    /// Lifts the revocation of a subject. Returns false if it is not revoked.
+    mutating func lift(_ key: SHA256Digest, at now: Timestamp) -> Bool {
+        let entry = entries.removeValue(forKey: key.bytes)
+        guard let present = records[key]?.record, !present.isOver(at: now), !present.isLifted else {
+            return entry.map { now <= $0.expires } ?? false
+        }
+        number += 1
+        records[key] = (present.lifted(), number)
+        return true
+    }
+
     private mutating func makeRoom(for key: [UInt8], at now: Timestamp) -> Bool {
         if entries.count >= limit {
             entries = entries.filter { !Revocation.isForgettable($0.value.expires, at: now) }

@@ -9,7 +9,7 @@ internal import Synchronization
 /// store and hashes nothing.
 ///
 /// Most tags are not revoked: a filter of bits, which is read without a lock, tells so. The others are looked up in one of 64
-/// tables. A revocation is kept until the last session that it covers has ended, and is never weakened before.
+/// tables. A revocation is kept until the last session that it covers has ended, and is weakened before only if it is lifted.
 ///
 /// ``run(_:every:deadline:clock:report:)`` refreshes the mirror. ``age(at:)`` tells how old it is; whoever asks it decides
 /// what an old mirror means.
@@ -86,7 +86,8 @@ public final class RevocationMirror: Sendable {
 
     /// True if a playback session is revoked by its identity.
     public func isRevoked(_ session: SessionID) -> Bool {
-        filter.mayContain(session.low) && issuedBefore(session.high, session.low) != nil
+        filter.mayContain(session.low)
+            && issuedBefore(session.high, session.low).map { $0 > RevocationRecord.lifted } ?? false
     }
 
     private func issuedBefore(_ high: UInt64, _ low: UInt64) -> Timestamp? {
@@ -112,6 +113,9 @@ public final class RevocationMirror: Sendable {
     /// Adds a revocation that this process has recorded at `now`, so that it counts here at once.
     public func add(_ revocation: Revocation, at now: Timestamp) { add(RevocationRecord(revocation, at: now), at: now) }
 
+    /// Removes a revocation that this process has lifted, so that it does not count here any more.
+    package func remove(_ record: RevocationRecord, at now: Timestamp) { add(record.lifted(), at: now) }
+
     private func add(_ record: RevocationRecord, at now: Timestamp) {
         // The identity of a playback session stands for a tag.
         guard let subject = record.session.map({ SubjectTag(number: $0.number) }) ?? tag(record.key) else {
@@ -131,9 +135,10 @@ public final class RevocationMirror: Sendable {
     private func add(_ subject: SubjectTag, _ entry: RevocationTable.Entry) -> Bool {
         let isAdded = shards[Int(subject.high >> 58)].entries.withLock { entries in
             if let present = entries[subject] {
+                let isLifted = entry.issuedBefore <= RevocationRecord.lifted
                 let merged = RevocationTable.Entry(
                     kind: entry.kind ?? present.kind,
-                    issuedBefore: max(present.issuedBefore, entry.issuedBefore),
+                    issuedBefore: isLifted ? entry.issuedBefore : max(present.issuedBefore, entry.issuedBefore),
                     kept: max(present.kept, entry.kept)
                 )
                 entries.set(merged, for: subject)
@@ -236,7 +241,7 @@ public final class RevocationMirror: Sendable {
             let entries = shards[shard].entries.withLock { $0 }
             for subject in entries.tags.filter({ after.map($0.follows) ?? true }).sorted(by: { $1.follows($0) }) {
                 guard room > 0 else { return last }
-                guard let entry = entries[subject] else { continue }
+                guard let entry = entries[subject], entry.issuedBefore > RevocationRecord.lifted else { continue }
                 Self.write(subject, entry, into: &text)
                 (room, last) = (room - 1, subject)
             }
