@@ -16,6 +16,11 @@ package struct ConfigurationFile: Sendable {
         stamp = FileStamp(path)
     }
 
+    private init(path: String, stamp: FileStamp?) { (self.path, self.stamp) = (path, stamp) }
+
+    /// The same file without its stamp, for a text that was read from it long ago.
+    package var unwatched: Self { Self(path: path, stamp: nil) }
+
     /// The base folder of relative paths.
     private var folder: FilePath { FilePath(path).removingLastComponent() }
 

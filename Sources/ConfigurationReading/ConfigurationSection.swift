@@ -154,7 +154,7 @@ package final class ConfigurationSection {
     {
         let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
         return scalar(key, "one of \(names)", default: fallback, show: { .string($0.rawValue) }) { node in
-            node.text.flatMap { Value(rawValue: $0) }
+            node.scalar.flatMap { Value(rawValue: $0.string) }
         }
     }
 

@@ -23,7 +23,7 @@ struct Playgate: AsyncParsableCommand {
         subcommands: [
             VerifyCommand.self, InspectCommand.self, MintCommand.self, KeysCommand.self, ResourceCommand.self,
             CatalogueCommand.self, GrantCommand.self, ManifestCommand.self, ServeCommand.self, CheckCommand.self,
-            HealthCommand.self, TopCommand.self, ExportCommand.self, VersionCommand.self,
+            HealthCommand.self, TopCommand.self, RevocationsCommand.self, ExportCommand.self, VersionCommand.self,
         ]
     )
 

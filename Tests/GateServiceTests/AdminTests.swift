@@ -99,11 +99,11 @@ import Testing
             #expect((refused.json["problems"] as? [String])?.first?.contains("typo") ?? false)
             #expect(try gate.play("newer").code == "unknown_media")
             #expect(try gate.play("new").code == "media_token_missing")
-            #expect(try gate.metric("playgate_last_reload_failed") == 1)
+            #expect(try gate.metric("playgate_config_reload_success") == 0)
             #expect(try gate.log("reload failed").count == 1)
             try gate.folder.write("gate.yaml", more)
             #expect(try gate.admin("POST", "/reload").status == 200)
-            #expect(try gate.metric("playgate_last_reload_failed") == 0)
+            #expect(try gate.metric("playgate_config_reload_success") == 1)
         }
     }
 
@@ -130,7 +130,7 @@ import Testing
 
     private static let watching = RunningGate.configuration().replacing(
         "reload: { watch: false }",
-        with: "reload: { interval: 100ms }"
+        with: "reload: { watch: configuration, interval: 100ms }"
     )
 
     @Test func `reads files again when they change`() async throws {
@@ -140,10 +140,52 @@ import Testing
             try gate.folder.write("gate.yaml", configuration.replacing("media: tbs", with: "media: new"))
             #expect(try eventually { try gate.play("new").code == "media_token_missing" })
             try gate.folder.write("gate.yaml", configuration + "typo: 1\n")
-            #expect(try eventually { try gate.metric("playgate_last_reload_failed") == 1 })
+            #expect(try eventually { try gate.metric("playgate_config_reload_success") == 0 })
             try gate.folder.write("signer.pem", try GateSample.foreign.get().keys.signerCertificate)
             try gate.folder.write("gate.yaml", configuration)
             #expect(try eventually { try gate.play(token: try gate.token()).code == "untrusted_signature" })
+        }
+    }
+
+    /// A writer that pauses for seconds would open what it protects later.
+    @Test func `reads keys and feeds again when they change, and the configuration only when it is told`() async throws
+    {
+        let configuration = Self.watching.replacing("watch: configuration, ", with: "")
+        try await RunningGate.with(configuration) { gate in
+            try gate.folder.write("gate.yaml", configuration.replacing("media: tbs", with: "media: new"))
+            try gate.folder.write("signer.pem", try GateSample.foreign.get().keys.signerCertificate)
+            let token = try GateSample.foreign.get().issuer.issue(GateSample.claims(), at: gate.now).serialized
+            #expect(try eventually { try gate.play(token: token).status == 200 })
+            #expect(try gate.play("new").code == "unknown_media")
+            #expect(try gate.admin("POST", "/reload").status == 200)
+            #expect(try gate.play("new").code == "media_token_missing")
+        }
+    }
+
+    /// A key outside its validity is loaded beside the others, not used, and named.
+    @Test func `starts and reloads with a key that has expired beside one that has not`() async throws {
+        let keys =
+            "trust: { keys: [{ file: signer.pem }, { file: other.pem, name: old, notAfter: \"2031-01-02T10:03:05Z\" }] }"
+        let configuration = RunningGate.configuration()
+            .replacing("trust: { keys: [{ file: signer.pem }] }", with: keys)
+        let files = ["other.pem": try GateSample.foreign.get().keys.signerCertificate]
+        try await RunningGate.with(configuration, files: files) { gate in
+            let foreign = try GateSample.foreign.get().issuer.issue(GateSample.claims(), at: gate.now).serialized
+            #expect(try gate.play(token: foreign).code == "untrusted_signature")
+            #expect(try gate.play(token: try gate.token()).status == 200)
+            #expect(try gate.admin("POST", "/reload").status == 200)
+            #expect(try gate.metric("playgate_trusted_key_usable{key=\"old\"}") == 0)
+            #expect(try gate.metric("playgate_trusted_key_usable{key=\"signer\"}") == 1)
+            let warnings = try gate.log("the key old")
+            #expect(
+                warnings.allSatisfy { $0.contains("2031-01-02T10:03:05") && $0.contains("is not used") }
+                    && !warnings.isEmpty
+            )
+            // All of them: the gate goes on, and refuses.
+            gate.now = gate.now.adding(seconds: 399 * 86_400)
+            #expect(try gate.admin("POST", "/reload").status == 200)
+            #expect(try gate.play(token: try gate.token()).code == "no_usable_key")
+            #expect(try gate.log("every media token is refused").count == 1)
         }
     }
 
@@ -156,7 +198,7 @@ import Testing
             #expect(try eventually { try gate.play(token: try gate.token()).code == "untrusted_signature" })
             // A key file that does not exist yet.
             try gate.folder.write("gate.yaml", configuration.replacing("link.pem", with: "later.pem"))
-            #expect(try eventually { try gate.metric("playgate_last_reload_failed") == 1 })
+            #expect(try eventually { try gate.metric("playgate_config_reload_success") == 0 })
             try gate.folder.write("later.pem", try GateSample.trusted.get().keys.signerCertificate)
             let token = try gate.token(GateSample.claims(session: "later"))
             #expect(try eventually { try gate.play(token: token).status == 200 })
@@ -237,7 +279,7 @@ import Testing
         let server = try redis.start()
         let configuration = RunningGate.configuration(
             "use: { store: redis, deadline: 5s, redis: { address: \"unix:\(redis.socket)\" } }",
-            api: "  open: true\n  concurrency: 1\n"
+            api: "  open: true\n  hosts: [gate, g]\n  concurrency: 1\n"
         )
         try await RunningGate.with(configuration) { gate in
             #expect(try eventually { try gate.admin("GET", "/readyz").status == 200 })

@@ -79,4 +79,54 @@ import Testing
             #expect(!text.contains(SHA256.digest("key-1").hexadecimal))
         }
     }
+
+    /// A page in a browser reaches an open API by DNS rebinding: the host is then the page's.
+    @Test(arguments: [
+        ("127.0.0.1", 200), ("127.0.0.1:8080", 200), ("[::1]", 200), ("localhost", 200), ("gate.internal", 200),
+        ("evil.example", 403), ("127.0.0.1.evil.example", 403), ("", 403),
+    ]) func `of an open API name it by its address or a known name`(host: String, status: Int) async throws {
+        let configuration = RunningGate.configuration(api: "  open: true\n  hosts: [gate.internal]\n")
+        try await RunningGate.with(configuration) { gate in
+            let body = "{\"media\":\"trailer\"}"
+            let headers = ["Content-Type": "application/json"]
+            let answer = try gate.connect().request("POST", "/v1/playback", headers: headers, body: body, host: host)
+            #expect(answer.status == status, "\(answer)")
+            if status == 403 { #expect(answer.code == "host_refused") }
+        }
+        // Who has a key is no page.
+        try await RunningGate.with(Self.configuration) { gate in
+            let headers = ["Authorization": "Bearer key-1", "Content-Type": "application/json"]
+            let body = "{\"media\":\"trailer\"}"
+            let answer = try gate.connect().request("POST", "/v1/playback", headers: headers, body: body, host: host)
+            #expect(answer.status == (host.isEmpty ? 400 : 200) || answer.status == 200)
+        }
+    }
+
+    /// Those without a key share half of the connections, and the idlest of them goes.
+    @Test func `with a key get an answer while others hold all the connections that they can`() async throws {
+        let configuration = Self.configuration.replacing(
+            "  listen: 127.0.0.1:0\n  keys",
+            with: "  listen: 127.0.0.1:0\n  limits: { connections: 8, connectionsPerPeer: 8 }\n  keys"
+        )
+        try await RunningGate.with(configuration) { gate in
+            let headers = ["Authorization": "Bearer key-1", "Content-Type": "application/json"]
+            let play = { (connection: HTTPConnection) in
+                try connection.request("POST", "/v1/playback", headers: headers, body: "{\"media\":\"trailer\"}").status
+            }
+            let known = try (0..<2).map { _ in try gate.connect() }
+            for connection in known { #expect(try play(connection) == 200) }
+            let idle = try (0..<6).map { _ in
+                let connection = try gate.connect()
+                #expect(try connection.request("GET", "/v1/codes").status == 200)
+                return connection
+            }
+            // Four of the six are left: the two idlest made room.
+            #expect(idle[0].isClosedByPeer() && idle[1].isClosedByPeer())
+            #expect(try eventually { try gate.metric("playgate_connections_open{listener=\"api\"}") == 6 })
+            for connection in known { #expect(try play(connection) == 200) }
+            let late = try (0..<3).map { _ in try gate.connect() }
+            for connection in late { #expect(try play(connection) == 200) }
+            #expect(try late.map { try play($0) } == [200, 200, 200])
+        }
+    }
 }

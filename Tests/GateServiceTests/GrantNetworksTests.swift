@@ -22,7 +22,7 @@ import Testing
         return """
             requestor: REF30
             trust: { keys: [{ file: signer.pem }] }
-            api: { listen: "127.0.0.1:0", open: true }
+            api: { listen: "127.0.0.1:0", open: true, hosts: [gate, g] }
             admin: { listen: "127.0.0.1:0" }
             reload: { watch: false }
             use: { memory: { capacity: 1000 } }

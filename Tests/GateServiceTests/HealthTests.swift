@@ -27,7 +27,9 @@ import Testing
         try await RunningGate.with { gate in
             let ready = try Self.ask(gate.folder, gate.admin)
             #expect(ready.status == 0, "\(ready.error)")
-            #expect(ready.output == "{\"ready\":true,\"admin\":\"\(gate.admin)\",\"faults\":{}}\n")
+            #expect(
+                ready.output == "{\"ready\":true,\"admin\":\"\(gate.admin)\",\"faults\":{},\"rejectedReload\":[]}\n"
+            )
             #expect(try Self.ask(gate.folder, gate.admin, options: []).output == "✔ ready: admin \(gate.admin)\n")
             gate.now = gate.now.adding(seconds: 399 * 86_400)
             let faulty = try Self.ask(gate.folder, gate.admin)
@@ -37,6 +39,28 @@ import Testing
             let text = try Self.ask(gate.folder, gate.admin, options: [])
             #expect(text.status == 1)
             #expect(text.output.hasSuffix("\n  trust: no trusted key is currently valid\n"))
+        }
+    }
+
+    @Test func `tells a reload that was rejected, with its line, of a gate that goes on`() async throws {
+        try await RunningGate.with { gate in
+            try gate.folder.write("gate.yaml", RunningGate.configuration("typo: 1"))
+            #expect(try gate.admin("POST", "/reload").status == 422)
+            let run = try Self.ask(gate.folder, gate.admin, options: [])
+            let place = "\(gate.folder.file("gate.yaml")):"
+            #expect(run.status == 0 && run.output.hasPrefix("✔ ready"), "\(run)")
+            #expect(run.output.contains("reload rejected: \(place)") && run.output.contains("typo"))
+            #expect(try gate.metric("playgate_config_reload_success") == 0)
+            let table = try CommandRun(
+                Program.built("playgate"),
+                ["top", "--config", gate.folder.file("asked.yaml"), "--interval", "100ms", "--count", "1"]
+            )
+            #expect(table.output.contains("reload rejected") && table.output.contains(place), "\(table)")
+            #expect(table.output.contains("ready      yes"))
+            #expect(try gate.metric("playgate_ready") == 1 && gate.metric("playgate_store_up") == 1)
+            gate.now = gate.now.adding(seconds: 399 * 86_400)
+            #expect(try gate.metric("playgate_ready") == 0)
+            #expect(try gate.metric("playgate_trusted_key_usable{key=\"signer\"}") == 0)
         }
     }
 

@@ -227,7 +227,7 @@ import Testing
             )
             #expect(done.status == 201, "\(done)")
             #expect(try gate.play(token: other).code == "session_revoked")
-            #expect(try eventually { try gate.folder.text("log").contains("revoked by an operator") })
+            #expect(try eventually { try gate.folder.text("log").contains("\"message\":\"revoked\"") })
             #expect(try !gate.folder.text("log").contains("\"s1\""))
         }
     }

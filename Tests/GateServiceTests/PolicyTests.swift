@@ -15,7 +15,10 @@ import Testing
 @Suite struct `The policy for edges that decide by themselves` {
     private static let secret = "a-secret-for-tests-of-more-than-32-bytes-of-Base"
 
-    private static func configuration(api: String = "  open: true\n", goodFor: String = "30s") -> String {
+    private static func configuration(
+        api: String = "  open: true\n  hosts: [gate, g]\n",
+        goodFor: String = "30s"
+    ) -> String {
         RunningGate.configuration(
             """
             use: { memory: { capacity: 1000 } }

@@ -110,4 +110,70 @@ import Testing
             #expect(try gate.play(token: other).status == 200)
         }
     }
+
+    @Test(arguments: ["memory", "sqlite"])
+    func `is listed and lifted, by its id and by its subject, and logged with its caller`(store: String) async throws {
+        let use = "use: { store: \(store), deadline: 10s, sqlite: { file: uses.sqlite } }\nlog: { salt: s }\n"
+        try await RunningGate.with(RunningGate.configuration(use)) { (gate) throws in
+            #expect((try gate.get("/v1/revocations").json["revocations"] as? [Any])?.isEmpty == true)
+            let answer = try gate.post("/v1/revocations", "{\"sessionGUID\":\"s2\"}")
+            let id = try #require(answer.json["id"] as? String)
+            let refused = try gate.token(GateSample.claims(session: "s2"))
+            #expect(try gate.play(token: refused).code == "session_revoked")
+            let list = try #require(try gate.get("/v1/revocations").json["revocations"] as? [[String: Any]])
+            #expect(list.count == 1 && list[0]["id"] as? String == id && list[0]["kind"] as? String == "session")
+            #expect(try gate.connect().request("DELETE", "/v1/revocations/\(id)").status == 200)
+            #expect(try gate.play(token: refused).status == 200)
+            #expect((try gate.get("/v1/revocations").json["revocations"] as? [Any])?.isEmpty == true)
+            let again = try gate.connect().request("DELETE", "/v1/revocations/\(id)")
+            #expect(again.status == 404 && again.code == "revocation_unknown")
+
+            _ = try gate.post("/v1/revocations", "{\"mvpd\":\"SandboxMVPD\"}")
+            #expect(try gate.post("/v1/revocations/lift", "{\"mvpd\":\"SandboxMVPD\"}").status == 200)
+            #expect(try gate.post("/v1/revocations/lift", "{\"mvpd\":\"Other\"}").code == "revocation_unknown")
+            #expect(try gate.post("/v1/revocations/lift", "{\"mvpd\":\"X\",\"expires\":1}").code == "invalid_request")
+            #expect(try gate.connect().request("DELETE", "/v1/revocations/zz").code == "invalid_request")
+            let lines = try gate.log("\"message\":\"revoked\"", count: 2)
+            #expect(lines.count == 2 && lines.allSatisfy { $0.contains("everyone") })
+            #expect(lines[1].contains("SandboxMVPD") && !lines[0].contains("\"s2\""))
+            #expect(try gate.log("revocation lifted", count: 2).count == 2)
+        }
+    }
+
+    @Test func `of an MVPD that no policy names is refused with a hint, unless it is forced`() async throws {
+        let policies = Self.small + "policies: [{ mvpds: { allow: [SandboxMVPD] } }]\n"
+        try await RunningGate.with(RunningGate.configuration(policies)) { (gate) throws in
+            let refused = try gate.post("/v1/revocations", "{\"mvpd\":\"sandboxmvpd\"}")
+            #expect(refused.status == 422 && refused.code == "mvpd_unknown")
+            #expect((refused.json["details"] as? String)?.contains("did you mean SandboxMVPD?") == true)
+            #expect(try gate.post("/v1/revocations", "{\"mvpd\":\"SandboxMVPD\"}").status == 201)
+            #expect(try gate.post("/v1/revocations", "{\"mvpd\":\"Proxy\",\"force\":true}").status == 201)
+        }
+        // Where every MVPD may play, none is unknown.
+        try await RunningGate.with(RunningGate.configuration(Self.small)) { (gate) throws in
+            #expect(try gate.post("/v1/revocations", "{\"mvpd\":\"Any\"}").status == 201)
+        }
+    }
+
+    @Test func `is made, listed and lifted by the command line`() async throws {
+        let folder = try TemporaryFolder()
+        let socket = "unix:\(folder.file("api.sock"))"
+        let configuration = RunningGate.configuration(Self.small)
+            .replacing("  listen: 127.0.0.1:0\n", with: "  listen: \"\(socket)\"\n")
+        let file = try folder.write("asked.yaml", "api: { listen: \"\(socket)\", open: true }\n")
+        try await RunningGate.with(configuration) { _ in
+            let run = { (words: [String]) in
+                try CommandRun(Program.built("playgate"), ["revocations"] + words + ["--config", file])
+            }
+            #expect(try run(["list"]).output == "nothing is revoked\n")
+            let added = try run(["add", "--mvpd", "SandboxMVPD"])
+            #expect(added.status == 0 && added.output.hasPrefix("revoked: mvpd\nid: "), "\(added)")
+            let id = String(added.output.suffix(65).dropLast())
+            #expect(try run(["list"]).output.hasPrefix("\(id)  mvpd  until "))
+            #expect(try run(["lift", "--id", id]).output == "lifted: \(id)\n")
+            let again = try run(["lift", "--mvpd", "SandboxMVPD"])
+            #expect(again.status == 1 && again.error.contains("revocation_unknown"), "\(again)")
+            #expect(try run(["lift"]).status == 64)
+        }
+    }
 }

@@ -32,7 +32,7 @@ final class RunningGate: Sendable {
     static func configuration(
         _ more: String = "use: { memory: { capacity: 1000 } }",
         catalogue: String = "",
-        api: String = "  open: true\n"
+        api: String = "  open: true\n  hosts: [gate, g]\n"
     ) -> String {
         """
         requestor: REF30

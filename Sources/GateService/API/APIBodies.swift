@@ -76,7 +76,9 @@ struct VerifyBody: StrictBody {
 
 /// A request to revoke a token, a session, an MVPD or a playback.
 struct RevocationBody: StrictBody {
-    static let members = ["token", "fingerprint", "sessionGUID", "mvpd", "playback", "issuedBefore", "expires"]
+    static let members = [
+        "token", "fingerprint", "sessionGUID", "mvpd", "playback", "issuedBefore", "expires", "force",
+    ]
 
     enum Subject {
         case token(String)
@@ -89,8 +91,14 @@ struct RevocationBody: StrictBody {
     let subject: Subject
     let issuedBefore: Timestamp?
     let expires: Timestamp?
+    /// True to revoke an MVPD that no policy names.
+    let isForced: Bool
+
+    /// Creates the body of a subject, whether a policy names its MVPD or not.
+    init(_ subject: Subject) { (self.subject, issuedBefore, expires, isForced) = (subject, nil, nil, true) }
 
     init(_ object: BodyObject) throws(BodyFault) {
+        isForced = try object.bool("force") ?? false
         var subjects: [Subject] = []
         if let token = try object.text("token", limit: .max) { subjects.append(.token(token)) }
         if let text = try object.text("fingerprint", limit: 64) {

@@ -18,6 +18,8 @@ enum APIFault: String, CaseIterable, Sendable {
     case credentialUnknown = "credential_unknown"
     /// The caller lacks the scope of the operation.
     case scopeMissing = "scope_missing"
+    /// The host of a request without a credential is not one of this gate: a web page may be behind it.
+    case hostRefused = "host_refused"
     /// The path names no operation.
     case operationUnknown = "operation_unknown"
     /// The operation requires another method.
@@ -32,6 +34,10 @@ enum APIFault: String, CaseIterable, Sendable {
     case codeUnknown = "code_unknown"
     /// The token to be revoked is not authentic.
     case tokenNotAuthentic = "token_not_authentic"
+    /// No policy names the MVPD that is to be revoked.
+    case mvpdUnknown = "mvpd_unknown"
+    /// The subject is not revoked.
+    case revocationUnknown = "revocation_unknown"
     /// The store has no room for one more revocation.
     case revocationsFull = "revocations_full"
     /// The gate issues and accepts no grants.
@@ -44,10 +50,11 @@ enum APIFault: String, CaseIterable, Sendable {
     var status: HTTPResponseStatus {
         switch self {
         case .invalidRequest, .tokenNotAuthentic: .badRequest
-        case .urlNotSigned: .unprocessableEntity
+        case .urlNotSigned, .mvpdUnknown: .unprocessableEntity
         case .credentialMissing, .credentialUnknown: .unauthorized
-        case .scopeMissing: .forbidden
-        case .operationUnknown, .codeUnknown, .grantsNotConfigured, .revocationsNotExported: .notFound
+        case .scopeMissing, .hostRefused: .forbidden
+        case .operationUnknown, .codeUnknown, .grantsNotConfigured, .revocationsNotExported, .revocationUnknown:
+            .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .bodyTooLarge: .payloadTooLarge
         case .unsupportedMediaType, .manifestTypeUnsupported: .unsupportedMediaType
@@ -57,7 +64,8 @@ enum APIFault: String, CaseIterable, Sendable {
 
     var action: ClientAction {
         switch self {
-        case .credentialMissing, .credentialUnknown, .scopeMissing, .grantsNotConfigured, .revocationsNotExported:
+        case .credentialMissing, .credentialUnknown, .scopeMissing, .hostRefused, .grantsNotConfigured,
+            .revocationsNotExported:
             .configuration
         case .revocationsFull: .retry
         default: .none
@@ -70,6 +78,7 @@ enum APIFault: String, CaseIterable, Sendable {
         case .credentialMissing: "A bearer key or a client certificate is required."
         case .credentialUnknown: "The bearer key or client certificate is unknown."
         case .scopeMissing: "The caller lacks the scope for this operation."
+        case .hostRefused: "The host of the request is not one of this gate: use its address, or configure api.hosts."
         case .operationUnknown: "The operation does not exist; see /openapi.yaml."
         case .methodNotAllowed: "The operation does not support this method."
         case .bodyTooLarge: "The request body is too large."
@@ -79,6 +88,8 @@ enum APIFault: String, CaseIterable, Sendable {
         case .tokenNotAuthentic: "The token to revoke is not authentic, so it cannot start a playback."
         case .urlNotSigned: "The format of the profile cannot express the URL, or its key does not sign now."
         case .grantsNotConfigured: "This gate issues and accepts no grants."
+        case .mvpdUnknown: "No policy of this gate names the MVPD, so it may be misspelt."
+        case .revocationUnknown: "The subject is not revoked, or no longer."
         case .revocationsFull: "The replay store has no room for another revocation."
         case .revocationsNotExported: "Revocations are exported only if grants.subjectKey is configured."
         }

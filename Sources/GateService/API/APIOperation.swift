@@ -9,7 +9,12 @@ enum APIOperation {
     case playback
     case batch
     case verify
+    /// The recording of a revocation, and the list of those in force.
     case revoke
+    /// The lifting of the revocation of a subject.
+    case lift
+    /// The lifting of the revocation with an id.
+    case liftByID(Substring)
     case exchange
     case renew
     case explain
@@ -41,6 +46,7 @@ enum APIOperation {
         case "/v1/playback/batch": self = .batch
         case "/v1/verify": self = .verify
         case "/v1/revocations": self = .revoke
+        case "/v1/revocations/lift": self = .lift
         case "/v1/grants": self = .exchange
         case "/v1/grants/renew": self = .renew
         case "/v1/grants/verify": self = .explain
@@ -63,6 +69,8 @@ enum APIOperation {
                 self = .catalogue(media)
             } else if let session = path.below("/v1/playback/") {
                 self = .end(session)
+            } else if let id = path.below("/v1/revocations/") {
+                self = .liftByID(id)
             } else {
                 return nil
             }
@@ -76,7 +84,7 @@ enum APIOperation {
         case .hostedValidate, .hostedSign: .tvs
         case .verify: .verify
         case .exchange, .renew, .explain, .redirect, .rewrite: .grant
-        case .revoke, .revocations: .revoke
+        case .revoke, .lift, .liftByID, .revocations: .revoke
         case .catalogue: .catalogue
         case .policy: .edge
         case .codes, .code, .document, .keys: nil
@@ -89,7 +97,7 @@ enum APIOperation {
         case .playback: PlaybackBody.largestBody
         case .batch: BatchBody.largestBody
         case .verify: VerifyBody.largestBody
-        case .revoke: RevocationBody.largestBody
+        case .revoke, .lift: RevocationBody.largestBody
         case .exchange: GrantExchangeBody.largestBody
         case .renew: GrantBody.largestBody
         case .explain: GrantVerifyBody.largestBody
@@ -97,7 +105,7 @@ enum APIOperation {
         case .rewrite: Self.largestManifest
         case .sign: SignBody.largestBody
         case .hostedValidate, .hostedSign: 64 * 1024
-        case .end, .revocations, .policy, .codes, .code, .catalogue, .document, .keys: nil
+        case .end, .liftByID, .revocations, .policy, .codes, .code, .catalogue, .document, .keys: nil
         }
     }
 
@@ -122,9 +130,17 @@ enum APIOperation {
 
     /// Checks that the method is that of the operation.
     func check(_ method: HTTPMethod) throws(APIRefusal) {
-        if case .end = self {
+        switch self {
+        case .end, .liftByID:
             guard method == .DELETE else { throw APIRefusal(.methodNotAllowed, allow: "DELETE") }
-        } else if isHosted {
+            return
+        case .revoke where method == .GET || method == .HEAD: return
+        case .revoke:
+            guard method == .POST else { throw APIRefusal(.methodNotAllowed, allow: "GET, HEAD, POST") }
+            return
+        default: break
+        }
+        if isHosted {
             guard method == .POST || method == .GET else { throw APIRefusal(.methodNotAllowed, allow: "GET, POST") }
         } else if largestBody != nil {
             guard method == .POST else { throw APIRefusal(.methodNotAllowed, allow: "POST") }

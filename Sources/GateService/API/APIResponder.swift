@@ -25,6 +25,7 @@ final class APIResponder: HTTPService {
     let clock: @Sendable () -> Timestamp
     /// The revocations as grants know them; `nil` if there is no key for their tags.
     let mirror: RevocationMirror?
+    let journal: RevocationJournal
     /// The policies for edges that check by themselves.
     let policies: PolicyPublisher
     let bodyLimit: Int
@@ -40,6 +41,7 @@ final class APIResponder: HTTPService {
         inFlight: ConcurrencyLimit,
         requests: StatusCounters,
         mirror: RevocationMirror?,
+        journal: RevocationJournal,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.live = live
@@ -47,6 +49,7 @@ final class APIResponder: HTTPService {
         self.inFlight = inFlight
         self.requests = requests
         self.mirror = mirror
+        self.journal = journal
         policies = PolicyPublisher(live, mirror: mirror)
         self.clock = clock
         bodyLimit = configuration.listener.limits.bodyBytes
@@ -163,7 +166,9 @@ final class APIResponder: HTTPService {
         case .playback: return try playback(call, caller)
         case .batch: return try batch(call, caller)
         case .verify: return .now(try verify(call))
-        case .revoke: return try revoke(call)
+        case .revoke: return call.request.head.method == .POST ? try revoke(call, caller) : try listRevocations(call)
+        case .lift: return try lift(call, caller)
+        case .liftByID(let id): return try lift(id, call, caller)
         case .exchange: return try exchange(call)
         case .renew: return try renew(call)
         case .explain: return .now(try explain(call))
@@ -286,23 +291,6 @@ final class APIResponder: HTTPService {
         }
     }
 
-    /// `POST /v1/revocations`: records a revocation in the store.
-    private func revoke(_ call: RequestContext) throws(APIRefusal) -> Outcome {
-        let revocation = try Revocation(try read(RevocationBody.self, call), for: call.gate, at: call.time)
-        let (gate, time, trace, mirror) = (call.gate, call.time, call.trace, mirror)
-        try takeRoom(for: 1)
-        return .later { [self] () async throws(APIRefusal) in
-            defer { inFlight.release(1) }
-            try await gate.keep(revocation, mirror, at: time)
-            let members: [JSON.Member] = [
-                ("revoked", .string(revocation.kind.rawValue)),
-                ("expires", .number(revocation.expires.millisecondsSince1970)), ("store", .string(gate.store.name)),
-                ("trace", .string("\(trace)")),
-            ]
-            return .json(.object(members), status: .created, trace: trace)
-        }
-    }
-
     /// `GET /v1/catalogue/{media}`: looks up an entry.
     private func lookUp(_ encoded: Substring, _ call: RequestContext) throws(APIRefusal) -> APIAnswer {
         guard let media = encoded.percentDecoded, let entry = call.gate.catalogue.entry(media: media) else {
@@ -335,7 +323,8 @@ final class APIResponder: HTTPService {
         guard let scope = operation.scope else { return nil }
         // The caller was authenticated at the head of the request, unless a reload took place since.
         if let admission = request.admission, admission.snapshot == snapshot.number { return admission.caller }
-        return try CallerAuthentication(callers: snapshot.configuration.api.callers).authenticate(request, for: scope)
+        let api = snapshot.configuration.api
+        return try CallerAuthentication(callers: api.callers, hosts: api.hosts).authenticate(request, for: scope)
     }
 
     func read<Body: StrictBody>(_: Body.Type, _ call: RequestContext) throws(APIRefusal) -> Body {

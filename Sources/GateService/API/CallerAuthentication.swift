@@ -10,13 +10,20 @@ internal import NIOHTTP1
 struct CallerAuthentication: Sendable {
     /// The known callers; `nil` admits every caller with every scope.
     let callers: [Caller]?
+    /// The names of the listener, for requests without a credential.
+    var hosts: [String] = []
 
     /// Returns the name of a known caller that has `scope`; `nil` if every caller is admitted.
     func authenticate(
         _ request: HTTPRequest,
         for scope: Scope
     ) throws(APIRefusal) -> String? {
-        guard callers != nil else { return nil }
+        guard callers != nil else {
+            guard HostGuard(hosts: hosts, setting: "api.hosts").refusal(request) == nil else {
+                throw APIRefusal(.hostRefused)
+            }
+            return nil
+        }
         let found = try caller(of: request)
         guard found.scopes.contains(scope) else {
             throw APIRefusal(.scopeMissing, details: "the scope \(scope.rawValue) is required")
@@ -28,6 +35,7 @@ struct CallerAuthentication: Sendable {
     func caller(of request: HTTPRequest) throws(APIRefusal) -> Caller {
         guard let credential = try credential(request) else { throw APIRefusal(.credentialMissing) }
         guard let found = caller(with: credential) else { throw APIRefusal(.credentialUnknown) }
+        request.connection.prove()
         return found
     }
 

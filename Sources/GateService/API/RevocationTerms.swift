@@ -31,6 +31,7 @@ extension Revocation {
             let latestIssue = now.advanced(byMilliseconds: ahead)
             self.init(.session(guid: guid, issuedBefore: issuedBefore ?? latestIssue), expires: expires)
         case .mvpd(let id):
+            if !body.isForced { try gate.demandMVPD(id) }
             self.init(.mvpd(id: id, issuedBefore: issuedBefore ?? expires), expires: expires)
         case .playback(let session): self.init(.playback(session), expires: expires)
         case .token(let text):
@@ -44,6 +45,25 @@ extension Revocation {
 }
 
 extension Gate {
+    /// Throws if policies name the MVPDs of every requestor, and not this one.
+    fileprivate func demandMVPD(_ id: String) throws(APIRefusal) {
+        let requestors = verifier.policy.requestors
+        let isOpen = requestors.contains { requestor in
+            !policies.contains { policy in
+                policy.allowedMVPDs != nil
+                    && policy.requestors.map { $0.contains { $0.utf8.elementsEqual(requestor.utf8) } } ?? true
+            }
+        }
+        guard !isOpen else { return }
+        let known = policies.flatMap { ($0.allowedMVPDs ?? []) + $0.deniedMVPDs }
+        guard !known.contains(where: { $0.utf8.elementsEqual(id.utf8) }) else { return }
+        let near = known.first { $0.lowercased() == id.lowercased() }.map { "; did you mean \($0)?" } ?? ""
+        throw APIRefusal(
+            .mvpdUnknown,
+            details: "mvpd: \(id.printable(limit: 100)) is in no policy\(near) For a proxy MVPD, say force: true"
+        )
+    }
+
     /// Records a revocation, also for the grants of this process.
     func keep(_ revocation: Revocation, _ mirror: RevocationMirror?, at now: Timestamp) async throws(APIRefusal) {
         do throws(ReplayStoreError) { try await record(revocation, at: now) } catch {

@@ -6,11 +6,39 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import PlaybackGate
 
-/// Protects the admin listener from web pages: of its endpoints, only the operator page has credentials.
+/// Protects a listener without credentials from web pages.
 ///
 /// A page in a browser on the operator's machine can send requests to loopback. DNS rebinding makes them look same-origin,
-/// so `Host` must be an address or a configured name. A form needs no permission to POST, so a request that changes state
-/// must carry a header field that a form cannot set, or come from a page of this listener.
+/// so `Host` must be an address or a configured name.
+struct HostGuard {
+    /// The names of the listener, in the form of ``HostName``.
+    let hosts: [String]
+    /// The setting that names them, such as `admin.hosts`.
+    let setting: String
+
+    /// Returns the reason to refuse a request; `nil` if its host is that of the listener.
+    func refusal(_ request: HTTPRequest) -> String? {
+        // No browser can connect to a unix socket.
+        if case .unixDomainSocket = request.connection.channel.localAddress { return nil }
+        let named = request.head.headers["host"]
+        guard named.count == 1, let host = HostName(named[0][...]), isKnown(host) else {
+            return "the request's Host is not allowed: use an IP address, or add the name to \(setting)"
+        }
+        return nil
+    }
+
+    /// True if the host is an address, which DNS rebinding cannot use, or a known name.
+    private func isKnown(_ host: HostName) -> Bool {
+        if host.text == "localhost" || hosts.contains(where: { $0.utf8.elementsEqual(host.text.utf8) }) { return true }
+        let text = host.text.utf8.first == UInt8(ascii: "[") ? host.text.dropFirst().dropLast() : host.text
+        return (try? SocketAddress(ipAddress: String(text), port: 0)) != nil
+    }
+}
+
+/// Protects the admin listener from web pages: of its endpoints, only the operator page has credentials.
+///
+/// Beside the rule of ``HostGuard``: a form needs no permission to POST, so a request that changes state must carry a header field
+/// that a form cannot set, or come from a page of this listener.
 struct AdminGuard {
     /// The names of the listener, in the form of ``HostName``.
     let hosts: [String]
@@ -21,18 +49,15 @@ struct AdminGuard {
     /// Returns the reason to refuse a request; `nil` if it is allowed.
     func refusal(_ request: HTTPRequest) -> String? {
         let headers = request.head.headers
-        // No browser can connect to a unix socket.
         if case .unixDomainSocket = request.connection.channel.localAddress { return nil }
-        let named = headers["host"]
-        guard named.count == 1, let host = HostName(named[0][...]), isKnown(host) else {
-            return "the request's Host is not allowed: use an IP address, or add the name to admin.hosts"
-        }
+        if let reason = HostGuard(hosts: hosts, setting: "admin.hosts").refusal(request) { return reason }
         if request.head.method == .GET || request.head.method == .HEAD { return nil }
         let origins = headers["origin"]
         let site = headers["sec-fetch-site"]
         if !site.isEmpty, site != ["same-origin"] { return Self.isForeign }
         if !origins.isEmpty {
-            let isOwn = origins == ["http://\(named[0])"] || origins == ["https://\(named[0])"]
+            let host = headers["host"].first ?? ""
+            let isOwn = origins == ["http://\(host)"] || origins == ["https://\(host)"]
             return isOwn ? nil : Self.isForeign
         }
         guard headers.contains(name: Self.header) else {
@@ -42,11 +67,4 @@ struct AdminGuard {
     }
 
     private static let isForeign = "the request comes from a page of another origin"
-
-    /// True if the host is an address, which DNS rebinding cannot use, or a known name.
-    private func isKnown(_ host: HostName) -> Bool {
-        if host.text == "localhost" || hosts.contains(where: { $0.utf8.elementsEqual(host.text.utf8) }) { return true }
-        let text = host.text.utf8.first == UInt8(ascii: "[") ? host.text.dropFirst().dropLast() : host.text
-        return (try? SocketAddress(ipAddress: String(text), port: 0)) != nil
-    }
 }

@@ -44,9 +44,7 @@ struct AdminResponder: HTTPService {
         switch path {
         case "/livez" where isRead: return .now(.json(.object([("live", .bool(true))]), trace: nil))
         case "/readyz" where isRead: return .later(.task { await readiness() })
-        case "/metrics" where isRead:
-            let text = registry.text(gauges: gauges.values(live.current, at: clock()))
-            return .now(APIAnswer([UInt8](text.utf8), type: "text/plain; version=0.0.4; charset=utf-8"))
+        case "/metrics" where isRead: return .later(.task { await metrics() })
         case "/config" where isRead: return .now(.json(live.current.configuration.effective, trace: nil))
         case "/reload" where method == .POST: return .later(.task { await reload() })
         case "/.well-known/jwks.json" where isRead: return .now(publishedKeys(.jwkSet, request))
@@ -77,11 +75,24 @@ struct AdminResponder: HTTPService {
         return answer
     }
 
+    /// The longest wait of a scrape for the store: metrics must come while a store hangs, of all times.
+    private static let longestScrape = Duration.milliseconds(200)
+
+    private func metrics() async -> APIAnswer {
+        let report = await state.report(within: Self.longestScrape)
+        let text = registry.text(gauges: gauges.values(live.current, report, at: clock()))
+        return APIAnswer([UInt8](text.utf8), type: "text/plain; version=0.0.4; charset=utf-8")
+    }
+
     /// Answers 200 if there is no fault; else 503.
     private func readiness() async -> APIAnswer {
-        let faults = await state.faults()
+        let report = await state.report()
+        let faults = report.faults
         return .json(
-            .object([("ready", .bool(faults.isEmpty)), ("faults", .object(faults))]),
+            .object([
+                ("ready", .bool(faults.isEmpty)), ("faults", .object(faults)),
+                ("rejectedReload", .array(report.rejectedReload.map { .string($0) })),
+            ]),
             status: faults.isEmpty ? .ok : .serviceUnavailable,
             trace: nil
         )

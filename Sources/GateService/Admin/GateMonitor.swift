@@ -6,7 +6,7 @@ internal import NIOCore
 
 /// Watches a running gate by the metrics of its admin listener.
 package struct GateMonitor: Sendable {
-    private let client: AdminClient
+    private let client: ListenerClient
 
     /// The address of the admin listener, as in the configuration.
     package var address: String { client.address }
@@ -16,17 +16,22 @@ package struct GateMonitor: Sendable {
     /// - Parameter path: The path of the configuration file.
     /// - Throws: `ConfigurationError` if the section cannot be read, or names no address that can be asked.
     package init(configurationFile path: String) throws(ConfigurationError) {
-        client = try AdminClient(configurationFile: path)
+        client = try ListenerClient(configurationFile: path)
     }
+
+    /// Asks for the faults of the gate, and for a reload that was rejected.
+    ///
+    /// - Throws: `ListenerClient.Failure` if no admin listener answers.
+    package func health() async throws(ListenerClient.Failure) -> HealthReport { try await client.health() }
 
     /// Reads the metrics as they are now.
     ///
-    /// - Throws: `AdminClient.Failure` if no admin listener answers.
-    package func sample() async throws(AdminClient.Failure) -> MetricsSample {
+    /// - Throws: `ListenerClient.Failure` if no admin listener answers.
+    package func sample() async throws(ListenerClient.Failure) -> MetricsSample {
         let (status, body) = try await client.get("/metrics", upTo: 1 << 20)
         let sample = MetricsSample(String(buffer: body), at: .now)
         guard status == 200, sample.first("playgate_build_info") != nil else {
-            throw AdminClient.Failure(reason: "the answer, with status \(status), is not that of an admin listener")
+            throw ListenerClient.Failure(reason: "the answer, with status \(status), is not that of an admin listener")
         }
         return sample
     }

@@ -13,32 +13,50 @@ struct Readiness: Sendable {
     let live: LiveGate
     let keySets: KeySetKeeper
     let places: [ConnectionPlaces]
+    let reloads: ReloadCounts
     let clock: @Sendable () -> Timestamp
 
+    /// The state of the service at one moment.
+    struct Report: Sendable {
+        /// The faults, by the part that has them; none if the service is ready.
+        var faults: [JSON.Member] = []
+        /// True if the store has just proved that it can record uses.
+        var isStoreUp = true
+        /// The problems for which the last reload was rejected, each with its line; none if it was not. The service goes on by
+        /// its previous configuration.
+        let rejectedReload: [String]
+    }
+
     /// Returns the faults, by the part that has them; none if the service is ready.
-    func faults() async -> [JSON.Member] {
+    func faults() async -> [JSON.Member] { await report().faults }
+
+    /// Finds out whether the service is ready.
+    ///
+    /// - Parameter limit: The longest wait for the store, if it is shorter than its deadline.
+    func report(within limit: Duration? = nil) async -> Report {
+        var report = Report(rejectedReload: reloads.current.problems)
         let gate = live.current.gate
         let now = clock()
-        var faults: [JSON.Member] = []
         if !gate.verifier.trust.keys.contains(where: { $0.isValid(at: now) }) {
-            faults.append(("trust", .string("no trusted key is currently valid")))
+            report.faults.append(("trust", .string("no trusted key is currently valid")))
         }
-        do throws(ReplayStoreError) { try await gate.checkStore() } catch {
-            faults.append(("store", .string("\(gate.store.name): \(error)")))
+        do throws(ReplayStoreError) { try await gate.checkStore(within: limit) } catch {
+            report.isStoreUp = false
+            report.faults.append(("store", .string("\(gate.store.name): \(error)")))
         }
         if let grants = gate.grants, !grants.isMirrorRecent {
-            faults.append(("revocations", .string("they were not read for 30 s: every grant is refused")))
+            report.faults.append(("revocations", .string("they were not read for 30 s: every grant is refused")))
         }
         let missing = keySets.missing(at: now)
         if !missing.isEmpty {
-            faults.append(
+            report.faults.append(
                 ("keySets", .string("no keys of \(missing.joined(separator: ", ")): their grants are refused"))
             )
         }
-        if gate.catalogue.count == 0 { faults.append(("catalogue", .string("the catalogue is empty"))) }
-        for places in places where places.isFull && !faults.contains(where: { $0.0 == places.listener }) {
-            faults.append((places.listener, .string("all \(places.limit) connections are open")))
+        if gate.catalogue.count == 0 { report.faults.append(("catalogue", .string("the catalogue is empty"))) }
+        for places in places where places.isFull && !report.faults.contains(where: { $0.0 == places.listener }) {
+            report.faults.append((places.listener, .string("all \(places.limit) connections are open")))
         }
-        return faults
+        return report
     }
 }

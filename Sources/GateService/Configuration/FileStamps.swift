@@ -10,10 +10,18 @@ internal import Platform
 /// change too.
 struct FileStamps: Equatable, Sendable {
     private let stamps: [String: FileStamp]
+    /// The stamp of the configuration file; `nil` if its text is kept whatever the file is now.
+    private let own: FileStamp?
+
+    /// The stamps of the files that the configuration names, without its own.
+    var ofNamedFiles: FileStamps { FileStamps(stamps, own: nil) }
+
+    private init(_ stamps: [String: FileStamp], own: FileStamp?) { (self.stamps, self.own) = (stamps, own) }
 
     /// Takes the stamps of the files as they are now.
     init(_ configuration: GateConfiguration) {
-        self.init(configuration, FileStamp(configuration.file.path)) { FileStamp($0.path) }
+        let own = configuration.file.stamp.flatMap { _ in FileStamp(configuration.file.path) }
+        self.init(configuration, own) { FileStamp($0.path) }
     }
 
     /// Takes the stamps before the files that `configuration` names are read. The stamp of the configuration file itself is
@@ -27,7 +35,6 @@ struct FileStamps: Equatable, Sendable {
         for file in configuration.namedFiles { stamps[file.value] = FileStamp(file.value) }
         // Keys were read with the configuration, and have stamps from before that.
         for file in configuration.grants?.keys.compactMap(\.file) ?? [] { stamps[file.path] = stamp(file) }
-        stamps[configuration.file.path] = own
-        self.stamps = stamps
+        self.init(stamps, own: own)
     }
 }

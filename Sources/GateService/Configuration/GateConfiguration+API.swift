@@ -4,6 +4,7 @@
 internal import ConfigurationReading
 internal import HTTPServer
 internal import MediaTokens
+internal import PlaybackGate
 
 extension GateConfiguration.API {
     init(_ section: ConfigurationSection) {
@@ -26,6 +27,7 @@ extension GateConfiguration.API {
         }
         self.listener = listener
         self.callers = isOpen ? nil : callers
+        hosts = section.hostNames("hosts").map { String($0.text) }
         concurrency = section.integer("concurrency", in: 1...1_000_000, default: 1024)
         hosted = section.optionalSection("tvs") { section in
             Hosted(allowsGet: section.bool("get", default: true), allowsHTTP: section.bool("http", default: false))

@@ -89,6 +89,7 @@ extension ConfigurationSection {
             if rules.renewal?.way == .query { note("renew", "type: query is for signed URIs") }
         }
         guard format != .cat else { return }
+        if has("checkedBy") { note("checkedBy", "is for Common Access Tokens: others check \(format.name) anyway") }
         if !rules.binding.headers.isEmpty, format.isVendors {
             note("bind", "headers: \(format.name) has no header fields")
         }

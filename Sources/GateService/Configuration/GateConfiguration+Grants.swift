@@ -283,12 +283,14 @@ extension GrantProfile.Rules {
         let limit = section.integer("streams", in: 0...StreamLease.maximumLimit, default: 0)
         streamLimit = limit > 0 ? limit : nil
         coversUnverified = section.bool("unverified", default: false)
+        isCheckedByOthers = section.choice("checkedBy", default: Checker.gates) == .others
         signing = GrantProfile.SignedURIs(section)
         noteConflicts(section)
     }
 
     private enum Scheme: String, CaseIterable { case https, http }
     private enum Revocability: String, CaseIterable { case tags, none }
+    private enum Checker: String, CaseIterable { case gates, others }
 
     private func noteConflicts(_ section: ConfigurationSection) {
         if streamLimit != nil, !isRevocable {

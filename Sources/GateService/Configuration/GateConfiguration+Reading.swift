@@ -14,8 +14,16 @@ extension GateConfiguration {
         try self.init(file.text, file: file)
     }
 
+    /// Parses the text of a configuration again, with what the files that it names have now.
+    ///
+    /// - Throws: ``ConfigurationError`` with all problems.
+    init(again configuration: GateConfiguration) throws(ConfigurationError) {
+        try self.init(configuration.text, file: configuration.file.unwatched)
+    }
+
     /// Parses the text of a configuration file.
     init(_ text: String, file: ConfigurationFile) throws(ConfigurationError) {
+        self.text = text
         let problems = ProblemList()
         let root = try ConfigurationSection(text, file: file, problems: problems)
         self.file = file
@@ -46,7 +54,7 @@ extension GateConfiguration {
         log = root.section("log", Log.init)
         traces = root.optionalSection("traces", Traces.init)
         shutdownGrace = root.section("shutdown", Self.shutdownGrace)
-        watchInterval = root.section("reload", Self.watchInterval)
+        watch = root.section("reload", FileWatching.init)
         root.finish()
         effective = root.effective
         noteConflicts(root)
@@ -64,11 +72,6 @@ extension GateConfiguration {
 
     private static func shutdownGrace(_ section: ConfigurationSection) -> Duration {
         section.duration("grace", in: .milliseconds(100) ... .seconds(600), default: .seconds(10))
-    }
-
-    private static func watchInterval(_ section: ConfigurationSection) -> Duration? {
-        let interval = section.duration("interval", in: .milliseconds(100) ... .seconds(3600), default: .seconds(2))
-        return section.bool("watch", default: true) ? interval : nil
     }
 
     /// Notes sections that contradict each other.
@@ -128,5 +131,12 @@ extension GateConfiguration.Log {
         level = section.choice("level", default: LogLevel.info)
         checks = section.choice("checks", default: CheckLog.decisive)
         salt = section.secret("salt")
+    }
+}
+
+extension GateConfiguration.FileWatching {
+    fileprivate init(_ section: ConfigurationSection) {
+        interval = section.duration("interval", in: .milliseconds(100) ... .seconds(3600), default: .seconds(2))
+        subject = section.choice("watch", default: Subject.files)
     }
 }

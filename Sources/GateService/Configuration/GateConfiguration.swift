@@ -39,10 +39,27 @@ struct GateConfiguration: Sendable {
     /// The settings of the spans that are sent to a collector; `nil` if none are.
     var traces: Traces?
     var shutdownGrace: Duration
-    /// The interval at which files are checked for changes; `nil` for never.
-    var watchInterval: Duration?
+    var watch: FileWatching
     /// The effective configuration, with defaults and without secrets.
     var effective: JSON
+
+    /// The text that this was parsed from, which may have secrets.
+    let text: String
+
+    /// The files whose changes are noticed.
+    struct FileWatching: Hashable, Sendable {
+        /// The interval at which they are checked.
+        var interval: Duration
+        var subject: Subject
+
+        enum Subject: String, CaseIterable {
+            /// Keys, certificates and feeds: what the configuration names.
+            case files
+            /// The configuration too. A writer that pauses for seconds may open what it protects later.
+            case configuration
+            case nothing = "false"
+        }
+    }
 
     struct Trust: Hashable, Sendable {
         var keys: [Key]
@@ -119,6 +136,8 @@ struct GateConfiguration: Sendable {
         var listener: Listener
         /// The callers that may use the API; `nil` if every caller may, which only a local listener permits.
         var callers: [Caller]?
+        /// The host names of a listener for every caller, besides addresses and localhost.
+        var hosts: [String]
         /// The most requests in flight, of API and edges together; a batch counts once for each playback.
         var concurrency: Int
         /// The paths of the hosted service, `/tvs/v1`; `nil` if they are off.

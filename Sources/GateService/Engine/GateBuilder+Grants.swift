@@ -103,17 +103,14 @@ extension GateBuilder {
         let all = grants.allIssuers
         for issuer in all {
             let accepted = grants.accepted(issuer)
-            let found = files.keys(of: issuer)
+            let found = files.keys(of: issuer, &warnings)
             keys += found
             if issuer.format == .uriSigning { signed.append(grants.signer(issuer, found, problems)) }
             if accepted.isOwn { own += found.filter { $0.name != nil }.map(\.key) }
             if let remote = remote(issuer, folder: configuration.keySetFolder, problems) { remotes.append(remote) }
+            if let warning = issuer.remote?.warning { warnings.append(warning) }
         }
-        let set: KeySet
-        do throws(KeySetError) { set = try KeySet(keys.map(\.key)) } catch {
-            problems.add(grants.subjectKey.place, "\(error)")
-            return nil
-        }
+        guard let set = keySet(keys, grants, problems) else { return nil }
         let issuing = signers(grants, keys, at: now, problems, &warnings)
         return GrantParts(
             keys: set,
@@ -128,6 +125,17 @@ extension GateBuilder {
             remotes: remotes,
             published: PublishedKeys(own)
         )
+    }
+
+    private static func keySet(
+        _ keys: [GrantKeyFiles.Member],
+        _ grants: GateConfiguration.Grants,
+        _ problems: ProblemList
+    ) -> KeySet? {
+        do throws(KeySetError) { return try KeySet(keys.map(\.key)) } catch {
+            problems.add(grants.subjectKey.place, "\(error)")
+            return nil
+        }
     }
 
     /// Returns the signers of Common Access Tokens, and the issuers of other formats by the names of their profiles.
@@ -336,5 +344,14 @@ extension GateConfiguration.Grants.Issuer {
     /// True if grants of `profile` are this issuer's.
     fileprivate func isIssuer(of profile: GrantProfile) -> Bool {
         name == profile.issuer && format.grantFormat == profile.format
+    }
+}
+
+extension GateConfiguration.Grants.RemoteKeySet {
+    /// A warning about an address that will be refused with each fetch.
+    fileprivate var warning: String? {
+        networks.refusedAddress(of: address).map { refused in
+            "line \(place.line): \(address.url) will be refused: \(refused) is private; name its network in fetch.networks"
+        }
     }
 }

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import Platform
 internal import PlaybackGate
 
 // What the grants of an entry would open beside it, and whether they can be counted: faults of the configuration, which nobody
@@ -21,7 +22,9 @@ extension GateBuilder {
             return
         }
         let granting = catalogue.entries.filter { $0.hasGrants }
-        let isSurveyed = granting.contains { $0.grants?.profiles.contains(where: \.isCheckedByOthers) ?? false }
+        let isSurveyed = granting.contains {
+            $0.grants?.profiles.contains { $0.isIssued && $0.isCheckedByOthers } ?? false
+        }
         let survey = isSurveyed ? ScopeSurvey(catalogue) : nil
         let limited = LimitedProtections(granting)
         for entry in configuration.entries where entry.value.hasGrants {
@@ -35,6 +38,31 @@ extension GateBuilder {
             if let fault = items.compactMap({ faults($0, survey, limited).first }).first {
                 problems.add(feed.file.place, fault)
             }
+        }
+    }
+
+    /// Notes the entries and feeds of which a vendor's format can sign nothing: their playbacks would have no such grant.
+    static func checkSigning(
+        _ configuration: GateConfiguration.Catalogue,
+        _ catalogue: Catalogue,
+        _ formats: [String: FormatIssuer],
+        at now: Timestamp,
+        _ problems: ProblemList
+    ) {
+        func fault(_ entry: Catalogue.Entry) -> String? {
+            entry.grants?.profiles.lazy.compactMap { profile in
+                formats[profile.name]?.fault(signing: entry, by: profile, at: now).map { error in
+                    "profile \(profile.name): \(profile.format.name) cannot sign the paths of \(entry.key.text): \(error)"
+                }
+            }.first
+        }
+        for entry in configuration.entries { if let fault = fault(entry.value) { problems.add(entry.place, fault) } }
+        for feed in configuration.feeds where !feed.grants.isEmpty {
+            // To sign for every item of a large feed takes minutes, and its siblings have the same fault.
+            let item = catalogue.entries.first { entry in
+                if case .feed(feed.file.value, _) = entry.origin { true } else { false }
+            }
+            if let fault = item.flatMap(fault) { problems.add(feed.file.place, fault) }
         }
     }
 
@@ -85,7 +113,4 @@ extension GrantProfile {
     fileprivate func needsHost(for entry: Catalogue.Entry) -> Bool {
         format == .uriSigning && rules.host == nil && entry.grants?.isOfFiles ?? false
     }
-
-    /// True if others check its grants, without a catalogue: what they cover is all that counts there.
-    fileprivate var isCheckedByOthers: Bool { isIssued && format != .cat }
 }

@@ -26,11 +26,14 @@ struct GateBuilder: Sendable {
         files = FileStamps(before: configuration)
         let problems = ProblemList()
         let trust = Self.trust(configuration.trust, at: now, problems)
-        var warnings: [String] = []
+        var warnings = trust.map { Self.warnings(about: $0, at: now) } ?? []
         let catalogue = Self.catalogue(configuration.catalogue, problems, &warnings)
         let policy = Self.policy(configuration, problems)
         Self.checkGrants(configuration.catalogue, catalogue, problems)
         grants = configuration.grants.flatMap { Self.grants(configuration, $0, at: now, problems, &warnings) }
+        if let formats = grants?.formats {
+            Self.checkSigning(configuration.catalogue, catalogue, formats, at: now, problems)
+        }
         // Files that changed meanwhile may combine two states into one that was never intended.
         if FileStamps(configuration) != files {
             let change = "this file or a file that it names changed during the reading: try again"
@@ -100,6 +103,15 @@ struct GateBuilder: Sendable {
             problems.add(key.file.place, "\(error)")
             return nil
         }
+    }
+
+    /// Returns warnings about the keys that are not used because of the time.
+    private static func warnings(about trust: TrustStore, at now: Timestamp) -> [String] {
+        let warnings = trust.keys.compactMap { key in
+            key.obstacle(at: now).map { "\(key.source): the key \(key.name) \($0), and is not used" }
+        }
+        guard warnings.count == trust.keys.count else { return warnings }
+        return warnings + ["no trusted key is valid now: every media token is refused"]
     }
 
     private static func policy(_ configuration: GateConfiguration, _ problems: ProblemList) -> VerificationPolicy? {
@@ -180,6 +192,7 @@ struct GateBuilder: Sendable {
         }
         catalogue = fresh
         warnings += Self.warnings(about: feed, refused, conflicts)
+        warnings += reader.foreignElements.map { "\(feed.file.value): \($0) is not Media RSS, and was not read" }
     }
 
     /// Returns warnings about the items of a feed that cannot be played.

@@ -27,7 +27,9 @@ struct GrantKeyFiles {
     }
 
     /// Returns the keys of an issuer: those of the configuration, and those of its key set.
-    func keys(of issuer: GateConfiguration.Grants.Issuer) -> [Member] {
+    ///
+    /// - Parameter warnings: Receives what is not used, and why.
+    func keys(of issuer: GateConfiguration.Grants.Issuer, _ warnings: inout [String]) -> [Member] {
         var keys: [Member] = []
         for key in grants.keys where issuer.keys.contains(key.id) {
             // The algorithms of an issuer are those of its key sets.
@@ -40,6 +42,7 @@ struct GrantKeyFiles {
             let bytes = try file.value.bytesOfFile(limit: KeySetReading.maximumSize)
             let set = try KeySetReading(bytes, source: .local, binding: issuer.binding)
             keys += set.keys.map { Member(key: $0, name: nil) }
+            warnings += set.skipped.map { "\(file.value): key \($0.index + 1) is not used: \($0.reason)" }
         } catch let fault as FileFault {
             problems.add(file.place, "\(file.value): \(fault.reason)")
         } catch {

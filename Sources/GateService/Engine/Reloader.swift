@@ -80,14 +80,18 @@ final class Reloader: Service {
     }
 
     private func watch() async {
-        guard let interval = live.current.configuration.watchInterval else { return }
+        let watching = live.current.configuration.watch
+        guard watching.subject != .nothing else { return }
+        let interval = watching.interval
+        let isWhole = watching.subject == .configuration
         await cancelWhenGracefulShutdown {
             var watch = FileWatch<FileStamps>()
             while (try? await Task.sleep(for: interval)) != nil {
                 let present = self.live.current
-                let seen = FileStamps(present.configuration)
-                guard watch.look(seen, active: present.files, inForce: present.number, at: .now) else { continue }
-                if await self.reload(because: "files changed") != nil {
+                let all = FileStamps(present.configuration)
+                let (seen, active) = isWhole ? (all, present.files) : (all.ofNamedFiles, present.files.ofNamedFiles)
+                guard watch.look(seen, active: active, inForce: present.number, at: .now) else { continue }
+                if await self.reload(because: "files changed", rereading: isWhole) != nil {
                     watch.refuse(seen, inForce: present.number, until: .now + interval * 30)
                 }
             }
@@ -96,23 +100,24 @@ final class Reloader: Service {
 
     /// Reloads everything on a background thread, because a large feed takes seconds.
     ///
+    /// - Parameter rereads: True to read the configuration file again; false to read only what it names.
     /// - Returns: The error; `nil` if the new configuration is active.
     @discardableResult
-    func reload(because reason: String) async -> ConfigurationError? {
+    func reload(because reason: String, rereading rereads: Bool = true) async -> ConfigurationError? {
         await withCheckedContinuation { continuation in
             DispatchQueue.global(qos: .utility).async {
-                continuation.resume(returning: self.reloadNow(because: reason))
+                continuation.resume(returning: self.reloadNow(because: reason, rereading: rereads))
             }
         }
     }
 
-    private func reloadNow(because reason: String) -> ConfigurationError? {
+    private func reloadNow(because reason: String, rereading rereads: Bool) -> ConfigurationError? {
         turn.withLock { _ in
             do throws(ConfigurationError) {
-                try replacePresent(because: reason)
+                try replacePresent(because: reason, rereading: rereads)
                 return nil
             } catch {
-                counts.failed()
+                counts.failed(error)
                 for problem in error.problems {
                     logger.error(
                         "reload failed, the previous configuration stays active: \(problem)",
@@ -124,11 +129,14 @@ final class Reloader: Service {
         }
     }
 
-    /// Reads the configuration again, and makes a gate of it the active one.
-    private func replacePresent(because reason: String) throws(ConfigurationError) {
+    /// Reads the configuration, or what it names, again, and makes a gate of it the active one.
+    private func replacePresent(because reason: String, rereading rereads: Bool) throws(ConfigurationError) {
         let present = live.current
         let now = clock()
-        let configuration = try GateConfiguration(file: present.configuration.file.path)
+        let configuration =
+            rereads
+            ? try GateConfiguration(file: present.configuration.file.path)
+            : try GateConfiguration(again: present.configuration)
         let builder = try GateBuilder(configuration, at: now)
         let certificates = try certificates.replacement(configuration)
         // A gate without grants gets them with a restart only.
@@ -158,16 +166,22 @@ final class Reloader: Service {
     }
 }
 
-/// The numbers of successful and failed reloads.
+/// The numbers of successful and failed reloads, and the problems of the last one.
 final class ReloadCounts: Sendable {
-    private let counts = Mutex((succeeded: 0, failed: 0, lastFailed: false))
+    private let counts = Mutex((succeeded: 0, failed: 0, problems: [String]()))
 
-    /// The counts, and true if the last reload failed.
-    var current: (succeeded: Int, failed: Int, lastFailed: Bool) { counts.withLock { $0 } }
+    /// The counts, and the problems for which the last reload was rejected; none if it was not.
+    var current: (succeeded: Int, failed: Int, problems: [String]) { counts.withLock { $0 } }
 
-    func succeeded() { counts.withLock { $0 = ($0.succeeded + 1, $0.failed, false) } }
+    /// The most problems that are kept.
+    private static let mostProblems = 20
 
-    func failed() { counts.withLock { $0 = ($0.succeeded, $0.failed + 1, true) } }
+    func succeeded() { counts.withLock { $0 = ($0.succeeded + 1, $0.failed, []) } }
+
+    func failed(_ error: ConfigurationError) {
+        let problems = error.problems.prefix(Self.mostProblems).map { "\($0)" }
+        counts.withLock { $0 = ($0.succeeded, $0.failed + 1, problems) }
+    }
 }
 
 extension GateConfiguration {
@@ -190,7 +204,7 @@ extension GateConfiguration {
                 manifest.map { "\($0.fetches) \($0.manifestBytes) \($0.timeouts.connect)" } ?? "",
             "log": "\(log.format) \(log.level) \(log.checks) \(log.salt?.text ?? "")",
             "traces": traces?.text ?? "",
-            "shutdown.grace": shutdownGrace.text, "reload": watchInterval?.text ?? "",
+            "shutdown.grace": shutdownGrace.text, "reload": "\(watch.subject.rawValue) \(watch.interval.text)",
             "grants.subjectKey": grants.map { SHA256.digest($0.subjectKey.value).hexadecimal } ?? "",
         ]
     }

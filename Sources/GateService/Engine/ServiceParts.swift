@@ -43,6 +43,7 @@ struct ServiceParts {
     private let certificates = ListenerCertificates()
     private let budget = ByteBudget(32 << 20)
     private let reporter: PeerReporter
+    private let journal: RevocationJournal
 
     /// - Throws: ``ConfigurationError`` if the store cannot be opened or a certificate cannot be used.
     init(
@@ -58,14 +59,14 @@ struct ServiceParts {
         keySets = KeySetKeeper(environment, logger: logger)
         keySets.adopt(builder.grants?.remotes ?? [])
         let grants = builder.grants?.authority(keySets, registry)
-        mirror = grants?.mirror
-        metrics = DecisionMetrics(factory: registry, store: store.name)
+        (mirror, metrics) = (grants?.mirror, DecisionMetrics(factory: registry, store: store.name))
         (inFlight, reporter) = (ConcurrencyLimit(configuration.api.concurrency), PeerReporter(logger: logger))
         origin = configuration.manifest.map { OriginClient($0, loops: loops) }
         window = DecisionWindow(isStarted: !configuration.adminCallers.isEmpty)
         let tracers: [DecisionTracer]
         (tracers, spans) = Self.tracing(configuration.traces, registry, logger, loops)
-        let observer = Self.observer(configuration.log, sink, [metrics, window] + tracers)
+        journal = RevocationJournal(logger: logger, sessions: SessionHash(configuration.log))
+        let observer = Self.observer(configuration.log, sink, journal.sessions, [metrics, window] + tracers)
         let snapshot = LiveGate.Snapshot(
             gate: builder.gate(configuration, store: store, grants: grants, observer: observer),
             configuration: configuration,
@@ -89,13 +90,14 @@ struct ServiceParts {
     private static func observer(
         _ log: GateConfiguration.Log,
         _ sink: LogSink,
+        _ sessions: SessionHash,
         _ others: [any DecisionObserver]
     ) -> DecisionObservers {
         var observers = others
         // Decision lines have the level info, so higher log levels exclude them.
         if log.level.isAtMost(.info) {
-            let salt = log.salt?.text ?? "\(TraceID.new())"
-            observers.insert(DecisionLog(sink, format: log.format, salt: salt, logsChecks: log.checks == .all), at: 0)
+            let lines = DecisionLog(sink, format: log.format, sessions: sessions, logsChecks: log.checks == .all)
+            observers.insert(lines, at: 0)
         }
         return DecisionObservers(observers)
     }
@@ -122,7 +124,7 @@ struct ServiceParts {
             .map { (listener: $0, places: places("manifest", $0)) }
         let grpc = (configuration.edge?.grpc ?? []).map { (listener: $0, places: places("grpc", $0)) }
         let all = [api, admin] + (edges + offloads + grpc + manifests).map(\.places)
-        let state = Readiness(live: live, keySets: keySets, places: all, clock: environment.clock)
+        let state = readiness(all)
         let gauges = gauges(all, sink)
         let adminResponder = AdminResponder(
             live: live,
@@ -140,6 +142,7 @@ struct ServiceParts {
             inFlight: inFlight,
             requests: StatusCounters(factory: registry, listener: "api"),
             mirror: mirror,
+            journal: journal,
             clock: environment.clock
         )
         listeners = [
@@ -150,6 +153,10 @@ struct ServiceParts {
         try addManifests(manifests)
     }
 
+    private func readiness(_ places: [ConnectionPlaces]) -> Readiness {
+        Readiness(live: live, keySets: keySets, places: places, reloads: reloads, clock: environment.clock)
+    }
+
     private func operatorPage(_ gauges: ServiceGauges, _ state: Readiness) -> OperatorPage {
         OperatorPage(
             live: live,
@@ -158,7 +165,7 @@ struct ServiceParts {
             state: state,
             mirror: mirror,
             isSecure: configuration.admin.tls != nil,
-            log: logger,
+            journal: journal,
             clock: environment.clock
         )
     }
@@ -246,7 +253,14 @@ struct ServiceParts {
             name,
             listener.limits,
             factory: registry,
-            standing: { peer in ["edge", "spoe", "grpc"].contains(name) ? live.standing(of: peer) : .trusted },
+            standing: { peer in
+                switch name {
+                case "edge", "spoe", "grpc": live.standing(of: peer)
+                // Who has no key yet is as good as anyone without one.
+                case "api": live.current.configuration.api.callers == nil ? .trusted : .unknown
+                default: .trusted
+                }
+            },
             report: { reporter.report($0, $1, listener: name) }
         )
     }

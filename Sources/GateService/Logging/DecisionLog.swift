@@ -14,21 +14,21 @@ internal import PlaybackGate
 struct DecisionLog: DecisionObserver {
     private let sink: LogSink
     private let format: LogFormat
-    private let salt: String
+    private let sessions: SessionHash
 
     private let logsChecks: Bool
 
     /// Creates a decision log.
     ///
     /// - Parameters:
-    ///   - salt: The salt of the session hashes.
+    ///   - sessions: The hash of session GUIDs.
     ///   - logsChecks: True to log every segment that an edge lets pass, which is a line per viewer every few seconds;
     ///     false to leave those out.
-    init(_ sink: LogSink, format: LogFormat, salt: String, logsChecks: Bool) {
+    init(_ sink: LogSink, format: LogFormat, sessions: SessionHash, logsChecks: Bool) {
         self.logsChecks = logsChecks
         self.sink = sink
         self.format = format
-        self.salt = salt
+        self.sessions = sessions
     }
 
     func observe(_ event: DecisionEvent) {
@@ -51,7 +51,7 @@ struct DecisionLog: DecisionObserver {
         writer.add("requestor", subject.requestor, &line)
         writer.add("mvpd", subject.token?.mvpdID, &line)
         writer.add("resource", subject.resource?.text, &line)
-        writer.add("session", subject.token.map { session($0.userSessionGUID) }, &line)
+        writer.add("session", subject.token.map { sessions.text($0.userSessionGUID) }, &line)
         if let token = subject.token, let code = event.decision.code { writer.add(token, refusedFor: code, &line) }
         if case .allow(let allowance) = event.decision, let playback = allowance.access?.session {
             writer.add("playback", playback.hexadecimal, &line)
@@ -67,24 +67,6 @@ struct DecisionLog: DecisionObserver {
         writer.end(&line)
         sink.line { $0 += line }
     }
-
-    /// Returns the salted hash of a session GUID. Equal GUIDs have equal hashes, so that a session can be followed; the
-    /// hash does not reveal the GUID.
-    private func session(_ guid: String) -> String {
-        SHA256.digest("\(salt.utf8.count):\(salt)\(guid)").prefix(12).hexadecimal
-    }
-}
-
-extension Substring {
-    /// The requested path without its query, at most 2 KiB of it. It is cut by bytes: a combining character after the
-    /// question mark would form another character with it, and the query would reach the log.
-    var loggable: String {
-        let end = utf8.firstIndex(of: UInt8(ascii: "?")) ?? endIndex
-        return self[..<end].beginning
-    }
-
-    /// The first 2 KiB.
-    var beginning: String { String(decoding: utf8.prefix(2048), as: UTF8.self) }
 }
 
 extension DecisionEvent {

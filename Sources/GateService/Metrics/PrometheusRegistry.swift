@@ -78,7 +78,13 @@ final class PrometheusRegistry: MetricsFactory {
             head(series.name, "histogram", Self.help[series.name] ?? "A distribution.")
             histogram.write(series, to: &text)
         }
+        // The format demands that the series of one name stand together.
+        var (names, series): ([String], [String: [PrometheusGauge]]) = ([], [:])
         for gauge in gauges {
+            if series[gauge.name] == nil { names.append(gauge.name) }
+            series[gauge.name, default: []].append(gauge)
+        }
+        for gauge in names.flatMap({ series[$0] ?? [] }) {
             head(gauge.name, gauge.type, gauge.help)
             let labels = Self.labels(gauge.labels)
             text += "\(gauge.name)\(labels.isEmpty ? "" : "{\(labels)}") \(PrometheusGauge.number(gauge.value))\n"

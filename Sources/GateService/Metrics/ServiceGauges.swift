@@ -16,10 +16,11 @@ struct ServiceGauges: Sendable {
     let mirror: RevocationMirror?
     let keySets: KeySetKeeper
 
-    func values(_ snapshot: LiveGate.Snapshot, at now: Timestamp) -> [PrometheusGauge] {
+    func values(_ snapshot: LiveGate.Snapshot, _ report: Readiness.Report, at now: Timestamp) -> [PrometheusGauge] {
         let gate = snapshot.gate
         return [
-            service, catalogue(snapshot, at: now), reloadResults, logAndMemory, connections, keys(gate.verifier.trust),
+            service, readiness(report), catalogue(snapshot, at: now), reloadResults, logAndMemory, connections,
+            keys(gate.verifier.trust, at: now),
             store(gate.store), revocations, cache(gate.verifier.cache), grantCache(gate.grants),
             repeatedAnswers(snapshot.memo), keySets(at: now),
         ].flatMap { $0 }
@@ -34,6 +35,21 @@ struct ServiceGauges: Sendable {
                 value: 1
             ),
             PrometheusGauge(name: "playgate_in_flight", help: "Decisions in flight.", value: Double(inFlight.inFlight)),
+        ]
+    }
+
+    private func readiness(_ report: Readiness.Report) -> [PrometheusGauge] {
+        [
+            PrometheusGauge(
+                name: "playgate_ready",
+                help: "1 if the gate is ready, as /readyz tells.",
+                value: report.faults.isEmpty ? 1 : 0
+            ),
+            PrometheusGauge(
+                name: "playgate_store_up",
+                help: "1 if the store has just recorded something.",
+                value: report.isStoreUp ? 1 : 0
+            ),
         ]
     }
 
@@ -65,9 +81,9 @@ struct ServiceGauges: Sendable {
         }
         return results + [
             PrometheusGauge(
-                name: "playgate_last_reload_failed",
-                help: "1 if the last reload failed and the previous configuration is active.",
-                value: reloads.lastFailed ? 1 : 0
+                name: "playgate_config_reload_success",
+                help: "0 if the last reload was rejected and the previous configuration is active.",
+                value: reloads.problems.isEmpty ? 1 : 0
             )
         ]
     }
@@ -102,14 +118,22 @@ struct ServiceGauges: Sendable {
         }
     }
 
-    private func keys(_ trust: TrustStore) -> [PrometheusGauge] {
-        trust.keys.map { key in
-            PrometheusGauge(
-                name: "playgate_trusted_key_expiry_timestamp_seconds",
-                help: "Expiry of a trusted key in Unix seconds; +Inf if it does not expire.",
-                labels: [("key", key.name)],
-                value: key.validity.map { Double($0.upperBound.millisecondsSince1970) / 1000 } ?? .infinity
-            )
+    private func keys(_ trust: TrustStore, at now: Timestamp) -> [PrometheusGauge] {
+        trust.keys.flatMap { key in
+            [
+                PrometheusGauge(
+                    name: "playgate_trusted_key_expiry_timestamp_seconds",
+                    help: "Expiry of a trusted key in Unix seconds; +Inf if it does not expire.",
+                    labels: [("key", key.name)],
+                    value: key.validity.map { Double($0.upperBound.millisecondsSince1970) / 1000 } ?? .infinity
+                ),
+                PrometheusGauge(
+                    name: "playgate_trusted_key_usable",
+                    help: "1 if a trusted key is valid now, 0 if it is loaded and not used.",
+                    labels: [("key", key.name)],
+                    value: key.isValid(at: now) ? 1 : 0
+                ),
+            ]
         }
     }
 

@@ -12,8 +12,9 @@ struct HealthCommand: AsyncParsableCommand, JSONAnswering {
         commandName: "health",
         abstract: "Ask a running gate if it is ready.",
         discussion: """
-            Asks the admin listener of the configuration, as GET /readyz does: a key is valid, the store answers, the \
+            Asks the admin listener of the configuration, as GET /readyz does: a key is valid, the store can record, the \
             catalogue has entries. Exits with 0 if the gate is ready, with 1 if it has a fault, and with 2 if no gate answers. \
+            A reload that was rejected is told with its line, and is no fault: the gate goes on by its previous configuration. \
             With --wait it asks again, ten times a second, until the gate is ready.
             """
     )
@@ -45,41 +46,44 @@ struct HealthCommand: AsyncParsableCommand, JSONAnswering {
         do throws(ConfigurationError) { check = try HealthCheck(configurationFile: config) } catch {
             throw CommandFailure("\(error)", code: "configuration_invalid")
         }
-        let faults: [JSON.Member]
-        do throws(AdminClient.Failure) { faults = try await ask(check).get() } catch {
+        let report: HealthReport
+        do throws(ListenerClient.Failure) { report = try await ask(check).get() } catch {
             throw CommandFailure("no gate answers at \(check.address): \(error.reason)", code: "gate_unreachable")
         }
-        Terminal.output.write(json ? Self.json(check.address, faults) : Self.text(check.address, faults))
-        if !faults.isEmpty { throw ExitCode.refused }
+        Terminal.output.write(json ? Self.json(check.address, report) : Self.text(check.address, report))
+        if !report.faults.isEmpty { throw ExitCode.refused }
     }
 
-    private typealias Answer = Result<[JSON.Member], AdminClient.Failure>
+    private typealias Answer = Result<HealthReport, ListenerClient.Failure>
 
     /// Asks until the gate is ready, or the wait is over. Returns the last answer.
     private func ask(_ check: HealthCheck) async -> Answer {
         let end = ContinuousClock.now + (wait?.duration ?? .zero)
         while true {
             let answer: Answer
-            do throws(AdminClient.Failure) { answer = .success(try await check.faults()) } catch {
+            do throws(ListenerClient.Failure) { answer = .success(try await check.report()) } catch {
                 answer = .failure(error)
             }
-            if case .success(let faults) = answer, faults.isEmpty { return answer }
+            if case .success(let report) = answer, report.faults.isEmpty { return answer }
             guard ContinuousClock.now < end, (try? await Task.sleep(for: .milliseconds(100))) != nil else {
                 return answer
             }
         }
     }
 
-    private static func json(_ address: String, _ faults: [JSON.Member]) -> String {
+    private static func json(_ address: String, _ report: HealthReport) -> String {
         let answer = JSON.object([
-            ("ready", .bool(faults.isEmpty)), ("admin", .string(address)), ("faults", .object(faults)),
+            ("ready", .bool(report.faults.isEmpty)), ("admin", .string(address)), ("faults", .object(report.faults)),
+            ("rejectedReload", .array(report.rejectedReload.map { .string($0) })),
         ])
         return answer.line + "\n"
     }
 
-    private static func text(_ address: String, _ faults: [JSON.Member]) -> String {
-        if faults.isEmpty { return Style.green("✔") + " ready: admin \(address)\n" }
-        let lines = faults.map { "  \($0.name): \($0.value.text ?? $0.value.line)\n" }
-        return Style.red("✘") + " not ready: admin \(address)\n" + lines.joined()
+    private static func text(_ address: String, _ report: HealthReport) -> String {
+        let isReady = report.faults.isEmpty
+        let head = isReady ? Style.green("✔") + " ready" : Style.red("✘") + " not ready"
+        let faults = report.faults.map { "  \($0.name): \($0.value.text ?? $0.value.line)\n" }
+        let reload = report.rejectedReload.map { Style.yellow("  reload rejected: \($0)") + "\n" }
+        return head + ": admin \(address)\n" + (faults + reload).joined()
     }
 }

@@ -46,15 +46,15 @@ struct TopCommand: AsyncParsableCommand, JSONAnswering {
             throw CommandFailure("\(error)", code: "configuration_invalid")
         }
         var before: MetricsSample
-        do throws(AdminClient.Failure) { before = try await monitor.sample() } catch {
+        do throws(ListenerClient.Failure) { before = try await monitor.sample() } catch {
             throw CommandFailure("no gate answers at \(monitor.address): \(error.reason)", code: "gate_unreachable")
         }
         var shown = 0
         while count.map({ shown < $0 }) ?? true {
             try await Task.sleep(for: interval.duration)
-            do throws(AdminClient.Failure) {
+            do throws(ListenerClient.Failure) {
                 let now = try await monitor.sample()
-                show(GateReading(now, since: before), at: monitor.address)
+                show(GateReading(now, since: before, try await monitor.health()), at: monitor.address)
                 before = now
             } catch { showFailure(error, at: monitor.address) }
             shown += 1
@@ -69,7 +69,7 @@ struct TopCommand: AsyncParsableCommand, JSONAnswering {
         }
     }
 
-    private func showFailure(_ failure: AdminClient.Failure, at address: String) {
+    private func showFailure(_ failure: ListenerClient.Failure, at address: String) {
         let text = "no gate answers at \(address): \(failure.reason)"
         let answer = JSON.object([("error", .string("gate_unreachable")), ("message", .string(text))])
         Terminal.output.write(json ? answer.line + "\n" : clearing + Style.red(text) + "\n")
@@ -83,6 +83,7 @@ struct TopCommand: AsyncParsableCommand, JSONAnswering {
 private struct GateReading {
     private let now: MetricsSample
     private let before: MetricsSample
+    private let health: HealthReport
     private let decisions: [(decision: String, code: String, count: Double)]
     private let seconds: Double
 
@@ -91,8 +92,8 @@ private struct GateReading {
     private static let duration = "playgate_decision_duration_seconds"
     private static let storeDuration = "playgate_store_duration_seconds"
 
-    init(_ now: MetricsSample, since before: MetricsSample) {
-        (self.now, self.before) = (now, before)
+    init(_ now: MetricsSample, since before: MetricsSample, _ health: HealthReport) {
+        (self.now, self.before, self.health) = (now, before, health)
         decisions = now.decisions(since: before)
         seconds = now.seconds(since: before)
     }
@@ -117,6 +118,7 @@ private struct GateReading {
         let total = decisions.reduce(0) { $0 + $1.count } / seconds
         var lines = [
             Style.bold("playgate \(now.label("version", of: "playgate_build_info") ?? "")") + "  admin \(address)",
+            "ready      " + readiness,
             "decisions  \(Self.number(total)) a second, \(Int(now.first("playgate_in_flight") ?? 0)) in flight",
             "latency    " + latency(Self.duration),
             "store      " + store,
@@ -126,13 +128,19 @@ private struct GateReading {
         if !caches.isEmpty { lines.append("found in   cache: " + caches.joined(separator: ", ")) }
         let open = now.all("playgate_connections_open", by: "listener").map { "\($0.label) \(Int($0.value))" }
         lines.append("connected  " + open.joined(separator: ", "))
-        lines.append("keys       " + (keys.isEmpty ? "none" : keys.map(Self.expiry).joined(separator: ", ")))
+        lines.append("keys       " + (keys.isEmpty ? "none" : keys.map(expiry).joined(separator: ", ")))
         lines += warnings.map { Style.yellow($0) }
         lines.append("")
         if decisions.isEmpty { lines.append(Style.faint("no decisions in this interval")) }
         lines += decisions.prefix(Self.rows).map { line($0.decision, $0.code, $0.count / seconds) }
         if decisions.count > Self.rows { lines.append(Style.faint("\(decisions.count - Self.rows) more codes")) }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    private var readiness: String {
+        if health.faults.isEmpty { return Style.green("yes") }
+        let faults = health.faults.map { "\($0.name): \($0.value.text ?? $0.value.line)" }
+        return Style.red("no: " + faults.joined(separator: "; "))
     }
 
     private func latency(_ name: String) -> String {
@@ -151,10 +159,7 @@ private struct GateReading {
     }
 
     private var warnings: [String] {
-        var warnings: [String] = []
-        if now.first("playgate_last_reload_failed") == 1 {
-            warnings.append("the last reload failed: the previous configuration is active, and the log says why")
-        }
+        var warnings = health.rejectedReload.map { "reload rejected, the previous configuration is active: \($0)" }
         if let age = now.first("playgate_revocation_mirror_age_seconds"), age > 30 {
             warnings.append("revocations cannot be read: every grant is refused")
         }
@@ -171,9 +176,15 @@ private struct GateReading {
         return space + rate + "  " + style(decision) + String(repeating: " ", count: max(8 - decision.count, 1)) + code
     }
 
-    private static func expiry(_ key: (label: String, value: Double)) -> String {
-        guard key.value.isFinite else { return "\(key.label) does not expire" }
+    /// The names of the trusted keys that are not valid now.
+    private var unusable: [String] {
+        now.all("playgate_trusted_key_usable", by: "key").filter { $0.value == 0 }.map(\.label)
+    }
+
+    private func expiry(_ key: (label: String, value: Double)) -> String {
         let days = (key.value - Double(Timestamp.now().millisecondsSince1970) / 1000) / 86_400
+        if days >= 0, unusable.contains(key.label) { return Style.yellow("\(key.label) not valid yet") }
+        guard key.value.isFinite else { return "\(key.label) does not expire" }
         let text = "\(key.label) \(days < 0 ? "expired" : "\(Int(days)) days")"
         return days < 30 ? Style.yellow(text) : text
     }
@@ -202,7 +213,8 @@ private struct GateReading {
         }
         let expiries = keys.map { key in
             JSON.object([
-                ("key", .string(key.label)), ("expires", key.value.isFinite ? .number(Int64(key.value) * 1000) : .null),
+                ("key", .string(key.label)), ("usable", .bool(!unusable.contains(key.label))),
+                ("expires", key.value.isFinite ? .number(Int64(key.value) * 1000) : .null),
             ])
         }
         return .object([
@@ -212,6 +224,7 @@ private struct GateReading {
             ("inFlight", .number(Int64(now.first("playgate_in_flight") ?? 0))),
             ("store", .optional(now.label("store", of: "playgate_store_errors_total"))),
             ("storeErrors", .number(Int64(errors))),
+            ("ready", .bool(health.faults.isEmpty)), ("faults", .object(health.faults)),
             ("keys", .array(expiries)), ("warnings", .array(warnings.map { .string($0) })),
         ])
     }

@@ -83,6 +83,7 @@ extension OperatorPage {
             if case .string(let text) = fault { "\(part): \(text)" } else { part }
         }
         let reloads = gauges.reloads.current
+        let rejected = reloads.problems.map { "the last one was rejected: \($0)" }
         let gate = visit.snapshot.gate
         let age = Swift.max(visit.time.millisecondsSince1970 - visit.snapshot.loaded.millisecondsSince1970, 0) / 1000
         let store = gate.store.gauges.map { "\($0.name.dropFirst("playgate_".count)) \($0.value.shortText)" }
@@ -97,7 +98,7 @@ extension OperatorPage {
             ("catalogue", "Catalogue", "\(gate.catalogue.count) entries, read \(age) s ago"),
             (
                 "reloads", "Reloads",
-                "\(reloads.succeeded) succeeded, \(reloads.failed) failed\(reloads.lastFailed ? "; the last one failed: see the log" : "")"
+                (["\(reloads.succeeded) succeeded, \(reloads.failed) failed"] + rejected).joined(separator: "; ")
             ),
             (
                 "revocations", "Revocations of grants",

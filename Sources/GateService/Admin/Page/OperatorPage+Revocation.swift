@@ -3,7 +3,6 @@
 
 internal import Encodings
 internal import HTTPServer
-internal import Logging
 internal import MediaTokens
 internal import NIOHTTP1
 internal import PlaybackGate
@@ -18,15 +17,21 @@ extension OperatorPage {
         ("fingerprint", "Token: its SHA-256, as Inspect shows it"), ("mvpd", "MVPD: all viewers of a provider"),
     ]
 
-    func revocationForm(_ visit: Visit) -> APIAnswer {
+    func revocationForm(_ visit: Visit) -> HTTPReply<APIAnswer> {
         guard visit.mayRevoke else {
-            return .page(
-                "Revoke",
-                "<p>The scope revoke is required, which \(visit.caller.name) does not have.</p>",
-                caller: visit.caller.name,
-                at: "/ui/revoke"
+            return .now(
+                .page(
+                    "Revoke",
+                    "<p>The scope revoke is required, which \(visit.caller.name) does not have.</p>",
+                    caller: visit.caller.name,
+                    at: "/ui/revoke"
+                )
             )
         }
+        return .later(.task { await revocationPage(visit) })
+    }
+
+    private func revocationPage(_ visit: Visit) async -> APIAnswer {
         let options = Self.subjects.map { name, title in "<option value=\"\(name)\">\(title)</option>" as HTML }
         let content: HTML = """
             <form class="fields" method="post" action="/ui/revoke" autocomplete="off">
@@ -34,9 +39,72 @@ extension OperatorPage {
             <label><span>Id</span><input name="id" required spellcheck="false"></label>
             <button>Go on</button>
             </form>
-            <p class="hint">A revocation ends grants within seconds, and cannot be taken back. You confirm it on the next page.</p>
+            <p class="hint">A revocation ends grants within seconds. You confirm it on the next page.</p>
+            \(await list(visit))
             """
         return .page("Revoke", content, caller: visit.caller.name, at: "/ui/revoke")
+    }
+
+    /// The most revocations on the page.
+    private static let mostShown = 100
+
+    /// The newest revocations in force, each with a button that lifts it.
+    private func list(_ visit: Visit) async -> HTML {
+        let list: (records: [RevocationRecord], hasMore: Bool)
+        do throws(APIRefusal) { list = try await visit.snapshot.gate.listedRevocations(at: visit.time) } catch {
+            return "<p class=\"fault\" role=\"alert\">The list cannot be read: \(error.message)</p>"
+        }
+        guard !list.records.isEmpty else { return "<p class=\"hint\">Nothing is revoked.</p>" }
+        let rows = list.records.prefix(Self.mostShown).map { record -> HTML in
+            let id = record.key.hexadecimal
+            return """
+                <tr><td>\(record.kind?.rawValue ?? "session or mvpd")</td><td>\(record.session?.hexadecimal ?? id)</td>
+                <td>\(record.kept.iso8601)</td><td><form method="post" action="/ui/lift">
+                <input type="hidden" name="id" value="\(id)"><button>Lift</button></form></td></tr>
+                """
+        }
+        let more: HTML? =
+            list.hasMore || list.records.count > Self.mostShown
+            ? "<p class=\"hint\">The newest \("\(Self.mostShown)") are shown; GET /v1/revocations has more.</p>" as HTML
+            : nil
+        return """
+            <h2>In force</h2>
+            <table><thead><tr><th>Kind</th><th>Playback, or id</th><th>Until</th><th></th></tr></thead>
+            <tbody>\(rows)</tbody></table>
+            \(more)
+            """
+    }
+
+    /// Lifts the revocation with the id of a form.
+    func lift(_ visit: Visit) throws(APIRefusal) -> HTTPReply<APIAnswer> {
+        guard visit.mayRevoke else { throw APIRefusal(.scopeMissing, details: "the scope revoke is required") }
+        let id = try visit.parameters.get().required("id")
+        guard let key = SHA256Digest(hexadecimal: id) else {
+            throw APIRefusal(.invalidRequest, details: "id: must have 64 hexadecimal digits")
+        }
+        return .later(.task { await lift(key, visit) })
+    }
+
+    private func lift(_ key: SHA256Digest, _ visit: Visit) async -> APIAnswer {
+        do throws(APIRefusal) { try await visit.snapshot.gate.lift(key, nil, mirror, at: visit.time) } catch {
+            return refused("Not lifted", error, visit)
+        }
+        journal.noteLifted(nil, id: key.hexadecimal, by: visit.caller.name)
+        return .page(
+            "Lifted",
+            "<p role=\"status\">\(key.hexadecimal) is not revoked any more, at all gates within seconds.</p>",
+            caller: visit.caller.name,
+            at: "/ui/revoke"
+        )
+    }
+
+    private func refused(_ title: String, _ error: APIRefusal, _ visit: Visit) -> APIAnswer {
+        .page(
+            title,
+            "<p class=\"fault\" role=\"alert\">\(error.message) (\(error.code))</p>",
+            caller: visit.caller.name,
+            status: error.status
+        )
     }
 
     func revoke(_ visit: Visit) throws(APIRefusal) -> HTTPReply<APIAnswer> {
@@ -59,7 +127,7 @@ extension OperatorPage {
         let content: HTML = """
             <p>\(title)</p>
             <p><strong>\(id)</strong></p>
-            <p>This refuses its tokens and ends its grants. It cannot be taken back.</p>
+            <p>This refuses its tokens and ends its grants. It can be lifted, but what it ended has to start again.</p>
             <form class="fields" method="post" action="/ui/revoke">
             <input type="hidden" name="subject" value="\(subject)"><input type="hidden" name="id" value="\(id)">
             <input type="hidden" name="confirmed" value="yes">
@@ -73,18 +141,8 @@ extension OperatorPage {
     private func keep(_ revocation: Revocation, _ id: String, _ visit: Visit) async -> APIAnswer {
         do throws(APIRefusal) {
             try await visit.snapshot.gate.keep(revocation, mirror, at: visit.time)
-        } catch {
-            return .page(
-                "Not revoked",
-                "<p class=\"fault\" role=\"alert\">\(error.message) (\(error.code))</p>",
-                caller: visit.caller.name,
-                status: error.status
-            )
-        }
-        log.notice(
-            "revoked by an operator",
-            metadata: ["kind": "\(revocation.kind.rawValue)", "caller": "\(visit.caller.name)"]
-        )
+        } catch { return refused("Not revoked", error, visit) }
+        journal.noteRevoked(revocation, by: visit.caller.name)
         return .page(
             "Revoked",
             "<p role=\"status\">\(id) is revoked until \(revocation.expires.iso8601), in the store \(visit.snapshot.gate.store.name).</p>",

@@ -3,7 +3,6 @@
 
 internal import Encodings
 internal import HTTPServer
-internal import Logging
 internal import NIOHTTP1
 internal import Platform
 internal import PlaybackGate
@@ -21,7 +20,7 @@ struct OperatorPage: Sendable {
     let mirror: RevocationMirror?
     /// True if the listener has TLS, so that cookies need it.
     let isSecure: Bool
-    let log: Logger
+    let journal: RevocationJournal
     let clock: @Sendable () -> Timestamp
 
     /// The largest form, in bytes: a token has at most 16 KiB, and may be percent-encoded.
@@ -105,7 +104,7 @@ struct OperatorPage: Sendable {
         case "/ui/state": .later(.task { await liveState(visit) })
         case "/ui/catalogue": .now(try cataloguePage(visit))
         case "/ui/inspect": .now(inspectionForm(visit))
-        case "/ui/revoke": .now(revocationForm(visit))
+        case "/ui/revoke": revocationForm(visit)
         default: throw APIRefusal(.operationUnknown)
         }
     }
@@ -116,6 +115,7 @@ struct OperatorPage: Sendable {
         case "/ui/sign-out": return .now(signOut(request))
         case "/ui/inspect": return try inspect(visit)
         case "/ui/revoke": return try revoke(visit)
+        case "/ui/lift": return try lift(visit)
         default: throw APIRefusal(.operationUnknown)
         }
     }

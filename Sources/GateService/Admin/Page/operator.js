@@ -35,7 +35,11 @@ function show(answer) {
   }
 }
 
+// An answer to another question than the last one would show decisions twice, or those that are filtered out.
+let question = 0;
+
 async function ask() {
+  const mine = ++question;
   const query = new URLSearchParams(new FormData(filter));
   query.set("after", newest);
   try {
@@ -43,6 +47,7 @@ async function ask() {
     if (response.status === 401) location.assign("/ui/sign-in");
     if (!response.ok) throw new Error(response.status);
     const answer = await response.json();
+    if (mine !== question) return;
     if (!paused) show(answer);
     state.textContent = paused ? "paused" : "live";
   } catch (error) {

@@ -16,16 +16,18 @@ internal import NIOCore
     internal import NIOSSL
 #endif
 
-/// Asks the admin listener of a running gate, at the address in the gate's configuration, for what needs no credential.
+/// Asks a listener of a running gate, at the address in the gate's configuration.
 ///
-/// Only the section `admin` is read, so that asking needs no key and no secret, and works while the file is being edited.
-package struct AdminClient: Sendable {
-    /// The address of the admin listener, as in the configuration.
+/// Only the section of the listener is read, so that asking works while the file is being edited.
+package struct ListenerClient: Sendable {
+    /// The address of the listener, as in the configuration.
     package let address: String
+    /// The bearer key; `nil` to ask without one.
+    private let key: String?
     /// Scheme and authority.
     private let base: String
 
-    /// A failure to get the answer of an admin listener.
+    /// A failure to get the answer of a listener.
     package struct Failure: Error {
         package let reason: String
     }
@@ -35,10 +37,30 @@ package struct AdminClient: Sendable {
     /// - Parameter path: The path of the configuration file.
     /// - Throws: `ConfigurationError` if the section cannot be read, or names no address that can be asked.
     package init(configurationFile path: String) throws(ConfigurationError) {
+        try self.init(path, section: "admin", key: nil) { GateConfiguration.admin($0).listener }
+    }
+
+    /// Reads the address of the API.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the configuration file.
+    ///   - key: The bearer key; `nil` for an open API.
+    /// - Throws: `ConfigurationError` if the section cannot be read, or names no address that can be asked.
+    package init(ofAPIIn path: String, key: String?) throws(ConfigurationError) {
+        try self.init(path, section: "api", key: key) { GateConfiguration.API($0).listener }
+    }
+
+    private init(
+        _ path: String,
+        section: String,
+        key: String?,
+        _ read: (ConfigurationSection) -> GateConfiguration.Listener
+    ) throws(ConfigurationError) {
+        self.key = key
         let file = ConfigurationFile(path: path)
         let problems = ProblemList()
         let root = try ConfigurationSection(file.text, file: file, problems: problems)
-        let listener = root.section("admin") { GateConfiguration.admin($0).listener }
+        let listener = root.section(section, read)
         let scheme = listener.tls == nil ? "http" : "https"
         address = listener.address.description
         switch listener.address {
@@ -57,19 +79,40 @@ package struct AdminClient: Sendable {
 }
 
 #if ManifestListener
-    extension AdminClient {
+    extension ListenerClient {
         /// Longer than the longest `use.deadline`, for which the gate may wait for its store.
         private static let limit = TimeAmount.seconds(12)
 
-        /// Requests a path.
+        /// Requests a path by GET.
         ///
         /// - Parameter size: The most bytes of the body.
         /// - Throws: ``Failure`` if no HTTP server answers, or with more bytes.
         func get(_ path: String, upTo size: Int) async throws(Failure) -> (status: UInt, body: ByteBuffer) {
+            try await send("GET", path, nil, upTo: size)
+        }
+
+        /// Sends a request.
+        ///
+        /// - Parameters:
+        ///   - body: The JSON of the body; `nil` for none.
+        ///   - size: The most bytes of the answer's body.
+        /// - Throws: ``Failure`` if no HTTP server answers, or with more bytes.
+        func send(
+            _ method: String,
+            _ path: String,
+            _ body: [UInt8]?,
+            upTo size: Int
+        ) async throws(Failure) -> (status: UInt, body: ByteBuffer) {
             do {
-                return try await HTTPClient.withHTTPClient(configuration: Self.settings) { client in
+                return try await HTTPClient.withHTTPClient(configuration: settings) { client in
                     var request = HTTPClientRequest(url: base + path)
+                    request.method = .RAW(value: method)
                     request.headers = ["Host": "localhost"]
+                    if let key { request.headers.add(name: "Authorization", value: "Bearer \(key)") }
+                    if let body {
+                        request.headers.add(name: "Content-Type", value: "application/json")
+                        request.body = .bytes(body)
+                    }
                     let response = try await client.execute(request, timeout: Self.limit)
                     return (response.status.code, try await response.body.collect(upTo: size))
                 }
@@ -80,24 +123,33 @@ package struct AdminClient: Sendable {
             }
         }
 
-        private static var settings: HTTPClient.Configuration {
+        private var settings: HTTPClient.Configuration {
             var settings = HTTPClient.Configuration()
             settings.redirectConfiguration = .disallow
             settings.httpVersion = .http1Only
             settings.connectionPool.retryConnectionEstablishment = false
             #if TLS
-                // The request has no secret, and the certificate need not name the address.
+                // Without a key the request has no secret, and the certificate need not name the address.
                 var tls = TLSConfiguration.makeClientConfiguration()
-                tls.certificateVerification = .none
+                tls.certificateVerification = key == nil ? .none : .fullVerification
                 settings.tlsConfiguration = tls
             #endif
             return settings
         }
     }
 #else
-    extension AdminClient {
+    extension ListenerClient {
         /// Throws: this build has no client of HTTP.
-        func get(_: String, upTo _: Int) async throws(Failure) -> (status: UInt, body: ByteBuffer) {
+        func get(_ path: String, upTo size: Int) async throws(Failure) -> (status: UInt, body: ByteBuffer) {
+            try await send("GET", path, nil, upTo: size)
+        }
+
+        func send(
+            _: String,
+            _: String,
+            _: [UInt8]?,
+            upTo _: Int
+        ) async throws(Failure) -> (status: UInt, body: ByteBuffer) {
             throw Failure(reason: "this build cannot ask: it needs the trait ManifestListener")
         }
     }
