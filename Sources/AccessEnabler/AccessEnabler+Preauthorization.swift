@@ -96,7 +96,7 @@ extension AccessEnabler {
                 usesRemoteCache: question.usesRemoteCache
             )
             let answer: PreauthorizeResponse
-            do throws(ServiceFailure) { answer = try await interface.preauthorize(question) } catch {
+            do throws(ServiceFailure) { answer = try await interface.preauthorize(question).asDocumented } catch {
                 guard error.isRetried, try await attempts.next(after: error.retryAfter) else { throw error }
                 continue
             }
@@ -200,4 +200,16 @@ struct PreauthorizationCache {
     }
 
     mutating func removeAll() { entries = [:] }
+}
+
+extension PreauthorizeResponse {
+    /// The response with the code that the documents of `preauthorize` have for a denial by the provider, on any interface.
+    fileprivate var asDocumented: PreauthorizeResponse {
+        var response = self
+        for place in response.decisions.indices
+        where response.decisions[place].error?.knownCode == .preauthorizationDeniedByMVPD {
+            response.decisions[place].error?.code = StatusCode.authorizationDeniedByMVPD.rawValue
+        }
+        return response
+    }
 }

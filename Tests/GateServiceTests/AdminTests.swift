@@ -71,7 +71,7 @@ import Testing
 
     @Test func `is not ready without a catalogue`() async throws {
         let configuration =
-            "trust: { keys: [{ file: signer.pem }] }\napi: { listen: \"127.0.0.1:0\", open: true }\nadmin: { listen: \"127.0.0.1:0\" }\n"
+            "trust: { keys: [{ file: signer.pem }] }\napi: { listen: \"127.0.0.1:0\", open: true, hosts: [gate] }\nadmin: { listen: \"127.0.0.1:0\" }\n"
         try await RunningGate.with(configuration) { gate in
             let answer = try gate.admin("GET", "/readyz")
             #expect(answer.status == 503)

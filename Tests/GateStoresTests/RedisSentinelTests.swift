@@ -148,13 +148,15 @@ import Testing
         let wait = RedisSettings.Wait(replicas: 1, timeout: .milliseconds(50))
         let settings = RedisSettings(.one(.tcp(host: "127.0.0.1", port: primary)), wait: wait)
         try await Self.with(settings) { (store, _) async throws in
-            try await waitUntil { (try? await store.check()) != nil }
             let use = try self.use(1, playbackID: "p")
+            try await waitUntil { (try? await store.examine(use, at: self.now)) != nil }
             for count in 1...2 {
                 await #expect(throws: ReplayStoreError(.unavailable, "")) { try await store.record(use, at: self.now) }
                 #expect(store.gauge("playgate_store_unacknowledged_total") == Double(count))
             }
             #expect(store.gauge("playgate_store_failovers_total") == nil)
+            // The gate is not ready: it could allow nothing.
+            await #expect(throws: ReplayStoreError(.unavailable, "")) { try await store.check() }
             // A refusal needs no acknowledgement.
             #expect(try await store.record(try self.use(1), at: self.now) == .usedUp)
             _ = try await onThread { try fleet.start(["--replicaof", "127.0.0.1 \(primary)"]) }

@@ -83,7 +83,7 @@ struct RESTv2: EntitlementInterface {
                 PreauthorizeResponse.Decision(
                     id: $0.resource,
                     isAuthorized: $0.isAuthorized,
-                    error: $0.error?.asDocumented
+                    error: $0.error
                 )
             }
         )
@@ -191,15 +191,5 @@ extension MetadataValue {
     var text: String? {
         if case .text(let text) = self { return text }
         return nil
-    }
-}
-
-extension Status {
-    /// The status with the code that the documents of `preauthorize` have for a denial by the provider, on any interface.
-    fileprivate var asDocumented: Status {
-        guard code == StatusCode.preauthorizationDeniedByMVPD.rawValue else { return self }
-        var status = self
-        status.code = StatusCode.authorizationDeniedByMVPD.rawValue
-        return status
     }
 }
