@@ -11,12 +11,27 @@ extension Substring {
     /// character with it, and the query would reach the log.
     var loggable: String {
         let end = utf8.firstIndex(of: UInt8(ascii: "?")) ?? endIndex
+        guard self[..<end].mayHaveToken else { return self[..<end].beginning }
         var path: [UInt8] = []
         for part in self[..<end].utf8.prefix(Self.longestPath).parts {
             path += Substring(part.text).blankingTokens.utf8
             if let delimiter = part.delimiter { path.append(delimiter) }
         }
         return String(decoding: path, as: UTF8.self)
+    }
+
+    /// False if no part has a value or is as long as a token, as in nearly all paths.
+    private var mayHaveToken: Bool {
+        var length = 0
+        for byte in utf8 {
+            switch byte {
+            case UInt8(ascii: "/"): length = 0
+            case UInt8(ascii: "="), UInt8(ascii: "%"): return true
+            default: length += 1
+            }
+            if length >= Self.shortestToken { return true }
+        }
+        return false
     }
 
     /// The first 2 KiB.
