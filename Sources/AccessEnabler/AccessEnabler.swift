@@ -221,7 +221,7 @@ public actor AccessEnabler {
         let connection = ServiceConnection(
             url: provider.url,
             settings: settings,
-            tokens: accessTokens(provider.url, redirectURL ?? options.redirectURL),
+            tokens: accessTokens(of: provider.url, redirectingTo: redirectURL ?? options.redirectURL),
             headers: headers,
             options: options.forRequests
         )
@@ -232,7 +232,7 @@ public actor AccessEnabler {
         }
     }
 
-    private func accessTokens(_ url: String, _ redirectURL: String) -> AccessTokens {
+    private func accessTokens(of url: String, redirectingTo redirectURL: String) -> AccessTokens {
         // A registration includes the redirect URL.
         let name = "\(url) \(redirectURL)"
         if let known = tokens[name] { return known }

@@ -50,7 +50,8 @@ extension APIResponder {
         guard body.issuedBefore == nil, body.expires == nil else {
             throw APIRefusal(.invalidRequest, details: "issuedBefore and expires are for new revocations")
         }
-        let revocation = try Revocation(body.forced, for: call.gate, at: call.time)
+        // What is revoked can be lifted, whether a policy names its MVPD or not.
+        let revocation = try Revocation(RevocationBody(body.subject), for: call.gate, at: call.time)
         return try lift(revocation.storeKey, revocation, call, caller)
     }
 
@@ -122,9 +123,4 @@ extension RevocationRecord {
             ("until", .number(kept.millisecondsSince1970)),
         ])
     }
-}
-
-extension RevocationBody {
-    /// The body, whether a policy names its MVPD or not: what is revoked can be lifted.
-    fileprivate var forced: RevocationBody { RevocationBody(subject) }
 }

@@ -19,9 +19,7 @@ struct CallerAuthentication: Sendable {
         for scope: Scope
     ) throws(APIRefusal) -> String? {
         guard callers != nil else {
-            guard HostGuard(hosts: hosts, setting: "api.hosts").refusal(request) == nil else {
-                throw APIRefusal(.hostRefused)
-            }
+            guard HostGuard(hosts: hosts).admits(request) else { throw APIRefusal(.hostRefused) }
             return nil
         }
         let found = try caller(of: request)

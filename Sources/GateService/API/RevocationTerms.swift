@@ -57,7 +57,7 @@ extension Gate {
         guard !isOpen else { return }
         let known = policies.flatMap { ($0.allowedMVPDs ?? []) + $0.deniedMVPDs }
         guard !known.contains(where: { $0.utf8.elementsEqual(id.utf8) }) else { return }
-        let near = known.first { $0.lowercased() == id.lowercased() }.map { "; did you mean \($0)?" } ?? ""
+        let near = known.first { $0.lowercased() == id.lowercased() }.map { "; did you mean \($0)?" } ?? "."
         throw APIRefusal(
             .mvpdUnknown,
             details: "mvpd: \(id.printable(limit: 100)) is in no policy\(near) For a proxy MVPD, say force: true"

@@ -13,18 +13,13 @@ internal import PlaybackGate
 struct HostGuard {
     /// The names of the listener, in the form of ``HostName``.
     let hosts: [String]
-    /// The setting that names them, such as `admin.hosts`.
-    let setting: String
 
-    /// Returns the reason to refuse a request; `nil` if its host is that of the listener.
-    func refusal(_ request: HTTPRequest) -> String? {
-        // No browser can connect to a unix socket.
-        if case .unixDomainSocket = request.connection.channel.localAddress { return nil }
+    /// True if the host of a request is that of the listener.
+    func admits(_ request: HTTPRequest) -> Bool {
+        if request.isOverUnixSocket { return true }
         let named = request.head.headers["host"]
-        guard named.count == 1, let host = HostName(named[0][...]), isKnown(host) else {
-            return "the request's Host is not allowed: use an IP address, or add the name to \(setting)"
-        }
-        return nil
+        guard named.count == 1, let host = HostName(named[0][...]) else { return false }
+        return isKnown(host)
     }
 
     /// True if the host is an address, which DNS rebinding cannot use, or a known name.
@@ -49,8 +44,10 @@ struct AdminGuard {
     /// Returns the reason to refuse a request; `nil` if it is allowed.
     func refusal(_ request: HTTPRequest) -> String? {
         let headers = request.head.headers
-        if case .unixDomainSocket = request.connection.channel.localAddress { return nil }
-        if let reason = HostGuard(hosts: hosts, setting: "admin.hosts").refusal(request) { return reason }
+        if request.isOverUnixSocket { return nil }
+        guard HostGuard(hosts: hosts).admits(request) else {
+            return "the request's Host is not allowed: use an IP address, or add the name to admin.hosts"
+        }
         if request.head.method == .GET || request.head.method == .HEAD { return nil }
         let origins = headers["origin"]
         let site = headers["sec-fetch-site"]
@@ -67,4 +64,11 @@ struct AdminGuard {
     }
 
     private static let isForeign = "the request comes from a page of another origin"
+}
+
+extension HTTPRequest {
+    /// True for a connection over a unix socket: no browser can make one.
+    fileprivate var isOverUnixSocket: Bool {
+        if case .unixDomainSocket = connection.channel.localAddress { true } else { false }
+    }
 }

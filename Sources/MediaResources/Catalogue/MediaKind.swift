@@ -43,10 +43,8 @@ struct MediaKind: Equatable, Sendable {
 
     private static let otherExtensions: Set<String> = [
         "jpg", "jpeg", "jpe", "png", "gif", "webp", "avif", "heic", "svg", "bmp", "tif", "tiff", "ico", "pdf", "txt",
-        "htm",
-        "html", "xml", "json", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "rtf", "epub", "zip", "vtt", "srt", "ttml",
-        "dfxp",
-        "scc", "swf", "exe", "js", "css",
+        "htm", "html", "xml", "json", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "rtf", "epub", "zip", "vtt", "srt",
+        "ttml", "dfxp", "scc", "swf", "exe", "js", "css",
     ]
 
     /// The end of the path's last segment after its last dot, in lower case.
