@@ -46,6 +46,6 @@ enum MediaNamespace {
     /// True for a namespace that is meant to be that of Media RSS, and has no known spelling.
     static func resembles(_ uri: XMLEvent.Bytes, in events: XMLEvents) -> Bool {
         let name = events.string(uri).lowercased()
-        return ["mrss", "media-rss", "mediarss", "rssboard", "search.yahoo"].contains { name.contains($0) }
+        return ["mrss", "media-rss", "mediarss", "rssboard", "search.yahoo"].contains { name.hasBytes(of: $0) }
     }
 }

@@ -29,10 +29,11 @@ internal import Platform
         ///
         /// - `use`: KEYS are the keys of the uses of a token, then those of the revocations that may apply to it.
         /// - `examine`: the same keys, and nothing is recorded.
-        /// - `probe`: a key of its own is written, to prove that a use would be.
+        /// - `probe`: a key of its own is written, to prove that a use would be, and removed.
         static let script = """
             if ARGV[1] == 'probe' then
                 redis.call('SET', KEYS[1], '', 'PX', 10000)
+                redis.call('DEL', KEYS[1])
                 return 0
             end
             local uses, issued, ends, playback = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
