@@ -63,7 +63,8 @@ import Testing
                       keys: [{ name: player-backend, sha256: "\(digest)", scopes: [playback] }]
                     """
             )
-        let gate = try ServedGate(folder, configuration, memory: 4 * Self.limit)
+        let limiter = Program.installed("prlimit").map { [$0, "--data=\(4 * Self.limit)"] } ?? []
+        let gate = try ServedGate(folder, configuration, under: limiter)
         try await onThread {
             let before = try gate.metric("process_resident_memory_bytes")
             var peak = before

@@ -17,20 +17,21 @@ final class ServedGate: Sendable {
     ///
     /// - Parameters:
     ///   - descriptor: A file descriptor that it inherits with the number 3.
-    ///   - memory: The limit for its data in bytes, if any (`prlimit --data`).
+    ///   - signer: The issuer that it trusts.
+    ///   - launcher: A command that runs the program and arguments that follow it, in the same process.
     init(
         _ folder: TemporaryFolder,
         _ configuration: String,
         name: String = "gate",
         keeping descriptor: Int32? = nil,
-        memory: Int? = nil
+        signer: Result<GateSample, any Error> = GateSample.current,
+        under launcher: [String] = []
     ) throws {
         self.folder = folder
-        try folder.write("signer.pem", try GateSample.current.get().keys.signerCertificate)
+        try folder.write("signer.pem", try signer.get().keys.signerCertificate)
         let file = try folder.write("\(name).yaml", configuration)
         let log = folder.file("\(name)-\(UUID().uuidString).log")
-        var command = [Program.built("playgate"), "serve", "--config", file]
-        if let memory, let limiter = Program.installed("prlimit") { command = [limiter, "--data=\(memory)"] + command }
+        let command = launcher + [Program.built("playgate"), "serve", "--config", file]
         program = try Program(command[0], Array(command.dropFirst()), log: log, keeping: descriptor)
         let program = program
         let listeners = configuration.contains("edge: {") ? 3 : 2
