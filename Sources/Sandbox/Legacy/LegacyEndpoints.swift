@@ -21,10 +21,6 @@ extension SandboxCore {
             Endpoint(.post, "/adobe-services/authorize", .authorize, .legacy, authorize),
             Endpoint(.post, "/adobe-services/shortAuthorize", .mediaToken, .legacy, shortAuthorize),
             Endpoint(.post, "/adobe-services/preauthorize", .preauthorize, .legacy, preauthorize),
-            // These are the paths of the SDKs for devices.
-            Endpoint(.post, "/adobe-services/1.0/sessionDevice", .profiles, .legacy, session),
-            Endpoint(.post, "/adobe-services/1.0/authorizeDevice", .authorize, .legacy, authorize),
-            Endpoint(.post, "/adobe-services/1.0/deviceShortAuthorize", .mediaToken, .legacy, shortAuthorize),
         ]
     }
 

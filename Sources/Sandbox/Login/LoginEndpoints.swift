@@ -20,7 +20,6 @@ extension SandboxCore {
             Endpoint(.post, "/sandbox/idp/cancel", .login, .page, cancel),
 
             Endpoint(.get, "/adobe-services/authenticate/saml", .authenticate, .page, authenticateBySAML),
-            Endpoint(.get, "/adobe-services/1.0/authenticate", .authenticate, .page, authenticateBySAML),
             Endpoint(.post, "/sandbox/saml/idp", .login, .page) { call in
                 try await form(call, call.form.first("SAMLRequest"), .samlLogin)
             },
