@@ -48,7 +48,7 @@ import Testing
     /// A key that is in the configuration.
     private static let key = "pg_0123456789abcdef0123456789abcdef"
 
-    @Test(.needsOpenFiles(9000), arguments: Attack.allCases)
+    @Test(.needsOpenFiles(9000), .needsMemoryLimit, arguments: Attack.allCases)
     func `stays alive and small`(attack: Attack) async throws {
         try #require(raiseFileLimit(to: 9000), "raise the hard limit of open files (ulimit -Hn)")
         let folder = try TemporaryFolder()
@@ -63,8 +63,8 @@ import Testing
                       keys: [{ name: player-backend, sha256: "\(digest)", scopes: [playback] }]
                     """
             )
-        let limiter = Program.installed("prlimit").map { [$0, "--data=\(4 * Self.limit)"] } ?? []
-        let gate = try ServedGate(folder, configuration, under: limiter)
+        let limiter = try #require(Program.installed("prlimit"), "there is no limit for memory")
+        let gate = try ServedGate(folder, configuration, under: [limiter, "--data=\(4 * Self.limit)"])
         try await onThread {
             let before = try gate.metric("process_resident_memory_bytes")
             var peak = before

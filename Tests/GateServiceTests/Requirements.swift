@@ -49,6 +49,21 @@ extension Trait where Self == ConditionTrait {
         )
     }
 
+    /// The test needs to mount a file system that only its own processes see.
+    static var needsMounts: Self {
+        .enabled(
+            if: Requirement.isMet(
+                (try? CommandRun("/usr/bin/unshare", ["--user", "--map-root-user", "--mount", "true"]))?.status == 0
+            ),
+            "user namespaces are not allowed here: see unshare(1)"
+        )
+    }
+
+    /// The test needs a limit for the memory of a program.
+    static var needsMemoryLimit: Self {
+        .enabled(if: Requirement.areInstalled("prlimit"), "prlimit is not installed: it is of util-linux")
+    }
+
     /// The test needs an address of this machine that is not loopback. It is skipped without a network everywhere, and fails
     /// in continuous integration if the program that looks for the address is missing.
     static var needsOwnAddress: Self {

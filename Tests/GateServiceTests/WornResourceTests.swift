@@ -6,18 +6,6 @@ import GateTestSupport
 import MediaTokens
 import Testing
 
-extension Trait where Self == ConditionTrait {
-    /// The test needs to mount a file system that only its own processes see.
-    static var needsMounts: Self {
-        .enabled(
-            if: Requirement.isMet(
-                (try? CommandRun("/usr/bin/unshare", ["--user", "--map-root-user", "--mount", "true"]))?.status == 0
-            ),
-            "user namespaces are not allowed here: see unshare(1)"
-        )
-    }
-}
-
 /// A process that runs while what it lives on comes to its end.
 @Suite(.serialized) struct `playgate serve, at the end of a resource,` {
     private static let fullDisk = "{ store: sqlite, deadline: 10s, sqlite: { file: disk/uses.sqlite } }"

@@ -70,16 +70,7 @@ internal import Platform
         }
 
         public func check() async throws(ReplayStoreError) {
-            // A full disk, and one that is mounted to be read, answer each question. An update that changes nothing is not
-            // written either; a row that comes and goes is.
-            try await commits.write(at: nil) { database in
-                try database.execute(
-                    sql: """
-                        INSERT INTO use (token, number, forgettable) VALUES (x'', 0, 0);
-                        DELETE FROM use WHERE token = x'' AND number = 0
-                        """
-                )
-            }
+            try await commits.write(at: nil) { try UseTables($0).proveWriting() }
         }
 
         // MARK: Grants

@@ -43,6 +43,17 @@ internal import Platform
             return database.changesCount == 1 ? .recorded : .usedUp
         }
 
+        /// Writes as a use would be written: a row that comes and goes. A full disk, and one that is mounted to be read, answer each
+        /// question, and an update that changes nothing is not written.
+        func proveWriting() throws {
+            try database.execute(
+                sql: """
+                    INSERT INTO use (token, number, forgettable) VALUES (x'', 0, 0);
+                    DELETE FROM use WHERE token = x'' AND number = 0
+                    """
+            )
+        }
+
         /// Records a revocation. Two revocations of one subject are merged, so that each stays effective.
         func revoke(_ revocation: Revocation, at now: Timestamp) throws {
             let statement = try database.cachedStatement(
